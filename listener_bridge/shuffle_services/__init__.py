@@ -1,0 +1,1 @@
+"""Adapters to what stores shuffle data, behind one contract (`api`)."""

@@ -1,0 +1,139 @@
+"""The contract between the bridge and whatever stores shuffle data: native Spark, Celeborn, Uniffle.
+
+Responsible for: the verbs that an adapter has, the values that they answer, and what each promises.
+Refuses to know: how a service names, fences or deletes anything, and why a generation should go.
+Invariant: a verb acts on the generation that its locator names or on nothing. A late or repeated call is harmless.
+
+Everything runs in the driver. Outcomes are values: an adapter raises only for a mistake of its caller, never for a state
+of the world. Timeouts are seconds, and a call that has answered "gave up" never acts afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class ObserveOnly:
+    """This session's data must not be deleted early. `reason` is one line for people: what was found, what to do."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What a service can do in this session. What differs between services is declared here, never asked by name."""
+
+    service: str
+    deletes: Literal[True] | ObserveOnly
+    exact_bytes: bool
+    reader_fails_cleanly_when_data_vanish: bool
+    can_complete_generation_after_loss: bool
+    forget_is_separate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """What a service calls one generation. Opaque to everybody but the adapter of `service`; recorded in the log."""
+
+    service: str
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The service has this app shuffle; `locator` names its present generation."""
+
+    locator: Locator
+
+
+@dataclass(frozen=True, slots=True)
+class NotHeld:
+    """The service has nothing of it: unknown, nothing written, or another manager took it."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """Nobody reads the generation any more and nobody will.
+
+    `marker` is the name of the `MarkerPassed` fact that stands in the stream of facts where the fence happened: what
+    comes before it belongs to this generation, what comes after does not.
+    """
+
+    locator: Locator
+    bytes: int
+    marker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Refused, nothing was changed: these stages and tasks still write or read it. Ask again when they have ended."""
+
+    who: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cannot:
+    """Refused, nothing was changed: it will not work by waiting (or nobody answered in time: `why` says which)."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """The data are gone from every place that answered for them; `bytes` is 0 where this was already so."""
+
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """Not done: a later generation of the same app shuffle has data or writers. `by` names it."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Not done, or not wholly: some place did not answer or refused. Harmless to repeat."""
+
+    why: str
+
+
+FenceOutcome: TypeAlias = Fenced | Busy | Superseded | Cannot
+FreeOutcome: TypeAlias = Freed | Superseded | Failed
+ForgetOutcome: TypeAlias = Freed | Busy | Superseded | Failed
+
+
+@runtime_checkable
+class ShuffleService(Protocol):
+    """One shuffle service, as the bridge uses it. Every verb may be called again at any time, from any one thread."""
+
+    def probe(self) -> Capability:
+        """Say what this session's service can do. Changes nothing."""
+
+    def holds(self, app_shuffle: int) -> Held | NotHeld:
+        """Say whether this service keeps the app shuffle's data now. Changes nothing."""
+
+    def fence(self, app_shuffle: int, timeout: float, generation: Locator | None = None) -> FenceOutcome:
+        """Have Spark forget the generation's outputs, atomically against every stage that could be submitted.
+
+        `generation`, where given, is what `holds` said of it: if that one is not the present one any more, the answer
+        is its first `Fenced`, or `Superseded`. A second call answers the first call's `Fenced` until a later
+        generation has begun.
+        """
+
+    def free(self, locator: Locator, timeout: float) -> FreeOutcome:
+        """Delete the data of a fenced generation; `Freed` means that they are gone."""
+
+    def forget(self, locator: Locator, timeout: float) -> ForgetOutcome:
+        """Erase what is left: the service's own record, files of late writers. `Busy` while an older task runs."""
+
+    def invalidate(self, locator: Locator, timeout: float) -> FenceOutcome:
+        """Fence a partly written or suspect generation, once its writers have stopped; its data are then to be freed."""
+
+    def close(self) -> None:
+        """Let go of threads and connections. Protection that lives in the JVM stays."""

@@ -1,0 +1,234 @@
+"""What the tap tells about Spark: one frozen value for each fact.
+
+Responsible for: the vocabulary between the driver's Java side and everything in Python that reasons about it.
+Refuses to know: how facts are carried (`rows`), where they come from (`tap`), what they mean for a shuffle (`translate`).
+Invariant: every fact carries `seq`, its place in the one ordered stream of this tap; the stream has no gap.
+
+Ids are Spark's own: `app_shuffle` is stable over recomputation, `stage_id` is not (a later job gives the same shuffle
+new stage ids). Times are the driver's wall clock in milliseconds. A `None` means that Spark did not say.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+PROPERTY_PREFIX = "spark.shuffleLifecycle."
+
+
+class Level(enum.Enum):
+    """What Spark takes an RDD's output for when it is computed again."""
+
+    DETERMINATE = "DETERMINATE"
+    UNORDERED = "UNORDERED"
+    INDETERMINATE = "INDETERMINATE"
+
+
+@dataclass(frozen=True, slots=True)
+class StageFact:
+    """One attempt of a stage. `level` is declared by the RDD that the stage computes, never a mark of our own."""
+
+    stage_id: int
+    attempt: int
+    num_tasks: int
+    writes: int | None
+    parent_stage_ids: tuple[int, ...]
+    name: str
+    call_site: str
+    level: Level
+    is_barrier: bool
+    rdd_ids: tuple[int, ...]
+    cached_rdd_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobStarted:
+    """A job and all its ancestor stages, those that will be skipped too. `properties` are those of our own prefix."""
+
+    seq: int
+    job_id: int
+    time_ms: int
+    stages: tuple[StageFact, ...]
+    result_stage_id: int | None
+    execution_id: int | None
+    group: str | None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    call_site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded:
+    seq: int
+    job_id: int
+    time_ms: int
+    succeeded: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageSubmitted:
+    seq: int
+    time_ms: int
+    stage: StageFact
+
+
+@dataclass(frozen=True, slots=True)
+class StageCompleted:
+    """The end of a stage attempt; `failure` is None where it succeeded."""
+
+    seq: int
+    time_ms: int
+    stage: StageFact
+    failure: str | None
+    shuffle_bytes_written: int
+    shuffle_bytes_read: int
+    output_bytes: int
+    output_records: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFailed:
+    """A task of a reader missed data. `map_index` is None where the whole generation was missing."""
+
+    seq: int
+    stage_id: int
+    attempt: int
+    app_shuffle: int
+    map_index: int | None
+    reduce_id: int
+    executor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorRemoved:
+    seq: int
+    executor: str
+    reason: str
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputsChanged:
+    """How many map outputs of a registered shuffle are there, told after something was seen to go missing."""
+
+    seq: int
+    app_shuffle: int
+    available: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStarted:
+    """An SQL execution. `writes_output`: its plan holds a command that writes data."""
+
+    seq: int
+    execution_id: int
+    description: str
+    call_site: str
+    time_ms: int
+    writes_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEnded:
+    """`failed` is None where this Spark does not tell (3.5 tells it through the jobs only)."""
+
+    seq: int
+    execution_id: int
+    failed: bool | None
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RddUnpersisted:
+    seq: int
+    rdd_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffleCleaned:
+    """Spark's own cleaner let the shuffle go: nothing can read it again."""
+
+    seq: int
+    app_shuffle: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerPassed:
+    """A marker posted on the listener bus arrived at its place among the facts."""
+
+    seq: int
+    name: str
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventsDropped:
+    """Facts are missing here; `where` is `bus` (Spark's queue was full) or `tap` (nobody took from ours)."""
+
+    seq: int
+    count: int
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationEnded:
+    seq: int
+    time_ms: int
+
+
+Fact: TypeAlias = (
+    JobStarted
+    | JobEnded
+    | StageSubmitted
+    | StageCompleted
+    | FetchFailed
+    | ExecutorRemoved
+    | OutputsChanged
+    | ExecutionStarted
+    | ExecutionEnded
+    | RddUnpersisted
+    | ShuffleCleaned
+    | MarkerPassed
+    | EventsDropped
+    | ApplicationEnded
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownShuffle:
+    """A shuffle that the driver's map output tracker has registered, and what of it is there."""
+
+    app_shuffle: int
+    available: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStage:
+    """A stage attempt that the scheduler runs now, with the app shuffles at both its ends."""
+
+    stage_id: int
+    attempt: int
+    writes: int | None
+    reads: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveJob:
+    """A job that has not ended, with every stage that it lists."""
+
+    job_id: int
+    stage_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is so at one moment in the scheduler's own thread; `marker` passes at that moment's place in the stream."""
+
+    marker: str
+    shuffles: tuple[KnownShuffle, ...]
+    running_stages: tuple[RunningStage, ...]
+    active_jobs: tuple[ActiveJob, ...]
