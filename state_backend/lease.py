@@ -1,0 +1,113 @@
+"""The lease: a promise to the store that its holder is alive, renewed in the background.
+
+Responsible for: renewing in time, and saying loudly when that failed. Refuses to know: what the lease holds.
+Invariant: it counts itself as lost no later than the store does, because its own clock starts when a renewal is sent
+and the store's when it arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from types import TracebackType
+
+from state_backend.errors import HoldLost, LeaseLost, NoSuchLease, StateBackendError
+from state_backend.values import LeaseId
+
+logger = logging.getLogger(__name__)
+
+_RENEWALS_PER_TTL = 3
+
+
+class LeaseKeeper(ABC):
+    """What a backend does for a lease: one renewal, one revocation. Both may be repeated."""
+
+    @abstractmethod
+    async def renew_lease(self, lease: LeaseId) -> None:
+        """Gives the lease its whole time again. Raises `NoSuchLease` when it is gone."""
+
+    @abstractmethod
+    async def revoke_lease(self, lease: LeaseId) -> None:
+        """Ends the lease and removes its keys in one commit. A lease that is gone is no error."""
+
+
+class Lease:
+    """A granted lease; `async with` revokes it at the end. Only a backend makes one, in its event loop."""
+
+    def __init__(self, keeper: LeaseKeeper, lease: LeaseId, ttl_seconds: float, granted_seconds: float) -> None:
+        """`granted_seconds`: the loop's time when the grant was sent."""
+        self.id = lease
+        self.ttl_seconds = ttl_seconds
+        self._keeper = keeper
+        self._deadline_seconds = granted_seconds + ttl_seconds
+        self._loop = asyncio.get_running_loop()
+        self._lost: asyncio.Future[LeaseLost] = self._loop.create_future()
+        self._renewing = self._loop.create_task(self._renew_until_lost(), name=f"lease {lease:x}")
+
+    @property
+    def remaining_seconds(self) -> float:
+        """How long the store surely still counts it as alive; zero when lost."""
+        return 0.0 if self._lost.done() else max(0.0, self._deadline_seconds - self._loop.time())
+
+    def check(self) -> None:
+        """Raises `LeaseLost` unless the lease is surely alive now."""
+        if self.remaining_seconds <= 0:
+            self._lose("it was not renewed in time")
+        if self._lost.done():
+            raise self._lost.result()
+
+    async def wait_lost(self) -> LeaseLost:
+        """Waits until the lease is lost, revoked or abandoned, and gives (not raises) the reason."""
+        return await asyncio.shield(self._lost)
+
+    async def revoke(self) -> None:
+        """Ends the lease; its keys go at once. Where the store cannot be reached they go when the time has run out."""
+        await self.abandon("it was revoked")
+        try:
+            await self._keeper.revoke_lease(self.id)
+        except StateBackendError as error:
+            logger.warning("lease %x could not be revoked and will run out by itself: %s", self.id, error)
+
+    async def abandon(self, cause: str) -> None:
+        """Stops renewing: the store takes the keys when the time has run out."""
+        self._lose(cause)
+        self._renewing.cancel()
+        await asyncio.wait((self._renewing,))
+
+    async def _renew_until_lost(self) -> None:
+        while not self._lost.done():
+            await self._wait(self.ttl_seconds / _RENEWALS_PER_TTL)
+            await self._renew()
+
+    async def _renew(self) -> None:
+        sent_seconds = self._loop.time()
+        try:
+            await asyncio.wait_for(self._keeper.renew_lease(self.id), self._deadline_seconds - sent_seconds)
+            self._deadline_seconds = sent_seconds + self.ttl_seconds
+        except (NoSuchLease, HoldLost) as error:
+            self._lose(str(error))
+        except (StateBackendError, asyncio.TimeoutError) as error:
+            logger.warning("lease %x was not renewed: %s", self.id, error or "no answer in time")
+            self._lose_when_overdue(str(error) or "no answer in time")
+
+    def _lose_when_overdue(self, cause: str) -> None:
+        if self._loop.time() >= self._deadline_seconds:
+            self._lose(cause)
+
+    async def _wait(self, seconds: float) -> None:
+        """Waits for the loss at most so long, and never beyond the deadline: what is left is for a last try."""
+        left_seconds = self._deadline_seconds - self._loop.time()
+        await asyncio.wait((self._lost,), timeout=max(0.0, min(seconds, left_seconds / 2)))
+
+    def _lose(self, cause: str) -> None:
+        if not self._lost.done():
+            self._lost.set_result(LeaseLost(self.id, cause))
+
+    async def __aenter__(self) -> Lease:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.revoke()

@@ -1,0 +1,111 @@
+"""The limits that hold on every backend, and the check of a transaction against them.
+
+Responsible for: refusing, before anything is sent, what any backend would refuse. Refuses to know: any backend.
+Invariant: what passes here fits into etcd's own default limits, so that moving to etcd never meets a new error.
+
+etcd counts the bytes of the encoded request, in which a key may stand three times (compare, operation, and the read
+that names a failed compare); so do we, generously.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from state_backend.errors import DuplicateKey, InvalidKey, InvalidRequest, TooLarge
+from state_backend.values import Absent, Compare, Delete, Keyspace, Move, Operation, Put, RevisionIs
+
+COMPARES_MAX = 128
+OPERATIONS_MAX = 128
+REQUEST_BYTES_MAX = 1_572_864
+KEY_BYTES_MAX = 1_024
+PAGE_LIMIT = 500
+
+_ITEM_BYTES = 256
+_KEY_COPIES = 3
+
+
+def assert_never(value: NoReturn) -> NoReturn:
+    """The type checker shows that this is never reached; `typing` has it only from Python 3.11 on."""
+    raise AssertionError(f"unexpected {value!r}")
+
+
+def check_key(key: str) -> bytes:
+    """The key's bytes, or `InvalidKey`."""
+    if not key:
+        raise InvalidKey(key, "is empty")
+    if not key.isprintable():
+        raise InvalidKey(key, "has characters that cannot be printed")
+    encoded = key.encode()
+    if len(encoded) > KEY_BYTES_MAX:
+        raise InvalidKey(key, f"has {len(encoded)} bytes, at most {KEY_BYTES_MAX} are allowed")
+    return encoded
+
+
+def check_scan(prefix: str, after: str | None, limit: int) -> None:
+    """Refuses what cannot be the prefix of a key, and pages without entries."""
+    if prefix:
+        check_key(prefix)
+    if after:
+        check_key(after)
+    if limit < 1:
+        raise InvalidRequest(f"the page limit is {limit}", "1 or more")
+
+
+def check_ttl(ttl_seconds: float) -> None:
+    """Refuses a time to live that is none."""
+    if not 0 < ttl_seconds < 1e9:
+        raise InvalidRequest(f"the time to live is {ttl_seconds} seconds", "more than 0")
+
+
+def moves_compares(operations: Sequence[Operation]) -> Iterator[Compare]:
+    """The compares that moves bring along."""
+    for operation in operations:
+        if isinstance(operation, Move):
+            yield RevisionIs(operation.from_keyspace, operation.key, operation.expected_revision)
+            yield Absent(operation.to_keyspace, operation.key)
+
+
+def keys_touched(operation: Operation) -> tuple[tuple[Keyspace, str], ...]:
+    """Every key that the operation changes."""
+    if isinstance(operation, Put):
+        return ((operation.keyspace, operation.key),)
+    if isinstance(operation, Delete):
+        return ((operation.keyspace, operation.key),)
+    if isinstance(operation, Move):
+        return ((operation.from_keyspace, operation.key), (operation.to_keyspace, operation.key))
+    assert_never(operation)
+
+
+def check_transaction(compares: Sequence[Compare], operations: Sequence[Operation]) -> tuple[Compare, ...]:
+    """All compares of the transaction, the moves' own included; raises where a limit is passed."""
+    if not operations:
+        raise InvalidRequest("the transaction has no operation", "at least one")
+    every_compare = (*compares, *moves_compares(operations))
+    _check_count("compares", len(every_compare), COMPARES_MAX)
+    touched = [place for operation in operations for place in keys_touched(operation)]
+    _check_count("operations", len(touched), OPERATIONS_MAX)
+    _check_once_each(touched)
+    key_bytes = sum(len(check_key(key)) for _, key in touched)
+    key_bytes += sum(len(check_key(compare.key)) for compare in every_compare)
+    items = len(touched) + len(every_compare)
+    size = _KEY_COPIES * key_bytes + _ITEM_BYTES * items + sum(map(_value_bytes, operations))
+    _check_count("bytes", size, REQUEST_BYTES_MAX)
+    return every_compare
+
+
+def _check_count(what: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise TooLarge(what, size, limit)
+
+
+def _check_once_each(touched: Sequence[tuple[Keyspace, str]]) -> None:
+    seen: set[tuple[Keyspace, str]] = set()
+    for place in touched:
+        if place in seen:
+            raise DuplicateKey(*place)
+        seen.add(place)
+
+
+def _value_bytes(operation: Operation) -> int:
+    return 0 if isinstance(operation, Delete) else len(operation.value or b"")
