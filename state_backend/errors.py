@@ -7,6 +7,9 @@ Invariant: every error is exactly one of three: `NothingHappened` (the store is 
 Every message says the fact, the value, what was expected, and what to do next.
 """
 
+# The names say what the caller may conclude; "Error" at their end would add nothing.
+# ruff: noqa: N818
+
 from __future__ import annotations
 
 from state_backend.values import FailedCompare, Keyspace, Revision

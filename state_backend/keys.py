@@ -25,7 +25,7 @@ def join_key(*parts: str | int) -> str:
 
 
 def key_prefix(*parts: str | int) -> str:
-    """The prefix of exactly the keys that begin with these parts and have more: `app/`, which `app2/…` does not meet."""
+    """The prefix of the keys that begin with these parts and have more: `app/`, which `app2/…` does not meet."""
     return join_key(*parts) + SEPARATOR
 
 

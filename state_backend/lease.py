@@ -18,6 +18,7 @@ from state_backend.values import LeaseId
 logger = logging.getLogger(__name__)
 
 _RENEWALS_PER_TTL = 3
+_RETRY_SECONDS = 0.05
 
 
 class LeaseKeeper(ABC):
@@ -87,18 +88,20 @@ class Lease:
             self._deadline_seconds = sent_seconds + self.ttl_seconds
         except (NoSuchLease, HoldLost) as error:
             self._lose(str(error))
-        except (StateBackendError, asyncio.TimeoutError) as error:
-            logger.warning("lease %x was not renewed: %s", self.id, error or "no answer in time")
-            self._lose_when_overdue(str(error) or "no answer in time")
+        except StateBackendError as error:
+            self._lose_when_overdue(str(error))
+        except asyncio.TimeoutError:
+            self._lose_when_overdue("the store did not answer in time")
 
     def _lose_when_overdue(self, cause: str) -> None:
+        logger.warning("lease %x was not renewed: %s", self.id, cause)
         if self._loop.time() >= self._deadline_seconds:
             self._lose(cause)
 
     async def _wait(self, seconds: float) -> None:
         """Waits for the loss at most so long, and never beyond the deadline: what is left is for a last try."""
         left_seconds = self._deadline_seconds - self._loop.time()
-        await asyncio.wait((self._lost,), timeout=max(0.0, min(seconds, left_seconds / 2)))
+        await asyncio.wait((self._lost,), timeout=min(seconds, max(left_seconds / 2, _RETRY_SECONDS)))
 
     def _lose(self, cause: str) -> None:
         if not self._lost.done():

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from state_backend.errors import DuplicateKey, InvalidKey, InvalidRequest, TooLarge
-from state_backend.values import Absent, Compare, Delete, Keyspace, Move, Operation, Put, RevisionIs
+from state_backend.errors import Compacted, DuplicateKey, InvalidKey, InvalidRequest, TooLarge
+from state_backend.values import Absent, Compare, Delete, Keyspace, Move, Operation, Put, Revision, RevisionIs
 
 COMPARES_MAX = 128
 OPERATIONS_MAX = 128
@@ -52,6 +52,24 @@ def check_scan(prefix: str, after: str | None, limit: int) -> None:
         raise InvalidRequest(f"the page limit is {limit}", "1 or more")
 
 
+def check_read_revision(at: Revision | None, compacted: Revision, present: Revision) -> Revision:
+    """The revision to read at: the present one unless an earlier one is asked for, and is still there."""
+    if at is None:
+        return present
+    if at < compacted:
+        raise Compacted(at, compacted)
+    if not 1 <= at <= present:
+        raise InvalidRequest(f"the revision to read at is {at}", f"1 to the store's present {present}")
+    return at
+
+
+def check_watch(prefix: str, from_revision: Revision) -> None:
+    """Refuses to start before the beginning, which etcd would take for "now"."""
+    check_scan(prefix, None, 1)
+    if from_revision < 1:
+        raise InvalidRequest(f"the watch is to start at revision {from_revision}", "1 or more")
+
+
 def check_ttl(ttl_seconds: float) -> None:
     """Refuses a time to live that is none."""
     if not 0 < ttl_seconds < 1e9:
@@ -74,7 +92,7 @@ def keys_touched(operation: Operation) -> tuple[tuple[Keyspace, str], ...]:
         return ((operation.keyspace, operation.key),)
     if isinstance(operation, Move):
         return ((operation.from_keyspace, operation.key), (operation.to_keyspace, operation.key))
-    assert_never(operation)
+    return assert_never(operation)
 
 
 def check_transaction(compares: Sequence[Compare], operations: Sequence[Operation]) -> tuple[Compare, ...]:

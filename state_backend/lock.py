@@ -1,7 +1,7 @@
 """The lock: at most one holder at a time who may write under its guard, over all replicas.
 
-Responsible for: taking, guarding, losing loudly, giving back. Refuses to know: any backend; it is made of the contract's
-own lease, transaction and watch.
+Responsible for: taking, guarding, losing loudly, giving back. Refuses to know: any backend; it is made of the
+contract's own lease, transaction and watch.
 Invariant: a write whose transaction carries `guard` happens only while this holder's lock entry is in the store; tokens
 grow from holder to holder.
 
@@ -74,7 +74,8 @@ class Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         held, self._held = self._held, None
-        assert held is not None and self._guarding is not None
+        assert held is not None
+        assert self._guarding is not None
         self._guarding.cancel()
         if self._loss is not None:
             await held[0].abandon("its lock was lost")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NewType, Union
+from typing import NewType
 
 Revision = NewType("Revision", int)
 LeaseId = NewType("LeaseId", int)
@@ -119,7 +119,7 @@ class Present:
     key: str
 
 
-Compare = Union[RevisionIs, VersionIs, Absent, Present]
+Compare = RevisionIs | VersionIs | Absent | Present
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class FailedCompare:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Writes the value. With a lease, the key goes when the lease does; without, an earlier lease lets go of the key."""
+    """Writes the value. With a lease the key goes when the lease does; without, an earlier lease lets it go."""
 
     keyspace: Keyspace
     key: str
@@ -167,7 +167,7 @@ class Move:
     value: bytes | None = None
 
 
-Operation = Union[Put, Delete, Move]
+Operation = Put | Delete | Move
 
 
 # ---- changes: what a watch tells -------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Removed:
     revision: Revision
 
 
-Change = Union[Written, Removed]
+Change = Written | Removed
 
 
 @dataclass(frozen=True, slots=True)
