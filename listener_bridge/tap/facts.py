@@ -133,11 +133,9 @@ class ExecutionStarted:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEnded:
-    """`failed` is None where this Spark does not tell (3.5 tells it through the jobs only)."""
-
     seq: int
     execution_id: int
-    failed: bool | None
+    failed: bool
     time_ms: int
 
 
@@ -207,21 +205,15 @@ class KnownShuffle:
 
 
 @dataclass(frozen=True, slots=True)
-class RunningStage:
-    """A stage attempt that the scheduler runs now, with the app shuffles at both its ends."""
-
-    stage_id: int
-    attempt: int
-    writes: int | None
-    reads: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ActiveJob:
-    """A job that has not ended, with every stage that it lists."""
+    """A job that has not ended, told as `JobStarted` tells it."""
 
     job_id: int
-    stage_ids: tuple[int, ...]
+    stages: tuple[StageFact, ...]
+    result_stage_id: int | None
+    execution_id: int | None
+    group: str | None
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,5 +222,5 @@ class Snapshot:
 
     marker: str
     shuffles: tuple[KnownShuffle, ...]
-    running_stages: tuple[RunningStage, ...]
+    running_stages: tuple[StageFact, ...]
     active_jobs: tuple[ActiveJob, ...]
