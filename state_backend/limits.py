@@ -92,7 +92,7 @@ def keys_touched(operation: Operation) -> tuple[tuple[Keyspace, str], ...]:
         return ((operation.keyspace, operation.key),)
     if isinstance(operation, Move):
         return ((operation.from_keyspace, operation.key), (operation.to_keyspace, operation.key))
-    return assert_never(operation)
+    assert_never(operation)
 
 
 def check_transaction(compares: Sequence[Compare], operations: Sequence[Operation]) -> tuple[Compare, ...]:

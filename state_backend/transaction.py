@@ -56,7 +56,7 @@ def place(compare: Compare) -> tuple[Keyspace, str]:
     return compare.keyspace, compare.key
 
 
-def holds(compare: Compare, found: Stamp | None) -> bool:
+def holds(compare: Compare, found: Stamp | None) -> bool:  # noqa: RET503 - `assert_never` does not return
     """Whether a compare is true of what was found."""
     if isinstance(compare, Absent):
         return found is None
@@ -66,7 +66,7 @@ def holds(compare: Compare, found: Stamp | None) -> bool:
         return found is not None and found.revision == compare.revision
     if isinstance(compare, VersionIs):
         return found is not None and found.version == compare.version
-    return assert_never(compare)
+    assert_never(compare)
 
 
 def effects_of(

@@ -1,0 +1,133 @@
+"""The file of a SQLite store: opening it, knowing it for ours, and telling its damage from its absence.
+
+Responsible for: the connection, the schema, the names of what SQLite complains about. Refuses to know: transactions.
+Invariant: a file that is not ours, or is newer than we are, is left byte for byte as it was.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from state_backend.errors import Corrupt, NewerStore, NoSpace, NotAStore, OutcomeUnknown, StateBackendError, Unavailable
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x53484C43  # "SHLC", at a fixed place in the file's header
+
+_BUSY_TIMEOUT_SECONDS = 5.0
+_CACHE_KIBIBYTES = 16_384
+
+# One row is one version of a key: the state (`ended` is null) and the history (the rest) are one table, and rows are in
+# commit order. A row without a value is a removal; it is never current.
+_SCHEMA = """
+CREATE TABLE version (
+    id INTEGER PRIMARY KEY,
+    keyspace TEXT NOT NULL,
+    key TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    create_revision INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    ended INTEGER,
+    lease INTEGER,
+    checksum INTEGER NOT NULL,
+    value BLOB
+);
+CREATE UNIQUE INDEX version_current ON version (keyspace, key) WHERE ended IS NULL;
+CREATE UNIQUE INDEX version_history ON version (keyspace, key, revision);
+CREATE INDEX version_revision ON version (revision);
+CREATE INDEX version_ended ON version (ended) WHERE ended IS NOT NULL;
+CREATE INDEX version_lease ON version (lease) WHERE lease IS NOT NULL AND ended IS NULL;
+CREATE TABLE lease (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ttl_seconds REAL NOT NULL,
+    expires_seconds REAL NOT NULL
+);
+CREATE TABLE store (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    revision INTEGER NOT NULL,
+    compacted_revision INTEGER NOT NULL
+);
+INSERT INTO store VALUES (1, 1, 0);
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Opens or creates the store. Raises `NotAStore`, `NewerStore`, `Corrupt`, `Unavailable`."""
+    where = str(path)
+    with named_errors(where):
+        connection = sqlite3.connect(
+            where, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+    try:
+        with named_errors(where):
+            _check_ours(connection, where)
+            _configure(connection)
+            _create_schema(connection, where)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def named_errors(where: str, commit_of: str | None = None) -> Iterator[None]:
+    """Turns SQLite's complaints into ours; `commit_of` names the write whose commit may have happened."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _name(error, where, commit_of) from error
+
+
+def _name(error: sqlite3.DatabaseError, where: str, commit_of: str | None) -> StateBackendError:
+    told = str(error)
+    if "not a database" in told:
+        return NotAStore(where, "its content is not SQLite's")
+    if "malformed" in told or "corrupt" in told:
+        return Corrupt(where, told)
+    if "full" in told:
+        return NoSpace(where, told)
+    if commit_of is not None and "locked" not in told:
+        return OutcomeUnknown(commit_of, told)
+    return Unavailable(where, told)
+
+
+def _check_ours(connection: sqlite3.Connection, where: str) -> None:
+    application_id = _pragma(connection, "application_id")
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if application_id == 0 and empty:
+        return
+    if application_id != APPLICATION_ID:
+        raise NotAStore(where, f"a SQLite file with application id {application_id:#x}")
+    version = _pragma(connection, "user_version")
+    if version > SCHEMA_VERSION:
+        raise NewerStore(where, version, SCHEMA_VERSION)
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def _create_schema(connection: sqlite3.Connection, where: str) -> None:
+    """Once, whoever is first; a second process that waited finds it made."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _pragma(connection, "user_version") == 0:
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    _check_ours(connection, where)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value
