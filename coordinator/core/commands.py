@@ -1,0 +1,327 @@
+"""What is wished or reported: the inputs of ``decide``.
+
+Responsible for the content of every command. Refuses to know what becomes of it. Invariant: a command carries all that
+its decision needs beside the state; its time comes in the ``Request`` that wraps it.
+
+Facts of the scheduler are commands too: ``decide`` turns them into events, with what follows from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Union
+
+from coordinator.core.ids import (
+    ApplicationId,
+    AppShuffle,
+    ClientId,
+    DirectiveId,
+    ExecutionId,
+    JobId,
+    LookId,
+    ShuffleId,
+    Span,
+    StageAttempt,
+    StageId,
+)
+from coordinator.core.values import (
+    Capabilities,
+    Driver,
+    Ending,
+    Lineage,
+    Locator,
+    Outputs,
+    Policy,
+    RootKind,
+    Settings,
+)
+
+# --- wishes -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterApplication:
+    application: ApplicationId
+    driver: Driver
+    capabilities: Capabilities = Capabilities()
+    policy: Policy = Policy()
+    settings: Settings = Settings()
+    token_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndApplication:
+    ending: Ending = Ending.ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterClient:
+    client: ClientId
+
+
+@dataclass(frozen=True, slots=True)
+class DropClient:
+    client: ClientId
+
+
+@dataclass(frozen=True, slots=True)
+class GetShuffleId:
+    """Which generation shall this stage attempt read, or write?"""
+
+    app_shuffle: AppShuffle
+    stage: StageAttempt
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMissing:
+    """A reader did not find this generation."""
+
+    app_shuffle: AppShuffle
+    shuffle_id: ShuffleId
+    stage: StageAttempt | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetPolicy:
+    policy: Policy
+    group: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetPin:
+    app_shuffle: AppShuffle
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePin:
+    app_shuffle: AppShuffle
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeDeletion:
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed: whatever is due by now is due."""
+
+
+# --- facts ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReportJobStarted:
+    """``lineage`` tells every listed app shuffle whose lineage was not told before, or has changed."""
+
+    job: JobId
+    final_stage: StageId
+    reads: tuple[AppShuffle, ...] = ()
+    writes: AppShuffle | None = None
+    stages: tuple[Span, ...] = ()
+    lineage: tuple[Lineage, ...] = ()
+    execution: ExecutionId | None = None
+    group: str = ""
+    policy: Policy | None = None
+    call_site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportJobEnded:
+    job: JobId
+    succeeded: bool = True
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStageSubmitted:
+    stage: StageAttempt
+    reads: tuple[AppShuffle, ...] = ()
+    writes: AppShuffle | None = None
+    tasks: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStageCompleted:
+    stage: StageAttempt
+    failure: str = ""
+    shuffle_bytes_written: int = 0
+    shuffle_bytes_read: int = 0
+    output_bytes: int = 0
+    output_records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOutputs:
+    """What Spark knows of map outputs after a loss; app shuffles that are complete need not be named."""
+
+    outputs: tuple[Outputs, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportExecutorLost:
+    executor: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportExecutionStarted:
+    execution: ExecutionId
+    name: str = ""
+    writes_output: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportExecutionEnded:
+    execution: ExecutionId
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportShuffleCleaned:
+    app_shuffle: AppShuffle
+
+
+@dataclass(frozen=True, slots=True)
+class ReportGap:
+    """Facts were dropped. ``dropped`` may be 0 where the number is not known."""
+
+    dropped: int
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resync:
+    """The whole truth after a gap: what runs, and what of each app shuffle is there.
+
+    Jobs, stages and executions that are not named are over. ``outputs`` names every app shuffle that Spark still has
+    registered, complete ones too; those that are not named have been cleaned.
+    """
+
+    jobs: tuple[ReportJobStarted, ...] = ()
+    stages: tuple[ReportStageSubmitted, ...] = ()
+    executions: tuple[ReportExecutionStarted, ...] = ()
+    outputs: tuple[Outputs, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BeginLook:
+    look: LookId
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedRoot:
+    """One root as a look found it: all app shuffles in its cut."""
+
+    root: str
+    kind: RootKind
+    needs: tuple[AppShuffle, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCut:
+    """What a look found. ``roots`` are all that have changed; ``gone`` are those that are no more."""
+
+    look: LookId
+    roots: tuple[ReportedRoot, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+# --- outcomes of directives -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    bytes: int = 0
+    locator: Locator = field(default=Locator())
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    who: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cannot:
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """The directive was withdrawn before it was carried out; nothing happened."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """A later generation has the same place; the old data go with it."""
+
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    error: str = ""
+
+
+Outcome = Union[Fenced, Busy, Cannot, Revoked, Freed, Superseded, Failed]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOutcome:
+    directive: DirectiveId
+    outcome: Outcome
+
+
+Command = Union[
+    RegisterApplication,
+    EndApplication,
+    RegisterClient,
+    DropClient,
+    GetShuffleId,
+    ReportMissing,
+    SetPolicy,
+    SetPin,
+    RemovePin,
+    ResumeDeletion,
+    Tick,
+    ReportJobStarted,
+    ReportJobEnded,
+    ReportStageSubmitted,
+    ReportStageCompleted,
+    ReportOutputs,
+    ReportExecutorLost,
+    ReportExecutionStarted,
+    ReportExecutionEnded,
+    ReportShuffleCleaned,
+    ReportGap,
+    Resync,
+    BeginLook,
+    ReportCut,
+    ReportOutcome,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command with its number. Numbers are consecutive in their client, from 1.
+
+    ``confirmed``: every answer up to this number has arrived; the coordinator may forget them.
+    """
+
+    client: ClientId
+    number: int
+    command: Command
+    confirmed: int = 0

@@ -1,0 +1,212 @@
+"""Small values that events, commands and state share.
+
+Responsible for the words in which facts are told: levels, causes, policies, limits. Refuses to know how they change.
+Invariant: every value is immutable, and every enum's text is what people read in tables and on the wire.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from coordinator.core.ids import AppShuffle
+
+
+class Level(Enum):
+    """How far Spark promises that a stage, computed again, gives the same (``DeterministicLevel``)."""
+
+    DETERMINATE = "determinate"
+    UNORDERED = "unordered"
+    INDETERMINATE = "indeterminate"
+
+
+class Rule(Enum):
+    """When a generation outside the cuts expires (design, *Policies*)."""
+
+    REACHABLE = "reachable"  #: In no cut of any root, as far as looks have told.
+    FRONTIER = "frontier"  #: What read it last is a map stage whose output is on disk.
+    EAGER = "eager"  #: Something read it and wrote bytes.
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A rule, whether it acts or only observes, and the grace between expiry and fence (restarted by use)."""
+
+    rule: Rule = Rule.FRONTIER
+    observe: bool = True
+    grace_ms: int = 0
+
+    @property
+    def name(self) -> str:
+        """The word that people use for it."""
+        if self.observe:
+            return "observe"
+        return f"delayed({self.rule.value}, {self.grace_ms} ms)" if self.grace_ms else self.rule.value
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What the application's shuffle service can do (adapter contract, ``probe``)."""
+
+    deletes: bool = True
+    completes_after_loss: bool = True  #: A partly lost generation can be written to the full again.
+    why_not: str = ""  #: Why it must only be observed; empty where ``deletes``.
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits and promises of one application, fixed at registration."""
+
+    declared_deterministic: bool = False  #: The user vouches that recomputation gives the same.
+    delete_indeterminate: bool = False  #: Let guessing rules delete what Spark calls indeterminate.
+    premature_budget: int = 8  #: Premature deletions after which deletion suspends itself.
+    recoveries_per_shuffle: int = 4  #: Spark itself aborts at the fourth consecutive loss of a stage.
+    recoveries: int = 256
+    busy_retry_ms: int = 50  #: First pause after a refused fence whose holder we do not know; doubles.
+    delete_retry_ms: int = 200  #: First pause after a failed deletion; doubles.
+    retry_limit_ms: int = 30_000
+    ask_again_ms: int = 200  #: Hint of a NOT_READY answer.
+
+
+class Hold(Enum):
+    """What delays the fence of an expired generation."""
+
+    NONE = "none"
+    GRACE = "grace"
+    OBSERVE = "observe"
+    PIN = "pin"
+    SUSPENDED = "suspended"  #: The budget is spent, or recovery keeps failing.
+    MISSED = "missed before"  #: What was missed once is not deleted early again.
+    UNABLE = "service cannot delete"
+    BACKOFF = "retry pause"
+
+
+class Expiry(Enum):
+    """Why a generation expired."""
+
+    UNREACHABLE = "in no live cut"
+    FRONTIER = "every reader's output is on disk"
+    EXECUTION_ENDED = "its SQL execution ended"
+    READ = "read by a stage that wrote"
+    ABANDONED = "given up half-written"
+
+
+class Rescue(Enum):
+    """Why an expiry was taken back."""
+
+    READER = "a reader asked"
+    WRITER = "a writer asked"
+    JOB = "a live job reaches it"
+    ROOT = "a root reaches it"
+    RECOVERY = "a recovery needs it"
+    GAP = "facts were missed"
+
+
+class Refusal(Enum):
+    """Why a fence was not carried out."""
+
+    BUSY = "busy"
+    CANNOT = "cannot"
+    REVOKED = "revoked"
+
+
+class Loss(Enum):
+    """Why a generation is lost."""
+
+    OUTPUTS = "outputs gone"
+    REPORTED = "reported"
+    INVALIDATED = "invalidated"
+
+
+class Deletion(Enum):
+    """Why a generation is deleted."""
+
+    POLICY = "policy"
+    SPARK = "spark"
+    APPLICATION_ENDED = "application ended"
+    APPLICATION_LOST = "application lost"
+
+
+class Ending(Enum):
+    """How an application ended."""
+
+    ENDED = "ended"
+    LOST = "lost"
+
+
+class DirectiveKind(Enum):
+    """What the coordinator asks the driver to do."""
+
+    FENCE = "fence"
+    DELETE = "delete"
+    INVALIDATE = "invalidate"
+
+
+class Suspension(Enum):
+    """Why deletion was suspended."""
+
+    BUDGET = "premature deletions passed the budget"
+    RECOVERIES = "recovery keeps failing"
+
+
+class RootKind(Enum):
+    """What a root of a live cut is."""
+
+    PLAN = "plan"
+    HANDLE = "handle"
+    OBJECT = "jvm object"
+    PERSISTED = "persisted"
+    ALGORITHM = "algorithm"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """What the shuffle service calls a generation; opaque to everyone but its adapter."""
+
+    service: str = ""
+    payload: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """One app shuffle as the scheduler describes its map stage."""
+
+    app_shuffle: AppShuffle
+    reads: tuple[AppShuffle, ...] = ()  #: What its map stage reads, ascending.
+    level: Level = Level.DETERMINATE
+    barrier: bool = False
+    maps: int = 0  #: Tasks of the map stage.
+    call_site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """How many map outputs of an app shuffle Spark knows."""
+
+    app_shuffle: AppShuffle
+    available: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Who the application is, in Spark's words; these collide, the application id does not."""
+
+    spark_application_id: str = ""
+    spark_attempt: str = ""
+    name: str = ""
+    user: str = ""
+    spark_version: str = ""
+    python_version: str = ""
+    service: str = "native"
+    master: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One kind of answer that was not what the asker hoped for, counted."""
+
+    answer: str
+    app_shuffle: AppShuffle
+    count: int = field(default=1)
