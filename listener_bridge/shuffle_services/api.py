@@ -4,8 +4,8 @@ Responsible for: the verbs that an adapter has, the values that they answer, and
 Refuses to know: how a service names, fences or deletes anything, and why a generation should go.
 Invariant: a verb acts on the generation that its locator names or on nothing. A late or repeated call is harmless.
 
-Everything runs in the driver. Outcomes are values: an adapter raises only for a mistake of its caller, never for a state
-of the world. Timeouts are seconds, and a call that has answered "gave up" never acts afterwards.
+Everything runs in the driver. Outcomes are values: an adapter raises only for a mistake of its caller, never for a
+state of the world. Timeouts are seconds, and a call that has answered "gave up" never acts afterwards.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class ShuffleService(Protocol):
         """Erase what is left: the service's own record, files of late writers. `Busy` while an older task runs."""
 
     def invalidate(self, locator: Locator, timeout: float) -> FenceOutcome:
-        """Fence a partly written or suspect generation, once its writers have stopped; its data are then to be freed."""
+        """Fence a partly written or suspect generation, whose writers have stopped; its data are to be freed then."""
 
     def close(self) -> None:
         """Let go of threads and connections. Protection that lives in the JVM stays."""

@@ -1,7 +1,7 @@
 """What the tap tells about Spark: one frozen value for each fact.
 
 Responsible for: the vocabulary between the driver's Java side and everything in Python that reasons about it.
-Refuses to know: how facts are carried (`rows`), where they come from (`tap`), what they mean for a shuffle (`translate`).
+Refuses to know: how facts are carried (`rows`), where they come from (`tap`), what they mean (`translate`).
 Invariant: every fact carries `seq`, its place in the one ordered stream of this tap; the stream has no gap.
 
 Ids are Spark's own: `app_shuffle` is stable over recomputation, `stage_id` is not (a later job gives the same shuffle

@@ -1,0 +1,208 @@
+package shufflelifecycle;
+
+import com.codahale.metrics.Counter;
+import org.apache.spark.CleanerListener;
+import org.apache.spark.ExecutorLostFailure;
+import org.apache.spark.FetchFailed;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.scheduler.*;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+
+/**
+ * Turns the few events that matter into rows, in the order in which the bus delivers them.
+ *
+ * Invariant: it never throws into the bus and never waits. What it could not tell is counted and told as dropped. Tasks,
+ * which are most of the events, cost a look-up in a table.
+ */
+public class FactListener extends SparkListener implements CleanerListener {
+  public final StageMemory stages = new StageMemory();
+  public final Describe describe = new Describe();
+  private final RowBuffer rows;
+  private final Outputs outputs;
+  private volatile Counter busDrops; // known once the queue exists
+  private long busDropsTold = 0L;
+
+  public FactListener(RowBuffer rows, Outputs outputs) {
+    this.rows = rows;
+    this.outputs = outputs;
+  }
+
+  void watchDrops(Counter counter) {
+    busDrops = counter;
+  }
+
+  /** Says how many events Spark's queue has dropped, where there are new ones. From any thread. */
+  synchronized void tellBusDrops() {
+    long now = busDrops == null ? 0L : busDrops.getCount();
+    if (now > busDropsTold) {
+      long count = now - busDropsTold;
+      busDropsTold = now;
+      rows.lost(count, "bus");
+    }
+  }
+
+  void put(Row row) {
+    tellBusDrops();
+    rows.put(row);
+  }
+
+  private void failed() {
+    rows.lost(1L, "tap");
+  }
+
+  public void onTaskStart(SparkListenerTaskStart event) {
+    try {
+      stages.taskStarted(event.stageId());
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  public void onTaskEnd(SparkListenerTaskEnd event) {
+    try {
+      if (event.reason() instanceof FetchFailed) {
+        fetchFailed(event, (FetchFailed) event.reason());
+      } else if (event.reason() instanceof ExecutorLostFailure) {
+        TaskInfo task = event.taskInfo();
+        stages.writerLost(event.stageId(), task.host(), task.executorId(), task.taskId());
+      }
+      stages.taskEnded(event.stageId());
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  private void fetchFailed(SparkListenerTaskEnd event, FetchFailed reason) {
+    Row row = new Row("fetchFailed").number("stage", event.stageId()).number("attempt", event.stageAttemptId());
+    row.number("shuffle", reason.shuffleId()).number("map", reason.mapIndex()).number("reduce", reason.reduceId());
+    put(row.text("executor", reason.bmAddress() == null ? null : reason.bmAddress().executorId()));
+    outputs.suspect();
+  }
+
+  public void onJobStart(SparkListenerJobStart event) {
+    try {
+      stages.jobStarted(event); // first: whoever sees the row may ask for its stages
+      StringBuilder json = new StringBuilder();
+      describe.stages(json, event.stageInfos().iterator());
+      Row row = new Row("jobStarted").number("job", event.jobId()).number("time", event.time()).raw("stages", json);
+      StringBuilder about = new StringBuilder("{");
+      describe.properties(about, event.properties());
+      put(row.raw("about", about.append('}')));
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  public void onJobEnd(SparkListenerJobEnd event) {
+    try {
+      stages.jobEnded(event.jobId());
+      JobResult result = event.jobResult();
+      String reason = null;
+      if (result instanceof JobFailed) {
+        reason = Row.shortened(String.valueOf(((JobFailed) result).exception().getMessage()), 1000);
+      }
+      Row row = new Row("jobEnded").number("job", event.jobId()).number("time", event.time());
+      put(row.flag("succeeded", reason == null).text("reason", reason));
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  public void onStageSubmitted(SparkListenerStageSubmitted event) {
+    try {
+      put(stageRow("stageSubmitted", event.stageInfo(), event.stageInfo().submissionTime()));
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  public void onStageCompleted(SparkListenerStageCompleted event) {
+    try {
+      StageInfo stage = event.stageInfo();
+      Row row = stageRow("stageCompleted", stage, stage.completionTime());
+      String failure = null;
+      if (stage.failureReason().isDefined()) {
+        failure = Row.shortened((String) stage.failureReason().get(), 1000);
+      }
+      put(metrics(row.text("failure", failure), stage.taskMetrics()));
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  private Row stageRow(String kind, StageInfo stage, scala.Option time) {
+    StringBuilder json = new StringBuilder();
+    describe.stage(json, stage);
+    long at = time.isDefined() ? ((Number) time.get()).longValue() : System.currentTimeMillis();
+    return new Row(kind).number("time", at).raw("stage", json);
+  }
+
+  private static Row metrics(Row row, TaskMetrics m) {
+    if (m == null) {
+      return row.number("written", 0L).number("read", 0L).number("outBytes", 0L).number("outRecords", 0L);
+    }
+    row.number("written", m.shuffleWriteMetrics().bytesWritten());
+    row.number("read", m.shuffleReadMetrics().localBytesRead() + m.shuffleReadMetrics().remoteBytesRead());
+    return row.number("outBytes", m.outputMetrics().bytesWritten()).number("outRecords", m.outputMetrics().recordsWritten());
+  }
+
+  public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
+    put(new Row("unpersisted").number("rdd", event.rddId()));
+  }
+
+  public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+    try {
+      Row row = new Row("executorRemoved").text("executor", event.executorId());
+      put(row.text("reason", Row.shortened(String.valueOf(event.reason()), 300)).number("time", event.time()));
+      outputs.suspect();
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  public void onOtherEvent(SparkListenerEvent event) {
+    try {
+      if (event instanceof Marker) {
+        put(new Row("marker").text("name", ((Marker) event).name).text("payload", ((Marker) event).payload));
+      } else if (event instanceof Outputs.Seen) {
+        outputs.tell((Outputs.Seen) event, this);
+      } else if (event instanceof SparkListenerSQLExecutionStart) {
+        executionStarted((SparkListenerSQLExecutionStart) event);
+      } else if (event instanceof SparkListenerSQLExecutionEnd) {
+        executionEnded((SparkListenerSQLExecutionEnd) event);
+      }
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  private void executionStarted(SparkListenerSQLExecutionStart event) {
+    Row row = new Row("executionStarted").number("execution", event.executionId()).number("time", event.time());
+    row.text("description", Row.shortened(event.description(), 300)).text("site", Row.firstLine(event.details()));
+    put(row.flag("writes", Describe.writes(event.sparkPlanInfo())));
+  }
+
+  private void executionEnded(SparkListenerSQLExecutionEnd event) {
+    boolean failed = event.errorMessage().isDefined() && !"".equals(event.errorMessage().get());
+    put(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
+  }
+
+  public void onApplicationEnd(SparkListenerApplicationEnd event) {
+    put(new Row("applicationEnded").number("time", event.time()));
+    rows.close(); // the last event: who drains learns that nothing follows, also where nobody closes the tap
+  }
+
+  /** The cleaner's thread. */
+  public void shuffleCleaned(int shuffle) {
+    put(new Row("cleaned").number("shuffle", shuffle));
+  }
+
+  public void rddCleaned(int rdd) {}
+
+  public void broadcastCleaned(long broadcast) {}
+
+  public void accumCleaned(long accumulator) {}
+
+  public void checkpointCleaned(long rdd) {}
+}

@@ -1,0 +1,76 @@
+package shufflelifecycle;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
+import org.apache.spark.scheduler.SparkListenerEvent;
+
+/**
+ * What is there of each registered shuffle, looked at after something was lost.
+ *
+ * The listener hears of a lost executor or a fetch failure before the scheduler has unregistered the outputs. So the
+ * look is sent to the scheduler's thread, behind that, and its result comes back over the bus, in its place.
+ */
+public class Outputs implements Work {
+  /** The result of a look: {shuffle, available, total} of every shuffle that is not complete. */
+  public static class Seen implements SparkListenerEvent {
+    public final java.util.List incomplete = new java.util.ArrayList();
+
+    public boolean logEvent() {
+      return false;
+    }
+  }
+
+  private final Scheduler scheduler;
+  private final MapOutputTrackerMaster tracker;
+  private final Map told = new HashMap(); // shuffle -> available, as last told
+  private boolean underWay = false; // the listener's thread alone
+
+  public Outputs(Scheduler scheduler, MapOutputTrackerMaster tracker) {
+    this.scheduler = scheduler;
+    this.tracker = tracker;
+  }
+
+  /** Listener's thread: have a look taken, one at a time. */
+  void suspect() {
+    if (!underWay) {
+      underWay = true;
+      scheduler.post(new Ticket(this));
+    }
+  }
+
+  /** Scheduler's thread. */
+  public Object run() {
+    Seen seen = new Seen();
+    scala.collection.Iterator it = tracker.shuffleStatuses().iterator();
+    while (it.hasNext()) {
+      scala.Tuple2 entry = (scala.Tuple2) it.next();
+      ShuffleStatus status = (ShuffleStatus) entry._2();
+      int available = status.numAvailableMapOutputs();
+      int total = status.mapStatuses().length;
+      if (available < total) {
+        seen.incomplete.add(new int[] {((Number) entry._1()).intValue(), available, total});
+      }
+    }
+    scheduler.bus.post(seen);
+    return null;
+  }
+
+  /** Listener's thread: what has changed since it was told last. */
+  void tell(Seen seen, FactListener to) {
+    underWay = false;
+    Map now = new HashMap();
+    for (int i = 0; i < seen.incomplete.size(); i++) {
+      int[] shuffle = (int[]) seen.incomplete.get(i);
+      Integer id = Integer.valueOf(shuffle[0]);
+      Integer available = Integer.valueOf(shuffle[1]);
+      now.put(id, available);
+      if (!available.equals(told.get(id))) {
+        to.put(new Row("outputs").number("shuffle", shuffle[0]).number("available", shuffle[1]).number("total", shuffle[2]));
+      }
+    }
+    told.clear();
+    told.putAll(now);
+  }
+}

@@ -1,0 +1,84 @@
+package shufflelifecycle;
+
+import org.apache.spark.scheduler.StageInfo;
+import scala.Option;
+
+/** One row of the stream under construction: a JSON object without its closing brace. */
+public class Row {
+  private static final char[] HEX = "0123456789abcdef".toCharArray();
+  private final StringBuilder text = new StringBuilder(128);
+
+  public Row(String kind) {
+    text.append("\"e\":\"").append(kind).append('"');
+  }
+
+  public Row number(String key, long value) {
+    key(key).append(value);
+    return this;
+  }
+
+  public Row number(String key, Number value) {
+    key(key).append(value == null ? "null" : value.toString());
+    return this;
+  }
+
+  public Row flag(String key, boolean value) {
+    key(key).append(value);
+    return this;
+  }
+
+  public Row text(String key, String value) {
+    quote(key(key), value);
+    return this;
+  }
+
+  public Row raw(String key, CharSequence json) {
+    key(key).append(json);
+    return this;
+  }
+
+  private StringBuilder key(String key) {
+    return text.append(",\"").append(key).append("\":");
+  }
+
+  public String toString() {
+    return text.toString();
+  }
+
+  public static void quote(StringBuilder to, String value) {
+    if (value == null) {
+      to.append("null");
+      return;
+    }
+    to.append('"');
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (c == '"' || c == '\\') {
+        to.append('\\').append(c);
+      } else if (c < 32 || c > 126) {
+        to.append("\\u").append(HEX[c >> 12]).append(HEX[(c >> 8) & 15]).append(HEX[(c >> 4) & 15]).append(HEX[c & 15]);
+      } else {
+        to.append(c);
+      }
+    }
+    to.append('"');
+  }
+
+  public static String firstLine(String text) {
+    if (text == null) {
+      return "";
+    }
+    int end = text.indexOf('\n');
+    return end < 0 ? text : text.substring(0, end);
+  }
+
+  public static String shortened(String text, int chars) {
+    return text.length() <= chars ? text : text.substring(0, chars);
+  }
+
+  /** The shuffle that a stage writes, -1 where it writes none. */
+  public static int shuffleOf(StageInfo stage) {
+    Option shuffle = stage.shuffleDepId();
+    return shuffle.isDefined() ? ((Number) shuffle.get()).intValue() : -1;
+  }
+}

@@ -1,0 +1,73 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.DAGScheduler;
+import org.apache.spark.scheduler.LiveListenerBus;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.TaskSetFailed;
+import org.apache.spark.scheduler.TaskSetManager;
+import scala.Option;
+
+/** The driver's scheduler as we use it: run work in its thread, see its task sets, post on its bus. */
+public class Scheduler {
+  public final DAGScheduler dag;
+  public final LiveListenerBus bus;
+  private final TaskSchedulerImpl tasks;
+
+  public Scheduler(SparkContext sc) {
+    this.dag = sc.dagScheduler();
+    this.bus = sc.listenerBus();
+    this.tasks = (TaskSchedulerImpl) sc.taskScheduler();
+  }
+
+  /** Runs the work between two of the scheduler's events; null where the scheduler did not come to it in time. */
+  public Object call(Work work, long timeoutMs) throws Exception {
+    Ticket ticket = new Ticket(work);
+    post(ticket);
+    return ticket.await(timeoutMs);
+  }
+
+  /** The same without waiting for it. */
+  public void post(Ticket ticket) {
+    dag.eventProcessLoop().post(new TaskSetFailed(ticket, "shuffle lifecycle", Option.apply((Object) null)));
+  }
+
+  public void mark(String name, String payload) {
+    bus.post(new Marker(name, payload));
+  }
+
+  /**
+   * Task sets that have a task running, or may start one: of attempts that the DAG scheduler has given up too. One stays
+   * in here until the end of its last task has been *posted* to the DAG scheduler (not yet handled by it).
+   */
+  public List activeTaskSets() {
+    ArrayList active = new ArrayList();
+    synchronized (tasks) { // the order of locks is Spark's own: the DAG scheduler's thread takes this one to submit
+      scala.collection.Iterator it = tasks.rootPool().getSortedTaskSetQueue().iterator();
+      while (it.hasNext()) {
+        TaskSetManager manager = (TaskSetManager) it.next();
+        if (!manager.isZombie() || manager.runningTasks() > 0) {
+          active.add(manager);
+        }
+      }
+    }
+    return active;
+  }
+
+  /** The id that the next task will get: every task with a smaller one is older than now. */
+  public long nextTaskId() {
+    return tasks.nextTaskId().get();
+  }
+
+  /** The smallest id of a task that the task scheduler knows to be running; Long.MAX_VALUE where there is none. */
+  public long oldestRunningTask() {
+    long oldest = Long.MAX_VALUE;
+    java.util.Enumeration ids = ((java.util.concurrent.ConcurrentHashMap) (Object) tasks.taskIdToTaskSetManager()).keys();
+    while (ids.hasMoreElements()) {
+      oldest = Math.min(oldest, ((Number) ids.nextElement()).longValue());
+    }
+    return oldest;
+  }
+}

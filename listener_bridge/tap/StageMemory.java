@@ -1,0 +1,162 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.StageInfo;
+
+/**
+ * Which shuffles a stage reads and writes, for as long as a task of it may run: the scheduler forgets a stage when its
+ * last job ends, while tasks of a cancelled job may run on.
+ *
+ * Written by the listener's thread alone, read from any. A stage that is not in here is unknown, never "reads nothing".
+ */
+public class StageMemory {
+  public static class Use {
+    public final int writes; // -1: no shuffle
+    public final int[] reads;
+    int jobs;
+    int tasks;
+
+    Use(int writes, int[] reads) {
+      this.writes = writes;
+      this.reads = reads;
+    }
+
+    public boolean reads(int shuffle) {
+      for (int i = 0; i < reads.length; i++) {
+        if (reads[i] == shuffle) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  /** A task whose executor the driver has lost while it wrote: its file may turn up later, beside no map output. */
+  public static class LostWriter {
+    public final int shuffle;
+    public final String host;
+    public final String executor;
+    public final long mapId;
+
+    LostWriter(int shuffle, String host, String executor, long mapId) {
+      this.shuffle = shuffle;
+      this.host = host;
+      this.executor = executor;
+      this.mapId = mapId;
+    }
+  }
+
+  private static final int LOST_WRITERS_CAPACITY = 10000;
+
+  private final ConcurrentHashMap uses = new ConcurrentHashMap(); // stage id -> Use
+  private final Map stagesOfJob = new HashMap(); // job id -> int[]
+  private final ArrayList lostWriters = new ArrayList();
+
+  public Use of(int stage) {
+    return (Use) uses.get(Integer.valueOf(stage));
+  }
+
+  void jobStarted(SparkListenerJobStart event) {
+    Map writes = new HashMap();
+    ArrayList stages = new ArrayList();
+    scala.collection.Iterator it = event.stageInfos().iterator();
+    while (it.hasNext()) {
+      StageInfo stage = (StageInfo) it.next();
+      stages.add(stage);
+      writes.put(Integer.valueOf(stage.stageId()), Integer.valueOf(Row.shuffleOf(stage)));
+    }
+    int[] ids = new int[stages.size()];
+    for (int i = 0; i < ids.length; i++) {
+      StageInfo stage = (StageInfo) stages.get(i);
+      ids[i] = stage.stageId();
+      remember(stage, writes).jobs++;
+    }
+    stagesOfJob.put(Integer.valueOf(event.jobId()), ids);
+  }
+
+  private Use remember(StageInfo stage, Map writes) {
+    Integer id = Integer.valueOf(stage.stageId());
+    Use use = (Use) uses.get(id);
+    if (use == null) {
+      use = new Use(((Integer) writes.get(id)).intValue(), parentsOf(stage, writes));
+      uses.put(id, use);
+    }
+    return use;
+  }
+
+  private static int[] parentsOf(StageInfo stage, Map writes) {
+    int[] reads = new int[stage.parentIds().size()];
+    scala.collection.Iterator it = stage.parentIds().iterator();
+    for (int i = 0; it.hasNext(); i++) {
+      Integer shuffle = (Integer) writes.get(it.next());
+      reads[i] = shuffle == null ? -1 : shuffle.intValue();
+    }
+    return reads;
+  }
+
+  void jobEnded(int job) {
+    int[] ids = (int[]) stagesOfJob.remove(Integer.valueOf(job));
+    for (int i = 0; ids != null && i < ids.length; i++) {
+      Use use = of(ids[i]);
+      if (use != null) {
+        use.jobs--;
+        dropIfDone(ids[i], use);
+      }
+    }
+  }
+
+  void taskStarted(int stage) {
+    Use use = of(stage);
+    if (use != null) {
+      use.tasks++;
+    }
+  }
+
+  void taskEnded(int stage) {
+    Use use = of(stage);
+    if (use != null) {
+      use.tasks--;
+      dropIfDone(stage, use);
+    }
+  }
+
+  private void dropIfDone(int stage, Use use) {
+    if (use.jobs <= 0 && use.tasks <= 0) {
+      uses.remove(Integer.valueOf(stage));
+    }
+  }
+
+  void writerLost(int stage, String host, String executor, long mapId) {
+    Use use = of(stage);
+    if (use == null || use.writes < 0) {
+      return;
+    }
+    synchronized (lostWriters) {
+      if (lostWriters.size() < LOST_WRITERS_CAPACITY) {
+        lostWriters.add(new LostWriter(use.writes, host, executor, mapId));
+      }
+    }
+  }
+
+  /** Hands over, once, the lost writers of a shuffle. */
+  public List takeLostWriters(int shuffle) {
+    ArrayList taken = new ArrayList();
+    synchronized (lostWriters) {
+      for (int i = lostWriters.size() - 1; i >= 0; i--) {
+        if (((LostWriter) lostWriters.get(i)).shuffle == shuffle) {
+          taken.add(lostWriters.remove(i));
+        }
+      }
+    }
+    return taken;
+  }
+
+  public int size() {
+    return uses.size();
+  }
+}

@@ -1,0 +1,63 @@
+package shufflelifecycle;
+
+import com.codahale.metrics.Counter;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkContext;
+
+/** The tap on one application: what Python holds. One instance an application; `close` ends its stream for good. */
+public class Tap {
+  public static final String QUEUE = "shuffleLifecycle";
+
+  public final Scheduler scheduler;
+  public final FactListener listener;
+  private final MapOutputTrackerMaster tracker;
+  private final RowBuffer rows;
+
+  public Tap(Object sc, Object tracker, Object capacityChars) {
+    SparkContext context = (SparkContext) sc;
+    this.scheduler = new Scheduler(context);
+    this.tracker = (MapOutputTrackerMaster) tracker;
+    this.rows = new RowBuffer(((Number) capacityChars).longValue());
+    this.listener = new FactListener(rows, new Outputs(scheduler, this.tracker));
+    attach(context);
+  }
+
+  private void attach(SparkContext context) {
+    scheduler.bus.addToQueue(listener, QUEUE); // a queue of our own: its capacity and its drops are ours alone
+    Object counter = scheduler.bus.metrics().metricRegistry().getCounters().get("queue." + QUEUE + ".numDroppedEvents");
+    listener.watchDrops((Counter) counter);
+    if (context.cleaner().isDefined()) {
+      ((org.apache.spark.ContextCleaner) context.cleaner().get()).attachListener(listener);
+    }
+  }
+
+  public String take(int max, long timeoutMs) throws InterruptedException {
+    String batch = rows.take(max, timeoutMs);
+    listener.tellBusDrops();
+    return batch;
+  }
+
+  public void mark(String name, String payload) {
+    scheduler.mark(name, payload);
+  }
+
+  /** JSON, or null where the scheduler did not come to it in time. */
+  public String snapshot(String marker, long timeoutMs) throws Exception {
+    return (String) scheduler.call(new Snapshot(scheduler, tracker, listener.describe, marker), timeoutMs);
+  }
+
+  /** From now on RDD `rdd` is told with the level that it declared, whatever it has been marked with. */
+  public void declareLevel(int rdd, String level) {
+    listener.describe.declaredLevels.put(Integer.valueOf(rdd), level);
+  }
+
+  public void forgetLevel(int rdd) {
+    listener.describe.declaredLevels.remove(Integer.valueOf(rdd));
+  }
+
+  /** Ends the stream. The listener leaves the bus; one `take` under way returns. */
+  public void close() {
+    rows.close();
+    scheduler.bus.removeListener(listener);
+  }
+}
