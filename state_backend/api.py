@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-from state_backend.lease import Lease
+from state_backend.lease import Lease, LeaseKeeper
 from state_backend.limits import PAGE_LIMIT
 from state_backend.lock import Lock
 from state_backend.values import (
@@ -78,7 +78,7 @@ __all__ = [
 _Backend = TypeVar("_Backend", bound="StateBackend")
 
 
-class StateBackend(ABC):
+class StateBackend(LeaseKeeper, ABC):
     """One open store. Safe for use by many tasks of one event loop; close it once, or use it with `async with`."""
 
     # ---- reading: sees everything that was acknowledged before ------------------------------------------------------

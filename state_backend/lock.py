@@ -46,10 +46,12 @@ class Lock:
     @property
     def token(self) -> Revision:
         """The fencing token: the revision at which the lock was taken. Raises `LockLost` when not held."""
-        self.check()
-        if self._held is None:
-            raise LockLost(self._key, "it is not held")
-        return self._held[1]
+        return self._holding()[1]
+
+    @property
+    def lease(self) -> Lease:
+        """The lease that keeps it. Raises `LockLost` when not held."""
+        return self._holding()[0]
 
     @property
     def guard(self) -> RevisionIs:
@@ -62,6 +64,12 @@ class Lock:
             raise self._loss
         if self._held is not None and self._held[0].remaining_seconds <= 0:
             raise LockLost(self._key, "its lease was not renewed in time")
+
+    def _holding(self) -> tuple[Lease, Revision]:
+        self.check()
+        if self._held is None:
+            raise LockLost(self._key, "it is not held")
+        return self._held
 
     async def __aenter__(self) -> Lock:
         self._held = await self._acquire()

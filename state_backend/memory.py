@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Compacted, NoSuchLease
 from state_backend.following import FollowingWatch, History, Signal, Stretch
-from state_backend.lease import Lease, LeaseKeeper
+from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
     check_key,
@@ -189,7 +189,7 @@ class MemoryStore:
             self._leases[lease].places.add(place)
 
 
-class MemoryBackend(StateBackend, History, LeaseKeeper):
+class MemoryBackend(StateBackend, History):
     """One client of a `MemoryStore`, its own unless one is given to share."""
 
     def __init__(self, store: MemoryStore | None = None) -> None:

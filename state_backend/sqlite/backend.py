@@ -21,7 +21,7 @@ from typing import TypeVar
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Compacted, NoSuchLease, StateBackendError
 from state_backend.following import FollowingWatch, History, Signal, Stretch
-from state_backend.lease import Lease, LeaseKeeper
+from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
     check_key,
@@ -52,7 +52,7 @@ async def open_sqlite(path: Path, history_commits: int = HISTORY_COMMITS) -> Sql
     return SqliteBackend(connection, path, history_commits)
 
 
-class SqliteBackend(StateBackend, History, LeaseKeeper):
+class SqliteBackend(StateBackend, History):
     """One open file; `open_sqlite` makes it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, history_commits: int) -> None:
