@@ -1,5 +1,6 @@
 package shufflelifecycle;
 
+import java.lang.reflect.Field;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -22,6 +23,8 @@ public class Outputs implements Work {
     }
   }
 
+  private static final Field AVAILABLE = availableField();
+
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Map told = new HashMap(); // shuffle -> available, as last told
@@ -30,6 +33,25 @@ public class Outputs implements Work {
   public Outputs(Scheduler scheduler, MapOutputTrackerMaster tracker) {
     this.scheduler = scheduler;
     this.tracker = tracker;
+  }
+
+  private static Field availableField() {
+    try {
+      Field field = ShuffleStatus.class.getDeclaredField("_numAvailableMapOutputs");
+      field.setAccessible(true);
+      return field;
+    } catch (Exception absent) {
+      return null;
+    }
+  }
+
+  /** How many outputs are there, read without the status' lock: a deletion may hold that one (`Hold`). */
+  public static int available(ShuffleStatus status) {
+    try {
+      return AVAILABLE == null ? status.numAvailableMapOutputs() : AVAILABLE.getInt(status);
+    } catch (IllegalAccessException refused) {
+      return status.numAvailableMapOutputs();
+    }
   }
 
   /** Listener's thread: have a look taken, one at a time. */
@@ -47,7 +69,7 @@ public class Outputs implements Work {
     while (it.hasNext()) {
       scala.Tuple2 entry = (scala.Tuple2) it.next();
       ShuffleStatus status = (ShuffleStatus) entry._2();
-      int available = status.numAvailableMapOutputs();
+      int available = available(status);
       int total = status.mapStatuses().length;
       if (available < total) {
         seen.incomplete.add(new int[] {((Number) entry._1()).intValue(), available, total});

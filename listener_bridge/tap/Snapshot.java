@@ -36,7 +36,7 @@ public class Snapshot implements Work {
     while (it.hasNext()) {
       scala.Tuple2 entry = (scala.Tuple2) it.next();
       ShuffleStatus status = (ShuffleStatus) entry._2();
-      json.append(comma).append('[').append(entry._1()).append(',').append(status.numAvailableMapOutputs());
+      json.append(comma).append('[').append(entry._1()).append(',').append(Outputs.available(status));
       json.append(',').append(status.mapStatuses().length).append(']');
       comma = ",";
     }

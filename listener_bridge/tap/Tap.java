@@ -8,8 +8,8 @@ import org.apache.spark.SparkContext;
 public class Tap {
   public static final String QUEUE = "shuffleLifecycle";
 
-  public final Scheduler scheduler;
-  public final FactListener listener;
+  private final Scheduler scheduler;
+  private final FactListener listener;
   private final MapOutputTrackerMaster tracker;
   private final RowBuffer rows;
 
@@ -29,6 +29,14 @@ public class Tap {
     if (context.cleaner().isDefined()) {
       ((org.apache.spark.ContextCleaner) context.cleaner().get()).attachListener(listener);
     }
+  }
+
+  public Scheduler scheduler() {
+    return scheduler;
+  }
+
+  public StageMemory stages() {
+    return listener.stages;
   }
 
   public String take(int max, long timeoutMs) throws InterruptedException {

@@ -1,0 +1,45 @@
+package shufflelifecycle;
+
+import java.util.Iterator;
+import java.util.Set;
+
+/** The native service's answers as JSON, which its Python end turns into values. */
+public class Answer {
+  public static final String LOOK_AGAIN = "look again";
+  public static final String FENCED = "fenced";
+
+  static String fenced(Generations.Shuffle shuffle) {
+    Row row = new Row("fenced").number("shuffle", shuffle.id).number("generation", shuffle.present - 1);
+    return close(row.number("bytes", shuffle.bytes).text("marker", shuffle.marker));
+  }
+
+  static String busy(Set who) {
+    StringBuilder json = new StringBuilder("[");
+    Iterator it = who.iterator();
+    while (it.hasNext()) {
+      Row.quote(json, (String) it.next());
+      json.append(it.hasNext() ? "," : "");
+    }
+    return close(new Row("busy").raw("who", json.append(']')));
+  }
+
+  static String superseded(String by) {
+    return close(new Row("superseded").text("by", by));
+  }
+
+  static String cannot(String why) {
+    return close(new Row("cannot").text("why", why));
+  }
+
+  static String freed(long bytes) {
+    return close(new Row("freed").number("bytes", bytes));
+  }
+
+  static String failed(String why) {
+    return close(new Row("failed").text("why", why));
+  }
+
+  private static String close(Row row) {
+    return "{" + row + "}";
+  }
+}

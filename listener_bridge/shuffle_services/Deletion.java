@@ -1,0 +1,125 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.network.shuffle.ExternalBlockStoreClient;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.shuffle.ShuffleManager;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.BlockManagerMaster;
+import org.apache.spark.storage.BlockManagerMessages;
+import scala.concurrent.Await;
+import scala.concurrent.duration.Duration;
+
+/**
+ * Deletes the files of a shuffle wherever they lie, and waits until they are gone.
+ *
+ * Never through the driver's own block manager, which would unregister the shuffle: readers would then find nothing
+ * instead of failing. Files whose executor is gone are asked of the host's shuffle service, by name.
+ */
+public class Deletion {
+  private final BlockManagerMaster executors;
+  private final ShuffleManager local; // null unless the driver is the executor
+  private final ExternalBlockStoreClient service; // null where there is no external shuffle service
+  private final String checksum; // the suffix of checksum files, null where there are none
+
+  public Deletion(Object executors, Object local, Object service, Object checksum) {
+    this.executors = (BlockManagerMaster) executors;
+    this.local = (ShuffleManager) local;
+    this.service = (ExternalBlockStoreClient) service;
+    this.checksum = (String) checksum;
+  }
+
+  /** Asks every executor; gives who has not confirmed, with the reason. To be called while the outputs are held. */
+  Map byExecutors(int shuffle, long end) {
+    Map silent = new HashMap();
+    if (local != null) {
+      local.unregisterShuffle(shuffle); // deletes the files; the driver's map output tracker is not asked
+    }
+    Map asked = ask(shuffle, alive());
+    Iterator it = asked.entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      String why = await((scala.concurrent.Future) entry.getValue(), end);
+      if (why != null) {
+        silent.put(entry.getKey(), why);
+      }
+    }
+    return silent;
+  }
+
+  private Map ask(int shuffle, Set alive) {
+    Map asked = new HashMap();
+    scala.reflect.ClassTag tag = scala.reflect.ClassTag$.MODULE$.apply(Boolean.class);
+    Iterator it = alive.iterator();
+    while (it.hasNext()) {
+      String executor = (String) it.next();
+      scala.Option endpoint = executors.getExecutorEndpointRef(executor);
+      if (endpoint.isDefined() && !executor.equals("driver")) {
+        Object message = new BlockManagerMessages.RemoveShuffle(shuffle);
+        asked.put(executor, ((RpcEndpointRef) endpoint.get()).ask(message, tag));
+      }
+    }
+    return asked;
+  }
+
+  private static String await(scala.concurrent.Future answer, long end) {
+    try {
+      long left = Math.max(1L, (end - System.nanoTime()) / 1000000L);
+      Await.ready(answer, Duration.create(left, TimeUnit.MILLISECONDS));
+      scala.util.Try result = (scala.util.Try) answer.value().get();
+      return result.isSuccess() ? null : String.valueOf(result.failed().get());
+    } catch (Throwable t) { // a timeout, which Scala does not declare
+      return "no answer in time";
+    }
+  }
+
+  /** Executors that have files and can be asked: the driver itself only where it is the executor. */
+  Set alive() {
+    Set ids = new TreeSet();
+    scala.collection.Iterator it = executors.getMemoryStatus().keysIterator();
+    while (it.hasNext()) {
+      BlockManagerId id = (BlockManagerId) it.next();
+      if (!id.isDriver() || local != null) {
+        ids.add(id.executorId());
+      }
+    }
+    return ids;
+  }
+
+  /** Whether files outlive their executor here. */
+  boolean outlives() {
+    return service != null;
+  }
+
+  /** Has the host's shuffle service delete by name; null where it did, else why not. At least `expected` files. */
+  String byService(int shuffle, Place place, int expected, long end) {
+    try {
+      long left = Math.max(1L, (end - System.nanoTime()) / 1000000L);
+      Future answer = service.removeBlocks(place.host, place.port, place.executor, names(shuffle, place));
+      int removed = ((Integer) answer.get(left, TimeUnit.MILLISECONDS)).intValue();
+      return removed >= expected ? null : "removed " + removed + " files, at least " + expected + " were expected";
+    } catch (Throwable t) {
+      return t.toString();
+    }
+  }
+
+  private String[] names(int shuffle, Place place) {
+    ArrayList names = new ArrayList();
+    for (int i = 0; i < place.mapIds.size(); i++) {
+      String base = "shuffle_" + shuffle + "_" + place.mapIds.get(i) + "_0";
+      names.add(base + ".index");
+      names.add(base + ".data");
+      if (checksum != null) {
+        names.add(base + checksum);
+      }
+    }
+    return (String[]) names.toArray(new String[0]);
+  }
+}

@@ -1,0 +1,72 @@
+package shufflelifecycle;
+
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+
+/**
+ * The generations of each app shuffle, counted: number n is the one that is there after n fences.
+ *
+ * Invariant: the count of a shuffle only grows, and only in the scheduler's thread, with the fence. Places that were not
+ * freed yet are carried on to the next generation's `free`, since files of both lie under the same app shuffle.
+ */
+public class Generations {
+  /** What is known of one app shuffle. */
+  public static class Shuffle {
+    public final int id;
+    public volatile int present = 0; // the number of the generation that is there, or will be written next
+    public String marker; // of the last fence
+    public long bytes; // of the last fenced generation
+    public long olderThan; // tasks with a smaller id began before the last fence
+    public final Map places = new HashMap(); // executor -> Place, fenced and not freed
+
+    Shuffle(int id) {
+      this.id = id;
+    }
+
+    Place at(Place where) {
+      Place known = (Place) places.get(where.executor);
+      if (known == null) {
+        known = where;
+        places.put(where.executor, known);
+      }
+      return known;
+    }
+  }
+
+  private final Map shuffles = new HashMap();
+
+  public synchronized Shuffle of(int shuffle) {
+    Integer id = Integer.valueOf(shuffle);
+    Shuffle known = (Shuffle) shuffles.get(id);
+    if (known == null) {
+      known = new Shuffle(shuffle);
+      shuffles.put(id, known);
+    }
+    return known;
+  }
+
+  /** Spark let the shuffle go: its id will not come back. What still lies somewhere is kept until it is freed. */
+  public synchronized void cleaned(int shuffle) {
+    Shuffle known = (Shuffle) shuffles.get(Integer.valueOf(shuffle));
+    if (known != null && known.places.isEmpty()) {
+      shuffles.remove(Integer.valueOf(shuffle));
+    }
+  }
+
+  /** App shuffles whose present generation is one that follows a fence. */
+  public synchronized int[] fenced() {
+    int[] ids = new int[shuffles.size()];
+    int n = 0;
+    Iterator it = shuffles.values().iterator();
+    while (it.hasNext()) {
+      Shuffle shuffle = (Shuffle) it.next();
+      if (shuffle.present > 0) {
+        ids[n++] = shuffle.id;
+      }
+    }
+    int[] exact = new int[n];
+    System.arraycopy(ids, 0, exact, 0, n);
+    return exact;
+  }
+}

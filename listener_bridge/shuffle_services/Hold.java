@@ -1,0 +1,63 @@
+package shufflelifecycle;
+
+import java.lang.reflect.Method;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.apache.spark.ShuffleStatus;
+
+/**
+ * Holds the map outputs of one shuffle, so that its map stage cannot be submitted: the scheduler asks them which outputs
+ * are missing before it makes the first task, and waits here. Everything else in the scheduler goes on.
+ *
+ * Executors delete "what they have of this app shuffle"; files of a writer that began meanwhile would go too. Held from
+ * the check in the scheduler's thread until the executors have answered, no such writer can exist.
+ *
+ * Invariant: the lock is let go after `limitMs`, whatever became of whoever asked for it.
+ */
+public class Hold extends Thread {
+  private final ReentrantReadWriteLock.WriteLock lock;
+  private final long limitMs;
+  private final CountDownLatch taken = new CountDownLatch(1);
+  private final CountDownLatch done = new CountDownLatch(1);
+  private final CountDownLatch over = new CountDownLatch(1);
+  private volatile boolean held = false;
+
+  Hold(ShuffleStatus status, long limitMs) throws Exception {
+    super("shuffle-lifecycle-hold");
+    Method lock = ShuffleStatus.class.getDeclaredMethod("writeLock", new Class[0]);
+    lock.setAccessible(true);
+    this.lock = (ReentrantReadWriteLock.WriteLock) lock.invoke(status, new Object[0]);
+    this.limitMs = limitMs;
+    setDaemon(true);
+  }
+
+  /** Scheduler's thread: true once the outputs are held. Who has them now has them for microseconds. */
+  boolean take() throws InterruptedException {
+    start();
+    taken.await();
+    return held;
+  }
+
+  public void run() {
+    try {
+      held = lock.tryLock(200L, TimeUnit.MILLISECONDS);
+      taken.countDown();
+      if (held) {
+        done.await(limitMs, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      taken.countDown();
+    } finally {
+      if (held) {
+        lock.unlock();
+      }
+      over.countDown();
+    }
+  }
+
+  void release() throws InterruptedException {
+    done.countDown();
+    over.await();
+  }
+}

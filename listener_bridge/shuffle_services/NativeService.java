@@ -1,0 +1,162 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.CleanerListener;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
+import org.apache.spark.scheduler.MapStatus;
+
+/** Spark's own shuffle files: fence, free, forget. One verb at a time; every answer is JSON. */
+public class NativeService implements CleanerListener {
+  private static final long HOLD_LIMIT_MS = 5000L;
+
+  private final Generations generations = new Generations();
+  private final Scheduler scheduler;
+  private final StageMemory memory;
+  private final Users users;
+  private final MapOutputTrackerMaster tracker;
+  private final Deletion deletion;
+  private final int servicePort;
+
+  public NativeService(Object scheduler, Object memory, Object tracker, Object deletion, Object cleaner, Object servicePort) {
+    this.scheduler = (Scheduler) scheduler;
+    this.memory = (StageMemory) memory;
+    this.users = new Users(this.scheduler, this.memory);
+    this.tracker = (MapOutputTrackerMaster) tracker;
+    this.deletion = (Deletion) deletion;
+    this.servicePort = ((Number) servicePort).intValue();
+    if (cleaner != null) {
+      ((org.apache.spark.ContextCleaner) cleaner).attachListener(this);
+    }
+  }
+
+  /** The number of the present generation; -1 where Spark has no outputs of the shuffle. */
+  public int holds(int shuffle) {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    boolean there = status.isDefined() && Outputs.available((ShuffleStatus) status.get()) > 0;
+    return there ? generations.of(shuffle).present : -1;
+  }
+
+  public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
+    long end = System.nanoTime() + timeoutMs * 1000000L;
+    Generations.Shuffle known = generations.of(shuffle);
+    FenceWork work = new FenceWork(scheduler, tracker, users, known, expected);
+    Object answer = scheduler.call(work, timeoutMs);
+    if (Answer.LOOK_AGAIN.equals(answer)) {
+      answer = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    }
+    if (answer == null) {
+      return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
+    }
+    if (work.outputs == null) {
+      return (String) answer;
+    }
+    remember(known, work.outputs);
+    return Answer.fenced(known);
+  }
+
+  private static void remember(Generations.Shuffle shuffle, MapStatus[] outputs) {
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] != null) {
+        Place place = shuffle.at(Place.of(outputs[i].location()));
+        long before = place.bytes;
+        place.add(outputs[i]);
+        shuffle.bytes += place.bytes - before;
+      }
+    }
+  }
+
+  public synchronized String free(int shuffle, int generation, long timeoutMs) throws Exception {
+    long end = System.nanoTime() + timeoutMs * 1000000L;
+    Generations.Shuffle known = generations.of(shuffle);
+    long limitMs = Math.min(timeoutMs, HOLD_LIMIT_MS);
+    FreeWork check = new FreeWork(tracker, users, known, generation, limitMs);
+    Object answer = scheduler.call(check, timeoutMs);
+    if (answer == null) {
+      return Answer.failed("the scheduler was busy for " + timeoutMs + " ms; ask again");
+    }
+    if (!FreeWork.CLEAR.equals(answer)) {
+      return (String) answer;
+    }
+    Map silent;
+    try {
+      silent = deletion.byExecutors(shuffle, System.nanoTime() + limitMs * 1000000L);
+    } finally {
+      if (check.hold != null) {
+        check.hold.release();
+      }
+    }
+    return settle(known, silent, end);
+  }
+
+  /** Counts what is gone; what is not stays with the shuffle for the next call. */
+  private String settle(Generations.Shuffle shuffle, Map silent, long end) {
+    long bytes = 0L;
+    StringBuilder why = new StringBuilder();
+    Set everybody = deletion.alive();
+    List places = new ArrayList(shuffle.places.values());
+    for (int i = 0; i < places.size(); i++) {
+      Place place = (Place) places.get(i);
+      boolean alive = everybody.contains(place.executor);
+      String missing = alive ? (String) silent.get(place.executor) : orphans(shuffle.id, place, end);
+      if (missing == null) {
+        bytes += alive || deletion.outlives() ? place.bytes : 0L; // else they went with their executor
+        shuffle.places.remove(place.executor);
+      } else {
+        why.append(why.length() == 0 ? "" : "; ").append("executor ").append(place.executor).append(": ").append(missing);
+      }
+    }
+    return why.length() == 0 ? Answer.freed(bytes) : Answer.failed(why.toString());
+  }
+
+  private String orphans(int shuffle, Place place, long end) {
+    return deletion.outlives() ? deletion.byService(shuffle, place, place.mapIds.size(), end) : null;
+  }
+
+  /** A second `free`, once every task older than the fence has ended; and the files of writers that the driver lost. */
+  public synchronized String forget(int shuffle, int generation, long timeoutMs) throws Exception {
+    Generations.Shuffle known = generations.of(shuffle);
+    long oldest = scheduler.oldestRunningTask();
+    if (oldest < known.olderThan) {
+      TreeSet who = new TreeSet();
+      who.add("task " + oldest + " is older than the fence");
+      return Answer.busy(who);
+    }
+    String answer = free(shuffle, generation, timeoutMs);
+    if (deletion.outlives() && answer.startsWith("{\"e\":\"freed\"")) {
+      lateWriters(shuffle, System.nanoTime() + timeoutMs * 1000000L);
+    }
+    return answer;
+  }
+
+  private void lateWriters(int shuffle, long end) {
+    List lost = memory.takeLostWriters(shuffle);
+    for (int i = 0; i < lost.size(); i++) {
+      StageMemory.LostWriter writer = (StageMemory.LostWriter) lost.get(i);
+      Place place = new Place(writer.executor, writer.host, servicePort);
+      place.mapIds.add(Long.valueOf(writer.mapId));
+      deletion.byService(shuffle, place, 0, end); // it may never have written: nothing to expect
+    }
+  }
+
+  /** App shuffles that were fenced at least once. */
+  public int[] fenced() {
+    return generations.fenced();
+  }
+
+  public void shuffleCleaned(int shuffle) {
+    generations.cleaned(shuffle);
+  }
+
+  public void rddCleaned(int rdd) {}
+
+  public void broadcastCleaned(long broadcast) {}
+
+  public void accumCleaned(long accumulator) {}
+
+  public void checkpointCleaned(long rdd) {}
+}

@@ -1,0 +1,29 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.storage.BlockManagerId;
+
+/** Where map outputs of a shuffle lie: one executor's files, and the host's shuffle service that outlives it. */
+public class Place {
+  public final String executor;
+  public final String host;
+  public final int port;
+  public final ArrayList mapIds = new ArrayList(); // Long
+  public long bytes = 0L;
+
+  public Place(String executor, String host, int port) {
+    this.executor = executor;
+    this.host = host;
+    this.port = port;
+  }
+
+  public static Place of(BlockManagerId location) {
+    return new Place(location.executorId(), location.host(), location.port());
+  }
+
+  public void add(MapStatus output) {
+    mapIds.add(Long.valueOf(output.mapId()));
+    bytes += MapSizes.total(output);
+  }
+}

@@ -1,0 +1,89 @@
+package shufflelifecycle;
+
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.scheduler.ShuffleMapStage;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetManager;
+
+/**
+ * Who writes or reads a shuffle now. To be asked in the scheduler's thread.
+ *
+ * A stage counts while it runs, a given-up attempt until its last task has ended. A task of a stage that neither the
+ * scheduler nor the stage memory knows may read anything, so it counts too.
+ */
+public class Users {
+  private final Scheduler scheduler;
+  private final StageMemory memory;
+
+  public Users(Scheduler scheduler, StageMemory memory) {
+    this.scheduler = scheduler;
+    this.memory = memory;
+  }
+
+  public Set of(int shuffle) {
+    return find(shuffle, true);
+  }
+
+  public Set writersOf(int shuffle) {
+    return find(shuffle, false);
+  }
+
+  private Set find(int shuffle, boolean readers) {
+    Set who = new TreeSet();
+    scala.collection.Iterator it = scheduler.dag.runningStages().iterator();
+    while (it.hasNext()) {
+      Stage stage = (Stage) it.next();
+      String name = "stage " + stage.id() + "." + stage.latestInfo().attemptNumber();
+      if (writes(stage, shuffle)) {
+        who.add(name + " writes it");
+      } else if (readers && reads(stage, shuffle)) {
+        who.add(name + " reads it");
+      }
+    }
+    List sets = scheduler.activeTaskSets();
+    for (int i = 0; i < sets.size(); i++) {
+      addTaskSet(who, (TaskSetManager) sets.get(i), shuffle, readers);
+    }
+    return who;
+  }
+
+  private void addTaskSet(Set who, TaskSetManager manager, int shuffle, boolean readers) {
+    TaskSet tasks = manager.taskSet();
+    String name = "stage " + tasks.stageId() + "." + tasks.stageAttemptId();
+    if (tasks.shuffleId().isDefined() && ((Number) tasks.shuffleId().get()).intValue() == shuffle) {
+      who.add(name + " writes it");
+      return;
+    }
+    if (!readers) {
+      return;
+    }
+    scala.Option stage = scheduler.dag.stageIdToStage().get(Integer.valueOf(tasks.stageId()));
+    StageMemory.Use use = memory.of(tasks.stageId());
+    if (stage.isDefined()) {
+      if (reads((Stage) stage.get(), shuffle)) {
+        who.add(name + " reads it");
+      }
+    } else if (use == null) {
+      who.add(name + " is unknown and may read it");
+    } else if (use.reads(shuffle)) {
+      who.add(name + " reads it");
+    }
+  }
+
+  private static boolean writes(Stage stage, int shuffle) {
+    return stage instanceof ShuffleMapStage && ((ShuffleMapStage) stage).shuffleDep().shuffleId() == shuffle;
+  }
+
+  private static boolean reads(Stage stage, int shuffle) {
+    scala.collection.Iterator it = stage.parents().iterator();
+    while (it.hasNext()) {
+      if (writes((Stage) it.next(), shuffle)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}
