@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""The test run in parts: `tools/parts.py` runs what `make test` runs, `tools/parts.py spark-3.5` one part of it.
+
+Every test belongs to exactly one part, by its markers: `spark` needs a real Spark, `etcd` a real etcd, the others
+neither; `slow` ones are left to --all, which also runs the Spark versions between the oldest and the newest. A part
+that fails does not stop the others, so that one run tells everything. A part that ran no test has failed: a suite that
+skips itself proves nothing. A part whose folder does not exist is passed over.
+
+What a part prints is shown as it comes and kept in .cache/parts/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import setup
+from setup import ROOT
+
+LOGS = ROOT / ".cache" / "parts"
+LIMIT = 20 * 60  # seconds; a part that hangs shall not take the others with it
+SUMMARY = re.compile(r"^=+ .*\bin [\d.]+s.* =+$")  # pytest's last line: ==== 12 passed, 1 skipped in 3.21s ====
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    what: str
+    needs: tuple[str, ...] = ("dev",)  # targets of tools/setup.py; the first is the environment that it runs in
+    commands: tuple[tuple[str, ...], ...] = ()
+    tests: str | None = None  # pytest's -m
+    folders: tuple[str, ...] = ("tests",)  # it is passed over when none of them exists
+    only_all: bool = False
+
+    @property
+    def python(self) -> Path:
+        return setup.ENVIRONMENTS[self.needs[0]].python
+
+
+def spark(name: str, environment: str, only_all: bool = False) -> Part:
+    what = f"real jobs on {setup.ENVIRONMENTS[environment].packages[0]}"
+    needs = (environment, "java", "etcd")
+    return Part(name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all)
+
+
+CHECKS = ("lint", "types", "imports", "check-generated")
+
+PARTS = (
+    Part(
+        "checks",
+        "lint, types, import directions, generated files",
+        needs=("dev", "generate"),
+        commands=tuple(("make", "--no-print-directory", check) for check in CHECKS),
+    ),
+    Part("tests", "everything that needs neither a Spark nor an etcd", tests="not spark and not etcd"),
+    Part(
+        "etcd",
+        "contract and integration on real etcd",
+        needs=("dev", "etcd"),
+        tests="etcd and not spark",
+        folders=("tests/contract", "tests/integration"),
+    ),
+    spark("spark-newest", "dev"),
+    spark("spark-3.5", "spark-3.5"),
+    spark("spark-4.0", "spark-4.0", only_all=True),
+    spark("spark-4.1", "spark-4.1", only_all=True),
+)
+
+
+@dataclass
+class Outcome:
+    name: str
+    verdict: str  # "ok", "passed over", or what went wrong
+    seconds: float = 0.0
+    summaries: list[str] = field(default_factory=list)  # pytest's own last line
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict not in {"ok", "passed over"}
+
+
+def run_part(part: Part, slow: bool) -> Outcome:
+    if not any((ROOT / folder).exists() for folder in part.folders):
+        return Outcome(part.name, "passed over")
+    print(f"\n──── {part.name}: {part.what}", flush=True)
+    started = time.monotonic()
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"{part.name}.log"
+    log.write_text("")
+    found = environment(part)
+    problems = [problem for command in commands(part, slow) if (problem := run_command(command, found, log))]
+    summaries = [line for line in log.read_text(errors="replace").splitlines() if SUMMARY.match(line)]
+    if part.tests and not problems and not any(" passed" in line for line in summaries):
+        problems.append("ran no test")
+    return Outcome(part.name, "; ".join(problems) or "ok", time.monotonic() - started, summaries)
+
+
+def commands(part: Part, slow: bool) -> Iterator[Sequence[str]]:
+    yield from part.commands
+    if part.tests:
+        markers = part.tests if slow else f"{part.tests} and not slow"
+        yield (str(part.python), "-m", "pytest", "tests", "-m", markers, "--color=no", "--durations=5")
+
+
+def environment(part: Part) -> dict[str, str]:
+    """Spark starts its Java and its Python workers from these; nothing else of the caller's is changed."""
+    found = {"PYSPARK_PYTHON": str(part.python)}
+    if java := subprocess.run([ROOT / "tools/find-java"], capture_output=True, text=True).stdout.strip():
+        found["JAVA_HOME"] = java
+    return {"SPARK_LOCAL_IP": "127.0.0.1", **os.environ, **found}
+
+
+def run_command(command: Sequence[str], environment: dict[str, str], log: Path) -> str | None:
+    """Says what went wrong. Output goes through a file, not a pipe: a process that was left behind cannot hold us."""
+    with log.open("ab") as output:
+        start = output.tell()
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except FileNotFoundError as missing:
+            return f"{missing.filename} does not exist, its set-up failed"
+    deadline = time.monotonic() + LIMIT
+    with log.open(errors="replace") as lines:
+        lines.seek(start)
+        ended = False
+        while not ended:
+            ended = process.poll() is not None or time.monotonic() > deadline
+            for line in lines:
+                print(line, end="", flush=True)
+            time.sleep(0 if ended else 0.1)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # the command itself if it took too long, and what it left behind
+    return None if process.wait() == 0 else explained(command, process.returncode)
+
+
+def explained(command: Sequence[str], status: int) -> str:
+    if status == -signal.SIGKILL:
+        return f"was killed, by the limit of {LIMIT // 60} minutes or for want of memory"
+    if "pytest" in command:
+        meaning = {1: "tests failed", 2: "could not collect the tests", 5: "ran no test"}
+        return meaning.get(status, f"pytest exited with {status}")
+    return f"{command[-1]} failed"
+
+
+def set_up(parts: Sequence[Part]) -> Outcome:
+    started = time.monotonic()
+    print("──── set-up", flush=True)
+    needed = dict.fromkeys(target for part in parts for target in part.needs)
+    failed = setup.main(list(needed))
+    return Outcome("set-up", "failed" if failed else "ok", time.monotonic() - started)
+
+
+def report(outcomes: Sequence[Outcome]) -> None:
+    print("\n──── summary\n")
+    for outcome in outcomes:
+        print(f"  {outcome.name:14}{outcome.seconds:7.0f} s  {outcome.verdict}")
+    print(f"  {'all':14}{sum(outcome.seconds for outcome in outcomes):7.0f} s\n")
+    for outcome in outcomes:
+        for line in outcome.summaries:
+            print(f"{outcome.name}:\n{line}")
+    failed = [outcome.name for outcome in outcomes if outcome.failed]
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}; one part again: tools/parts.py {failed[-1]}; its output: .cache/parts/")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(part.name for part in PARTS))
+    parser.add_argument("--all", action="store_true", help="slow tests and every Spark version too")
+    asked = parser.parse_args()
+    if unknown := set(asked.parts) - {part.name for part in PARTS}:
+        parser.error(f"no part '{unknown.pop()}'; there are: {', '.join(part.name for part in PARTS)}")
+    chosen = [part for part in PARTS if (part.name in asked.parts if asked.parts else asked.all or not part.only_all)]
+    outcomes = [set_up(chosen)]
+    outcomes += [run_part(part, slow=asked.all) for part in chosen]
+    report(outcomes)
+    return 1 if any(outcome.failed for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
