@@ -40,19 +40,8 @@ def test_the_driver_part_imports_with_pyspark_grpc_protobuf_and_tenacity_alone(c
 
 
 def test_the_wheel_holds_our_packages_and_what_they_read(checkout: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "-q",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        tmp_path,
-        checkout,
-    ]
-    subprocess.run(command, check=True)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", f"--wheel-dir={tmp_path}"]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(checkout)], check=True)
     [wheel] = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
