@@ -101,6 +101,8 @@ def check_transaction(compares: Sequence[Compare], operations: Sequence[Operatio
         raise InvalidRequest("the transaction has no operation", "at least one")
     every_compare = (*compares, *moves_compares(operations))
     _check_count("compares", len(every_compare), COMPARES_MAX)
+    for compare in every_compare:
+        _check_meaning(compare)
     touched = [place for operation in operations for place in keys_touched(operation)]
     _check_count("operations", len(touched), OPERATIONS_MAX)
     _check_once_each(touched)
@@ -115,6 +117,13 @@ def check_transaction(compares: Sequence[Compare], operations: Sequence[Operatio
 def _check_count(what: str, size: int, limit: int) -> None:
     if size > limit:
         raise TooLarge(what, size, limit)
+
+
+def _check_meaning(compare: Compare) -> None:
+    """Zero is how etcd counts a missing key; here absence has its own compare."""
+    count = getattr(compare, "revision", getattr(compare, "version", 1))
+    if count < 1:
+        raise InvalidRequest(f"the compare {compare} counts from {count}", "1 or more, or the compare Absent")
 
 
 def _check_once_each(touched: Sequence[tuple[Keyspace, str]]) -> None:

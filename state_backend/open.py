@@ -11,7 +11,7 @@ from state_backend.api import StateBackend
 from state_backend.limits import assert_never
 
 
-async def open_backend(address: str | Address) -> StateBackend:  # noqa: RET503 - `assert_never` does not return
+async def open_backend(address: str | Address) -> StateBackend:  # noqa: RET503 - the last line raises
     """Opens `memory:`, `sqlite:///FILE` or `etcd://…`. Raises `WrongAddress`, and what the store says on opening."""
     parsed = parse_address(address) if isinstance(address, str) else address
     if isinstance(parsed, MemoryAddress):

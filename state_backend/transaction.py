@@ -56,7 +56,7 @@ def place(compare: Compare) -> tuple[Keyspace, str]:
     return compare.keyspace, compare.key
 
 
-def holds(compare: Compare, found: Stamp | None) -> bool:  # noqa: RET503 - `assert_never` does not return
+def holds(compare: Compare, found: Stamp | None) -> bool:  # noqa: RET503 - the last line raises
     """Whether a compare is true of what was found."""
     if isinstance(compare, Absent):
         return found is None

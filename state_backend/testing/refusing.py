@@ -8,7 +8,19 @@ from __future__ import annotations
 
 import pytest
 
-from state_backend.api import Absent, Delete, Keyspace, LeaseId, Move, Operation, Put, Revision, StateBackend
+from state_backend.api import (
+    Absent,
+    Delete,
+    Keyspace,
+    LeaseId,
+    Move,
+    Operation,
+    Put,
+    Revision,
+    RevisionIs,
+    StateBackend,
+    VersionIs,
+)
 from state_backend.errors import Closed, DuplicateKey, InvalidKey, InvalidRequest, NoSuchLease, TooLarge
 from state_backend.limits import COMPARES_MAX, KEY_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX
 
@@ -83,6 +95,10 @@ class RefusingContract:
     async def test_calls_without_meaning(self, backend: StateBackend) -> None:
         with pytest.raises(InvalidRequest):
             await backend.put_txn((Absent(LIVE, "a"),), ())
+        with pytest.raises(InvalidRequest):
+            await backend.put_txn((RevisionIs(LIVE, "a", Revision(0)),), (Put(LIVE, "a", b""),))
+        with pytest.raises(InvalidRequest):
+            await backend.put_txn((VersionIs(LIVE, "a", 0),), (Put(LIVE, "a", b""),))
         with pytest.raises(InvalidRequest):
             await backend.scan(LIVE, limit=0)
         with pytest.raises(InvalidRequest):

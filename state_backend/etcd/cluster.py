@@ -1,0 +1,143 @@
+"""A cluster: several members, any of which will do.
+
+Responsible for: choosing a member, deadlines, signing in, trying again where that is safe. Refuses to know: what is
+asked. Invariant: a write is tried again only when it surely has not happened; everything ends by its deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import grpc
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
+
+from state_backend.address import EtcdAddress
+from state_backend.errors import Closed, OutcomeUnknown, StateBackendError, Unavailable
+from state_backend.etcd.failures import Attempt, Effect, TokenExpired, failure_of
+from state_backend.etcd.member import Member
+from state_backend.etcd.stubs import rpc_pb2
+
+_Response = TypeVar("_Response")
+
+Metadata = tuple[tuple[str, str], ...]
+Send = Callable[[Member, Metadata, float], Awaitable[_Response]]
+
+# A member that has lost its leader says so at once instead of letting us wait.
+_REQUIRE_LEADER = (("hasleader", "true"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """How long to wait: for a connection, for one answer, and for all tries of one call."""
+
+    connect_seconds: float = 2.0
+    request_seconds: float = 5.0
+    give_up_seconds: float = 12.0
+
+
+class Cluster:
+    """The members of one address, and the token that they know us by."""
+
+    def __init__(self, address: EtcdAddress, deadlines: Deadlines) -> None:
+        self.where = ",".join(address.endpoints)
+        self.deadlines = deadlines
+        self._credentials = address.credentials
+        self._members = [Member(endpoint, address.tls) for endpoint in address.endpoints]
+        self._current = 0
+        self._token: str | None = None
+        self._signing_in = asyncio.Lock()
+        self._closed = False
+
+    async def call(self, attempt: Attempt, send: Send[_Response]) -> _Response:
+        """Sends it to one member after the other until one answers, or the time is over."""
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type((Unavailable, TokenExpired)),
+            stop=stop_after_delay(self.deadlines.give_up_seconds),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            reraise=True,
+        )
+        return await retrying(self._try, attempt, send)
+
+    async def member(self) -> tuple[Member, Metadata]:
+        """A connected member and what a stream to it must carry. Raises `Unavailable`, `Denied`, `Closed`."""
+        self.check_open()
+        member = self._members[self._current]
+        try:
+            await member.ready(self.deadlines.connect_seconds)
+            return member, await self._metadata(member)
+        except Unavailable:
+            self.avoid(member)
+            raise
+
+    def check_open(self) -> None:
+        """Raises `Closed` after `close`."""
+        if self._closed:
+            raise Closed(self.where)
+
+    def avoid(self, member: Member) -> None:
+        """Goes to the next member from now on, unless somebody did already."""
+        if self._members[self._current] is member:
+            self._current = (self._current + 1) % len(self._members)
+
+    def forget_token(self, metadata: Metadata) -> None:
+        """Signs in again before the next call, unless somebody did already."""
+        if self._token is not None and ("token", self._token) in metadata:
+            self._token = None
+
+    async def close(self) -> None:
+        self._closed = True
+        for member in self._members:
+            await member.close()
+
+    async def _try(self, attempt: Attempt, send: Send[_Response]) -> _Response:
+        member, metadata = await self.member()
+        try:
+            return await send(member, metadata, self.deadlines.request_seconds)
+        except grpc.aio.AioRpcError as error:
+            raise self._judged(error, member, metadata, attempt) from error
+        except (grpc.aio.UsageError, asyncio.CancelledError):
+            if not self._closed:
+                raise
+            raise self._cut_off(attempt) from None
+
+    def _judged(
+        self, error: grpc.aio.AioRpcError, member: Member, metadata: Metadata, attempt: Attempt
+    ) -> StateBackendError:
+        failure = failure_of(error, replace(attempt, where=member.endpoint))
+        if isinstance(failure, Unavailable | OutcomeUnknown):
+            self.avoid(member)
+        if isinstance(failure, TokenExpired):
+            self.forget_token(metadata)
+        return failure
+
+    def _cut_off(self, attempt: Attempt) -> StateBackendError:
+        """gRPC cancels what is under way when its channel is closed."""
+        if attempt.effect is Effect.WRITES:
+            return OutcomeUnknown(attempt.doing, "the store was closed here meanwhile")
+        return Closed(self.where)
+
+    # ---- signing in -------------------------------------------------------------------------------------------------
+
+    async def _metadata(self, member: Member) -> Metadata:
+        if self._credentials is None:
+            return _REQUIRE_LEADER
+        async with self._signing_in:
+            if self._token is None:
+                self._token = await self._sign_in(member)
+        return (*_REQUIRE_LEADER, ("token", self._token)) if self._token else _REQUIRE_LEADER
+
+    async def _sign_in(self, member: Member) -> str:
+        """A token, empty where this etcd asks nobody who they are."""
+        assert self._credentials is not None
+        request = rpc_pb2.AuthenticateRequest(name=self._credentials.user, password=self._credentials.password)
+        try:
+            response = await member.auth.Authenticate(request, timeout=self.deadlines.request_seconds)
+        except grpc.aio.AioRpcError as error:
+            if "authentication is not enabled" in (error.details() or ""):
+                return ""
+            raise failure_of(error, Attempt("signing in", member.endpoint, Effect.HARMLESS)) from error
+        token: str = response.token
+        return token

@@ -1,0 +1,70 @@
+"""One member of a cluster, as far as it is reached from here.
+
+Responsible for: its channel and stubs. Refuses to know: the other members, and what calls mean.
+Invariant: `ready` returns only while there is a connection, so a call sent after it was really sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+
+from state_backend.address import TlsFiles
+from state_backend.errors import Unavailable
+from state_backend.etcd.stubs import rpc_pb2_grpc
+
+# A page holds what it holds; the limit is on requests. Connections are looked after: a member that is frozen or cut
+# off is noticed in ten seconds, and one that comes back is found in one. etcd takes pings every five seconds at most.
+_CHANNEL_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 1_000),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.keepalive_time_ms", 7_000),
+    ("grpc.keepalive_timeout_ms", 3_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.enable_retries", 0),
+)
+
+
+class Member:
+    """A channel to one endpoint; it connects when first used."""
+
+    def __init__(self, endpoint: str, tls: TlsFiles | None) -> None:
+        self.endpoint = endpoint
+        self._channel = _channel(endpoint, tls)
+        self.kv = rpc_pb2_grpc.KVStub(self._channel)
+        self.watch = rpc_pb2_grpc.WatchStub(self._channel)
+        self.lease = rpc_pb2_grpc.LeaseStub(self._channel)
+        self.auth = rpc_pb2_grpc.AuthStub(self._channel)
+        self.maintenance = rpc_pb2_grpc.MaintenanceStub(self._channel)
+
+    async def ready(self, timeout_seconds: float) -> None:
+        """Waits for the connection, or raises `Unavailable` as soon as it cannot be made."""
+        try:
+            await asyncio.wait_for(self._connected(), timeout_seconds)
+        except asyncio.TimeoutError:
+            raise Unavailable(self.endpoint, f"no connection in {timeout_seconds:g} s") from None
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def _connected(self) -> None:
+        state = self._channel.get_state(try_to_connect=True)
+        while state is not grpc.ChannelConnectivity.READY:
+            if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
+                raise Unavailable(self.endpoint, "the connection was refused or broke")
+            if state is grpc.ChannelConnectivity.SHUTDOWN:
+                raise Unavailable(self.endpoint, "the connection was closed here")
+            await self._channel.wait_for_state_change(state)
+            state = self._channel.get_state(try_to_connect=True)
+
+
+def _channel(endpoint: str, tls: TlsFiles | None) -> grpc.aio.Channel:
+    if tls is None:
+        return grpc.aio.insecure_channel(endpoint, options=_CHANNEL_OPTIONS)
+    ca, cert, key = (None if path is None else path.read_bytes() for path in (tls.ca, tls.cert, tls.key))
+    return grpc.aio.secure_channel(endpoint, grpc.ssl_channel_credentials(ca, key, cert), options=_CHANNEL_OPTIONS)
