@@ -1,0 +1,153 @@
+"""What a replica says when it cannot do what it was asked.
+
+Responsible for fact, value, expectation and next step of every failure, and for telling "nothing happened" from "it is
+unknown". Refuses to know transport statuses. Invariant: a command that met an error with ``happened`` NOTHING is not in
+the log and never will be; after UNKNOWN it may be, and asking again with the same number is always safe.
+
+A refusal by the core (``Rejection``) is no error: it is an answer, and it is in the log.
+"""
+
+# The names say what happened; "Error" at their end would add nothing.
+# ruff: noqa: N818
+
+from __future__ import annotations
+
+from enum import Enum
+
+from coordinator.core.ids import ApplicationId
+
+
+class Happened(Enum):
+    """What the asker may conclude."""
+
+    NOTHING = "nothing happened"
+    UNKNOWN = "it is unknown whether it happened"
+
+
+class CoordinatorError(Exception):
+    """The root of a replica's errors."""
+
+    happened = Happened.NOTHING
+
+    def __init__(self, fact: str, expected: str, next_step: str) -> None:
+        super().__init__(fact, expected, next_step)
+        self.fact = fact
+        self.expected = expected
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.fact}; expected {self.expected}; {self.happened.value}. {self.next_step}"
+
+
+class UnknownApplication(CoordinatorError):
+    """Nobody has registered it, here or on any replica of this store."""
+
+    def __init__(self, application: ApplicationId) -> None:
+        super().__init__(
+            f"application {application!r} is not known",
+            "an application that was registered at this store",
+            "Register it first, or check the id with `shufflectl apps`.",
+        )
+        self.application = application
+
+
+class ApplicationOver(CoordinatorError):
+    """It has ended, or was reaped: its driver may only observe now."""
+
+    def __init__(self, application: ApplicationId, how: str) -> None:
+        super().__init__(
+            f"application {application} is over ({how})",
+            "a running application",
+            "A driver that was taken for dead goes on without deleting; attach again for a new application.",
+        )
+        self.application = application
+
+
+class Unavailable(CoordinatorError):
+    """The store did not answer in time; the command is not in the log."""
+
+    def __init__(self, application: ApplicationId, cause: object) -> None:
+        super().__init__(
+            f"the store was away while application {application} asked ({cause})",
+            "a store that can be reached and written",
+            "Send the same requests again, here or to another replica.",
+        )
+
+
+class InDoubt(CoordinatorError):
+    """The store did not say in time whether the commit was made."""
+
+    happened = Happened.UNKNOWN
+
+    def __init__(self, application: ApplicationId, waited_s: float) -> None:
+        super().__init__(
+            f"a commit of application {application} was not confirmed within {waited_s:g} s",
+            "an answer of the store",
+            "Send the same requests with the same numbers again: what is in the log is not carried out twice.",
+        )
+
+
+class Overloaded(CoordinatorError):
+    """More waits than this replica keeps for one application."""
+
+    def __init__(self, application: ApplicationId, waiting: int, limit: int) -> None:
+        super().__init__(
+            f"{waiting} requests of application {application} wait already",
+            f"at most {limit}",
+            "Send fewer at once, and the next ones after answers have come.",
+        )
+
+
+class OverSize(CoordinatorError):
+    """One command alone makes more than a commit may hold."""
+
+    def __init__(self, application: ApplicationId, what: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"one command of application {application} makes {size} {what}",
+            f"at most {limit} in one commit",
+            "Cut it into several commands.",
+        )
+
+
+class Draining(CoordinatorError):
+    """This replica is being stopped."""
+
+    def __init__(self, replica: str) -> None:
+        super().__init__(
+            f"replica {replica} is stopping", "a replica that serves", "Go to another replica, or come back later."
+        )
+
+
+class DamagedLog(CoordinatorError):
+    """What is stored of the application cannot be read; it was left as it is, and others are served."""
+
+    def __init__(self, application: ApplicationId, fact: object) -> None:
+        super().__init__(
+            f"the log of application {application} cannot be read: {fact}",
+            "whole segments from the first event, or from a snapshot, on",
+            "Nothing was changed; restore the record from the archive or a backup, other applications go on.",
+        )
+        self.application = application
+
+
+class NewerLog(CoordinatorError):
+    """A newer release has written what this one does not understand."""
+
+    def __init__(self, application: ApplicationId, fact: object) -> None:
+        super().__init__(
+            f"the log of application {application} was written by a newer release: {fact}",
+            "records of this release or an older one",
+            "Nothing was changed; upgrade this replica.",
+        )
+        self.application = application
+
+
+class Archived(CoordinatorError):
+    """These events have left the store."""
+
+    def __init__(self, application: ApplicationId, below: int) -> None:
+        super().__init__(
+            f"events of application {application} below {below} are in the archive",
+            f"events from {below} on",
+            "Read them from the archive with `shufflectl events --archive`.",
+        )
