@@ -9,7 +9,7 @@ Facts of the scheduler are commands too: ``decide`` turns them into events, with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TypeAlias
 
 from coordinator.core.ids import (
     ApplicationId,
@@ -276,7 +276,7 @@ class Failed:
     error: str = ""
 
 
-Outcome = Union[Fenced, Busy, Cannot, Revoked, Freed, Superseded, Failed]
+Outcome: TypeAlias = Fenced | Busy | Cannot | Revoked | Freed | Superseded | Failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,33 +285,33 @@ class ReportOutcome:
     outcome: Outcome
 
 
-Command = Union[
-    RegisterApplication,
-    EndApplication,
-    RegisterClient,
-    DropClient,
-    GetShuffleId,
-    ReportMissing,
-    SetPolicy,
-    SetPin,
-    RemovePin,
-    ResumeDeletion,
-    Tick,
-    ReportJobStarted,
-    ReportJobEnded,
-    ReportStageSubmitted,
-    ReportStageCompleted,
-    ReportOutputs,
-    ReportExecutorLost,
-    ReportExecutionStarted,
-    ReportExecutionEnded,
-    ReportShuffleCleaned,
-    ReportGap,
-    Resync,
-    BeginLook,
-    ReportCut,
-    ReportOutcome,
-]
+Command: TypeAlias = (
+    RegisterApplication
+    | EndApplication
+    | RegisterClient
+    | DropClient
+    | GetShuffleId
+    | ReportMissing
+    | SetPolicy
+    | SetPin
+    | RemovePin
+    | ResumeDeletion
+    | Tick
+    | ReportJobStarted
+    | ReportJobEnded
+    | ReportStageSubmitted
+    | ReportStageCompleted
+    | ReportOutputs
+    | ReportExecutorLost
+    | ReportExecutionStarted
+    | ReportExecutionEnded
+    | ReportShuffleCleaned
+    | ReportGap
+    | Resync
+    | BeginLook
+    | ReportCut
+    | ReportOutcome
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ Times are milliseconds since the epoch; bytes are bytes; tuples are ascending un
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 from coordinator.core.ids import (
     ApplicationId,
@@ -125,6 +125,7 @@ class GapRecorded:
     dropped: int
     where: str
     until: tuple[JobId, ...]
+    resynced: bool = False  #: The whole truth has been told since; only ``until`` is still waited for.
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,16 @@ class GenerationStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class GenerationAdopted:
+    """A resync found data whose writing was never told (written before ``attach``, or in a gap)."""
+
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    available: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class WriterJoined:
     """A further attempt continues the generation."""
 
@@ -326,7 +337,7 @@ class FenceRequested:
 
 @dataclass(frozen=True, slots=True)
 class FenceRefused:
-    """``keep``: somebody wants the data, so the generation is readable again; else it stays expired until ``due_ms``."""
+    """``keep``: somebody wants the data, so it is readable again; else it stays expired until ``due_ms``."""
 
     directive: DirectiveId
     shuffle_id: ShuffleId
@@ -445,56 +456,57 @@ class RecoveryDenied:
     limit: int
 
 
-Event = Union[
-    ApplicationRegistered,
-    ApplicationEnded,
-    ClientRegistered,
-    ClientDropped,
-    RequestsAnswered,
-    PolicyChanged,
-    PinSet,
-    PinRemoved,
-    DeletionSuspended,
-    DeletionResumed,
-    GapRecorded,
-    SweepChanged,
-    LineageLearned,
-    JobStarted,
-    JobEnded,
-    StageSubmitted,
-    StageCompleted,
-    ExecutionStarted,
-    ExecutionEnded,
-    ExecutorLost,
-    ShuffleCleaned,
-    LookBegan,
-    CutReported,
-    RootGone,
-    LookEnded,
-    GenerationStarted,
-    WriterJoined,
-    GenerationCompleted,
-    ReaderRegistered,
-    OutputsLost,
-    GenerationLost,
-    GenerationExpired,
-    HoldChanged,
-    ExpiryTakenBack,
-    FenceRequested,
-    FenceRefused,
-    GenerationFenced,
-    DeleteRequested,
-    DirectiveFailed,
-    InvalidateRequested,
-    DataInvalidated,
-    GenerationDeleted,
-    PrematureDeletion,
-    RecoveryOpened,
-    RecoveryWidened,
-    RecoveryJoined,
-    RecoveryClosed,
-    RecoveryDenied,
-]
+Event: TypeAlias = (
+    ApplicationRegistered
+    | ApplicationEnded
+    | ClientRegistered
+    | ClientDropped
+    | RequestsAnswered
+    | PolicyChanged
+    | PinSet
+    | PinRemoved
+    | DeletionSuspended
+    | DeletionResumed
+    | GapRecorded
+    | SweepChanged
+    | LineageLearned
+    | JobStarted
+    | JobEnded
+    | StageSubmitted
+    | StageCompleted
+    | ExecutionStarted
+    | ExecutionEnded
+    | ExecutorLost
+    | ShuffleCleaned
+    | LookBegan
+    | CutReported
+    | RootGone
+    | LookEnded
+    | GenerationStarted
+    | GenerationAdopted
+    | WriterJoined
+    | GenerationCompleted
+    | ReaderRegistered
+    | OutputsLost
+    | GenerationLost
+    | GenerationExpired
+    | HoldChanged
+    | ExpiryTakenBack
+    | FenceRequested
+    | FenceRefused
+    | GenerationFenced
+    | DeleteRequested
+    | DirectiveFailed
+    | InvalidateRequested
+    | DataInvalidated
+    | GenerationDeleted
+    | PrematureDeletion
+    | RecoveryOpened
+    | RecoveryWidened
+    | RecoveryJoined
+    | RecoveryClosed
+    | RecoveryDenied
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Union
+from typing import TypeAlias
 
 from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId
 from coordinator.core.values import Locator
@@ -79,4 +79,4 @@ class Rejection:
         return f"{self.fact}; expected {self.expected}. {self.next_step}"
 
 
-Answer = Union[Accepted, Ready, NotReady, Recover, AlreadyConfirmed, Rejection]
+Answer: TypeAlias = Accepted | Ready | NotReady | Recover | AlreadyConfirmed | Rejection

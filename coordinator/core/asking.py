@@ -1,0 +1,255 @@
+"""Who reads and who writes which generation.
+
+Responsible for the answers to GetShuffleId and ReportMissing, and for the same registrations where the scheduler's
+facts tell of them. Refuses to know transport and policy. Invariant: always an answer, and never an id of data that are gone.
+"""
+
+from __future__ import annotations
+
+from coordinator.core import events as e
+from coordinator.core import recovery
+from coordinator.core.commands import GetShuffleId, ReportMissing
+from coordinator.core.desk import Desk
+from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt
+from coordinator.core.lifecycle import Life
+from coordinator.core.policies import policy_of
+from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover, Rejection
+from coordinator.core.state import Generation, Recovery, State
+from coordinator.core.values import Level, Loss, Rescue
+
+
+def get_shuffle_id(desk: Desk, command: GetShuffleId) -> Answer:
+    """Registers the attempt as reader or writer and names its generation."""
+    if command.write:
+        return ask_to_write(desk, command.app_shuffle, command.stage, missing_tasks=None)
+    return ask_to_read(desk, command.app_shuffle, command.stage)
+
+
+# --- readers ----------------------------------------------------------------------------------------------------------
+
+
+def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
+    """What a reader is told."""
+    shuffle = desk.state.shuffles.get(app_shuffle)
+    if shuffle is None:
+        return unknown(desk.state, app_shuffle)
+    if shuffle.current is None:
+        return _not_ready(desk, ShuffleId(0), "announced and not yet written")
+    generation = desk.state.generations.get(shuffle.current)
+    if generation is None or generation.life is Life.FENCED:
+        return _recover(desk, app_shuffle, stage)
+    if not generation.complete or generation.life in (Life.WRITING, Life.PARTIAL):
+        return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
+    if generation.life is Life.EXPIRED:
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {stage}"))
+    _register(desk, generation, stage)
+    if generation.life is Life.FENCING:
+        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+    return Ready(generation.shuffle_id, generation.locator)
+
+
+def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> None:
+    """The scheduler has submitted a reader: it counts, whatever state the generation is in."""
+    generation = desk.state.current(app_shuffle)
+    if generation is not None and generation.life in (Life.WRITING, Life.PARTIAL):
+        _register(desk, generation, stage)
+        return
+    ask_to_read(desk, app_shuffle, stage)
+
+
+def _register(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
+    if stage not in generation.readers:
+        desk.emit(e.ReaderRegistered(generation.shuffle_id, stage))
+
+
+def _unfinished(generation: Generation) -> str:
+    return "being written" if generation.life is Life.WRITING else "some of its outputs are gone and not yet back"
+
+
+def _not_ready(desk: Desk, shuffle_id: ShuffleId, why: str) -> NotReady:
+    return NotReady(shuffle_id, why, desk.state.meta.settings.ask_again_ms)
+
+
+def _recover(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Answer:
+    missing = desk.state.shuffles[app_shuffle].current
+    assert missing is not None
+    found = recovery.answer(desk, app_shuffle, stage)
+    return _told(found, missing) if found is not None else _given_up(desk.state, app_shuffle, missing)
+
+
+def _told(found: Recovery, missing: ShuffleId) -> Recover:
+    return Recover(found.recovery, missing, tuple(sorted(a for _, a in found.gone)), found.lineage_known)
+
+
+def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Rejection:
+    return Rejection(
+        Reason.EXHAUSTED,
+        f"generation {missing} of app shuffle {app_shuffle} is gone and its recoveries are used up",
+        f"at most {state.meta.settings.recoveries_per_shuffle} recoveries a shuffle and "
+        f"{state.meta.settings.recoveries} an application",
+        "Look with `shufflectl explain` at what destroys its data; deletion is suspended meanwhile.",
+        app_shuffle,
+    )
+
+
+def unknown(state: State, app_shuffle: AppShuffle) -> Rejection:
+    """Never heard of: says what was asked and what exists."""
+    known = sorted(state.shuffles)
+    shown = ", ".join(map(str, known[:20])) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    return Rejection(
+        Reason.NOT_FOUND,
+        f"app shuffle {app_shuffle} is not known in application {state.meta.application}",
+        f"one of: {shown}" if known else "an app shuffle that a job has announced (none has been yet)",
+        "Check the id; a shuffle that Spark's own cleaner has removed is unknown too.",
+        app_shuffle,
+    )
+
+
+# --- writers ----------------------------------------------------------------------------------------------------------
+
+
+def ask_to_write(
+    desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None, job: JobId | None = None
+) -> Answer:
+    """What a writer is told. ``missing_tasks``: how many tasks its attempt has, where the scheduler has said so."""
+    generation = desk.state.current(app_shuffle)
+    shuffle = desk.state.shuffles.get(app_shuffle)
+    if shuffle is None or shuffle.current is None:
+        return _start(desk, app_shuffle, stage, job, None)
+    if generation is None or generation.life is Life.FENCED:
+        found = _found(desk, app_shuffle, stage)
+        return _start(desk, app_shuffle, stage, job, found.recovery if found else None)
+    if stage in generation.written_by:
+        return Ready(generation.shuffle_id, generation.locator)
+    if generation.life is Life.FENCING:
+        desk.emit(e.WriterJoined(generation.shuffle_id, stage))
+        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+    if _begins_anew(desk.state, app_shuffle):
+        return _replace(desk, generation, stage, job, Loss.INVALIDATED)
+    return _continue(desk, generation, stage, job, missing_tasks)
+
+
+def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:
+    """The recovery that this writer carries out; opened where nobody has asked before."""
+    missing = desk.state.shuffles[app_shuffle].current
+    assert missing is not None
+    known = desk.state.recovered.get(missing)
+    if known is None:
+        return recovery.answer(desk, app_shuffle, stage)
+    recovery.count_premature(desk, app_shuffle, stage)
+    return desk.state.recoveries.get(known)
+
+
+def _start(
+    desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, job: JobId | None, found: RecoveryId | None
+) -> Ready:
+    shuffle_id = desk.state.meta.next_shuffle_id
+    writing_job = job if job is not None else _job_of(desk.state, stage)
+    desk.emit(e.GenerationStarted(shuffle_id, app_shuffle, stage, writing_job, found))
+    return Ready(shuffle_id)
+
+
+def _job_of(state: State, stage: StageAttempt) -> JobId | None:
+    return next((job.job for job in state.jobs.values() if job.lists(stage.stage)), None)
+
+
+def _begins_anew(state: State, app_shuffle: AppShuffle) -> bool:
+    lineage = state.shuffles[app_shuffle].lineage
+    return lineage.barrier or lineage.level is Level.INDETERMINATE
+
+
+def _replace(desk: Desk, old: Generation, stage: StageAttempt, job: JobId | None, cause: Loss) -> Ready:
+    """The old generation is lost and a new one begins; the recovery is opened for what was complete."""
+    lose(desk, old, cause)
+    found = recovery.answer(desk, old.app_shuffle, stage) if old.completed else None
+    return _start(desk, old.app_shuffle, stage, job, found.recovery if found else None)
+
+
+def _continue(
+    desk: Desk, generation: Generation, stage: StageAttempt, job: JobId | None, missing_tasks: int | None
+) -> Answer:
+    """A further attempt of a determinate stage completes the generation, unless nothing of it is left."""
+    maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
+    if generation.complete and maps and missing_tasks is not None and missing_tasks >= maps:
+        return _replace(desk, generation, stage, job, Loss.OUTPUTS)
+    if generation.life is Life.EXPIRED:
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.WRITER, f"stage {stage}"))
+    if generation.complete:
+        left = max(0, maps - missing_tasks) if missing_tasks is not None else 0
+        desk.emit(e.OutputsLost(generation.shuffle_id, left, maps))
+    desk.emit(e.WriterJoined(generation.shuffle_id, stage))
+    return Ready(generation.shuffle_id, generation.locator)
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------
+
+
+def lose(desk: Desk, generation: Generation, cause: Loss) -> None:
+    """Gone without our doing, or given up. What is left of its data is freed, unless nothing may be deleted."""
+    observed = policy_of(desk.state, generation).observe or not desk.state.meta.capabilities.deletes
+    desk.emit(e.GenerationLost(generation.shuffle_id, cause))
+    if cause is not Loss.OUTPUTS and not observed:
+        directive = desk.state.meta.next_directive
+        desk.emit(e.InvalidateRequested(directive, generation.shuffle_id, generation.app_shuffle))
+
+
+def report_missing(desk: Desk, command: ReportMissing) -> Answer:
+    """A reader did not find a generation: joins its recovery, or opens it."""
+    state = desk.state
+    shuffle = state.shuffles.get(command.app_shuffle)
+    if shuffle is None:
+        return unknown(state, command.app_shuffle)
+    missing = command.shuffle_id or _registered(state, command) or shuffle.current
+    if missing is None or missing > (shuffle.current or 0):
+        return _never_written(state, command)
+    if missing < (shuffle.current or 0):
+        return _report_older(desk, command, missing)
+    return _report_current(desk, command)
+
+
+def _registered(state: State, command: ReportMissing) -> ShuffleId | None:
+    """The generation that the reporting attempt was given, where the report does not name one."""
+    attempt = state.attempts.get(command.stage) if command.stage is not None else None
+    for shuffle_id in reversed(attempt.reading if attempt is not None else ()):
+        generation = state.generations.get(shuffle_id)
+        if generation is not None and generation.app_shuffle == command.app_shuffle:
+            return shuffle_id
+    return None
+
+
+def _never_written(state: State, command: ReportMissing) -> Rejection:
+    current = state.shuffles[command.app_shuffle].current
+    return Rejection(
+        Reason.NOT_FOUND,
+        f"generation {command.shuffle_id} of app shuffle {command.app_shuffle} was never written",
+        f"at most {current}" if current is not None else "a generation; none has been written yet",
+        "Report the shuffle id that GetShuffleId answered.",
+        command.app_shuffle,
+    )
+
+
+def _report_older(desk: Desk, command: ReportMissing, missing: ShuffleId) -> Answer:
+    """An earlier generation: its recovery answers, also long after; the current one stays untouched."""
+    known = desk.state.recovered.get(missing)
+    if known:
+        return _told(recovery.join(desk, known, missing, command.stage), missing)
+    if command.stage is None:
+        return _not_ready(desk, missing, "a later generation exists; ask for its id")
+    return ask_to_read(desk, command.app_shuffle, command.stage)
+
+
+def _report_current(desk: Desk, command: ReportMissing) -> Answer:
+    generation = desk.state.current(command.app_shuffle)
+    if generation is None or generation.life is Life.FENCED:
+        return _recover(desk, command.app_shuffle, command.stage)
+    if generation.life is Life.FENCING and command.stage is not None:
+        return ask_to_read(desk, command.app_shuffle, command.stage)
+    if not desk.state.meta.capabilities.completes_after_loss:
+        lose(desk, generation, Loss.REPORTED)
+        return _recover(desk, command.app_shuffle, command.stage)
+    if generation.life is Life.EXPIRED:
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, command.detail))
+    if generation.complete:
+        maps = desk.state.shuffles[command.app_shuffle].lineage.maps
+        desk.emit(e.OutputsLost(generation.shuffle_id, max(0, maps - 1), maps))
+    return _not_ready(desk, generation.shuffle_id, "some of its outputs are gone; its map stage will run again")

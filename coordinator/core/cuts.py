@@ -1,0 +1,84 @@
+"""The live cut: what can still be reached.
+
+Responsible for walking lineage from the roots down to intact outputs. Refuses to know policies, and how a root was
+found. Invariant: a shuffle outside every cut is never read again unless something intact is lost.
+
+A walk stops at intact outputs, since a lineage that is computed again starts there; it goes on behind a generation that
+is being written or only partly there, and needs that one too; it goes on behind what is gone, which it cannot need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from coordinator.core.ids import AppShuffle
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import Job, State
+
+_STOPS = frozenset({Life.READABLE, Life.EXPIRED, Life.FENCING})
+
+
+def walk(state: State, starts: Iterable[AppShuffle]) -> frozenset[AppShuffle]:
+    """The app shuffles that reading ``starts`` needs: intact ones where it stops, unfinished ones on the way."""
+    needed: set[AppShuffle] = set()
+    seen: set[AppShuffle] = set()
+    to_see = list(starts)
+    while to_see:
+        app_shuffle = to_see.pop()
+        if app_shuffle in seen:
+            continue
+        seen.add(app_shuffle)
+        generation = state.current(app_shuffle)
+        if generation is not None and generation.life is not Life.FENCED:
+            needed.add(app_shuffle)
+            if generation.life in _STOPS and generation.complete:
+                continue
+        to_see.extend(reads_of(state, app_shuffle))
+    return frozenset(needed)
+
+
+def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:
+    """What the map stage of an app shuffle reads; nothing where that was never told."""
+    shuffle = state.shuffles.get(app_shuffle)
+    return shuffle.lineage.reads if shuffle is not None else ()
+
+
+def of_job(state: State, job: Job) -> frozenset[AppShuffle]:
+    """The live cut of a job, from its final stage down; empty once that has completed."""
+    if job.finished:
+        return frozenset()
+    if job.writes is not None:
+        return walk(state, (job.writes,))
+    return walk(state, job.reads)
+
+
+def of_jobs(state: State) -> frozenset[AppShuffle]:
+    """The union of the live jobs' cuts."""
+    return frozenset().union(*(of_job(state, job) for job in state.jobs.values()))
+
+
+def of_roots(state: State) -> frozenset[AppShuffle]:
+    """What reported roots need. A root's cut was taken at a look; what has since been lost is walked behind."""
+    return walk(state, (app_shuffle for root in state.roots.values() for app_shuffle in root.needs))
+
+
+def holders(state: State, app_shuffle: AppShuffle) -> Iterator[str]:
+    """Who needs an app shuffle now, for people."""
+    for job in state.jobs.values():
+        if app_shuffle in of_job(state, job):
+            yield f"job {job.job}"
+    for root in state.roots.values():
+        if app_shuffle in walk(state, root.needs):
+            yield root.why or f"{root.kind.value} {root.root}"
+
+
+def listed(state: State) -> frozenset[AppShuffle]:
+    """Every app shuffle whose map stage a live job lists, however far behind intact outputs."""
+    seen: set[AppShuffle] = set()
+    to_see = [a for job in state.jobs.values() for a in (*job.reads, *(() if job.writes is None else (job.writes,)))]
+    while to_see:
+        app_shuffle = to_see.pop()
+        if app_shuffle not in seen:
+            seen.add(app_shuffle)
+            to_see.extend(reads_of(state, app_shuffle))
+    return frozenset(seen)

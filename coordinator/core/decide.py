@@ -1,0 +1,321 @@
+"""``decide(state, command) -> events | rejection``: the one place where anything is decided.
+
+Responsible for sending each command to its rule, for numbering and repeats, and for what a commit records about the
+requests that it answers. Refuses to know what time it is and where the log goes. Invariant: equal states and equal
+commands give equal events; a rejection changes nothing.
+
+A commit is made of many requests on one ``Desk``::
+
+    desk = Desk.over(state, now_ms)
+    answers = answer_all(desk, requests)      # decisions see one another
+    close_commit(desk)                        # what was answered, as one event a client
+    ...                                       # append desk.log; then settle(desk.state, state)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coordinator.core import asking, directives, looks, scheduler
+from coordinator.core import commands as c
+from coordinator.core import events as e
+from coordinator.core.desk import Desk, Tally
+from coordinator.core.ids import AppShuffle, within
+from coordinator.core.rejections import (
+    Accepted,
+    AlreadyConfirmed,
+    Answer,
+    NotReady,
+    Ready,
+    Reason,
+    Recover,
+    Rejection,
+)
+from coordinator.core.state import Client, State
+from coordinator.core.sweep import react
+
+#: Answers that a client may leave unconfirmed (design §3).
+UNCONFIRMED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What follows from one command: events in order, and what its asker is told."""
+
+    events: tuple[e.Event, ...]
+    answer: Answer
+
+
+def decide(state: State, command: c.Command, now_ms: int) -> Decision:
+    """What follows from one command. Pure; ``now_ms`` is milliseconds since the epoch."""
+    desk = Desk.over(state, now_ms)
+    answer = carry_out(desk, command)
+    return Decision(tuple(recorded.event for recorded in desk.log), answer)
+
+
+def carry_out(desk: Desk, command: c.Command) -> Answer:
+    """Decides one command on a desk. A rejection leaves the desk as it was."""
+    desk.turn_page()
+    refusal = _refuse(desk.state, command)
+    return refusal if refusal is not None else _RULES[type(command)](desk, command)
+
+
+def tick(desk: Desk) -> None:
+    """Whatever is due by now is due."""
+    carry_out(desk, c.Tick())
+
+
+# --- many requests, one commit ----------------------------------------------------------------------------------------
+
+
+def answer_all(desk: Desk, requests: Sequence[c.Request]) -> list[Answer]:
+    """Answers requests in order; each sees what the ones before it decided."""
+    return [answer(desk, request) for request in requests]
+
+
+def answer(desk: Desk, request: c.Request) -> Answer:
+    """Answers one request, once: a repeat of an answered number changes nothing."""
+    if request.number == 0:  # not numbered: the asker does not want repeats noticed
+        return carry_out(desk, request.command)
+    tally = desk.tallies.get(request.client) or _open_tally(desk, request)
+    if isinstance(tally, Rejection):
+        return tally
+    if request.number > tally.highest:
+        return _answer_new(desk, request, tally)
+    if request.number <= tally.confirmed:
+        return AlreadyConfirmed(request.number, tally.confirmed)
+    if within(tally.spans(), request.number):
+        return _answer_again(desk, request)
+    return _answer_new(desk, request, tally)
+
+
+def _open_tally(desk: Desk, request: c.Request) -> Tally | Rejection:
+    client = desk.state.clients.get(request.client)
+    if client is None and isinstance(request.command, (c.RegisterApplication, c.RegisterClient)):
+        client = Client(request.client)
+    if client is None:
+        return Rejection(
+            Reason.FAILED_PRECONDITION,
+            f"client {request.client} is not registered in application {desk.state.meta.application}",
+            "a client that has registered and was not idle for long",
+            "Register the client anew (RegisterClient) and begin again at number 1.",
+        )
+    return desk.open_tally(client)
+
+
+def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
+    tally.confirm(request.confirmed)
+    if tally.unconfirmed >= UNCONFIRMED:
+        return Rejection(
+            Reason.EXHAUSTED,
+            f"client {request.client} has {tally.unconfirmed} unconfirmed answers",
+            f"at most {UNCONFIRMED}",
+            "Confirm the answers that have arrived, then send this number again.",
+        )
+    remembered = desk.remembered(request.command)
+    if remembered is not None:
+        tally.repeat(request.number)
+        return remembered
+    before = len(desk.log)
+    given = carry_out(desk, request.command)
+    tally.note(request.number, _refused(given, request.command))
+    if len(desk.log) == before and isinstance(request.command, c.GetShuffleId) and isinstance(given, Ready):
+        desk.remember(request.command, given)
+        tally.repeats += 1
+    return given
+
+
+def _answer_again(desk: Desk, request: c.Request) -> Answer:
+    """The first answer where it is still true, else the present truth; a fact was recorded the first time."""
+    if isinstance(request.command, (c.GetShuffleId, c.ReportMissing)):
+        probe = Desk.over(desk.state, desk.now_ms)
+        truth = carry_out(probe, request.command)
+        if not probe.log or isinstance(truth, (Rejection, NotReady)):
+            return truth
+        if isinstance(truth, Recover) and all(type(r.event) is e.RecoveryJoined for r in probe.log):
+            return truth
+        return carry_out(desk, request.command)
+    return Accepted()
+
+
+def _refused(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:
+    if isinstance(given, (NotReady, Recover)):
+        shuffle = getattr(command, "app_shuffle", AppShuffle(-1))
+        return ("not ready" if isinstance(given, NotReady) else "recover"), shuffle
+    if isinstance(given, Rejection):
+        return given.reason.value, given.app_shuffle if given.app_shuffle is not None else AppShuffle(-1)
+    return None
+
+
+def close_commit(desk: Desk) -> None:
+    """Records what was answered to whom in this commit, one event a client."""
+    for tally in desk.tallies.values():
+        desk.turn_page()
+        if tally.changed and tally.client in desk.state.clients:
+            desk.emit(tally.event())
+
+
+# --- the rules of single commands -------------------------------------------------------------------------------------
+
+
+def _refuse(state: State, command: c.Command) -> Rejection | None:
+    """What cannot be decided at all: before registration, twice, or after the end."""
+    registering = isinstance(command, c.RegisterApplication)
+    if state.meta.application is None and not registering:
+        return Rejection(
+            Reason.NOT_FOUND,
+            "the application is not registered",
+            "RegisterApplication as the first request",
+            "Register it, then send this again.",
+        )
+    if registering and state.meta.application is not None:
+        return _refuse_registration(state, command)
+    if state.meta.ending is not None and not isinstance(command, (c.Tick, c.EndApplication, c.DropClient)):
+        return Rejection(
+            Reason.FAILED_PRECONDITION,
+            f"application {state.meta.application} has {state.meta.ending.value}",
+            "an application that runs",
+            "Its log can be read; a driver that was silent for too long registers as a new application.",
+        )
+    return None
+
+
+def _refuse_registration(state: State, command: Any) -> Rejection | None:
+    if command.application == state.meta.application and command.token_hash == state.meta.token_hash:
+        return None
+    return Rejection(
+        Reason.ALREADY_EXISTS,
+        f"application {state.meta.application} is registered with another token",
+        "a new UUID for each run of a driver",
+        "Make a new application id.",
+    )
+
+
+def _register(desk: Desk, command: c.RegisterApplication) -> Answer:
+    if desk.state.meta.application is None:
+        desk.emit(
+            e.ApplicationRegistered(
+                command.application,
+                command.driver,
+                command.capabilities,
+                command.policy,
+                command.settings,
+                command.token_hash,
+            )
+        )
+    return Accepted()
+
+
+def _end(desk: Desk, command: c.EndApplication) -> Answer:
+    if desk.state.meta.ending is None:
+        desk.emit(e.ApplicationEnded(command.ending))
+    react(desk)
+    return Accepted()
+
+
+def _register_client(desk: Desk, command: c.RegisterClient) -> Answer:
+    if command.client not in desk.state.clients:
+        desk.emit(e.ClientRegistered(command.client))
+    return Accepted()
+
+
+def _drop_client(desk: Desk, command: c.DropClient) -> Answer:
+    if command.client in desk.state.clients:
+        desk.emit(e.ClientDropped(command.client))
+    return Accepted()
+
+
+def _ask(desk: Desk, command: c.GetShuffleId) -> Answer:
+    before = len(desk.log)
+    given = asking.get_shuffle_id(desk, command)
+    if len(desk.log) > before:
+        react(desk)
+    return given
+
+
+def _report_missing(desk: Desk, command: c.ReportMissing) -> Answer:
+    given = asking.report_missing(desk, command)
+    react(desk)
+    return given
+
+
+def _set_policy(desk: Desk, command: c.SetPolicy) -> Answer:
+    known = desk.state.groups.get(command.group) if command.group else desk.state.meta.policy
+    if known != command.policy:
+        desk.emit(e.PolicyChanged(command.policy, command.group, command.by))
+    react(desk)
+    return Accepted()
+
+
+def _set_pin(desk: Desk, command: c.SetPin) -> Answer:
+    shuffle = desk.state.shuffles.get(command.app_shuffle)
+    if shuffle is None:
+        return asking.unknown(desk.state, command.app_shuffle)
+    if shuffle.pin != command.why:
+        desk.emit(e.PinSet(command.app_shuffle, command.why))
+    react(desk)
+    return Accepted()
+
+
+def _remove_pin(desk: Desk, command: c.RemovePin) -> Answer:
+    shuffle = desk.state.shuffles.get(command.app_shuffle)
+    if shuffle is None:
+        return asking.unknown(desk.state, command.app_shuffle)
+    if shuffle.pin is not None:
+        desk.emit(e.PinRemoved(command.app_shuffle))
+    react(desk)
+    return Accepted()
+
+
+def _resume(desk: Desk, command: c.ResumeDeletion) -> Answer:
+    if desk.state.meta.suspended is not None:
+        desk.emit(e.DeletionResumed(command.by))
+    react(desk)
+    return Accepted()
+
+
+def _tick(desk: Desk, command: c.Tick) -> Answer:
+    react(desk)
+    return Accepted()
+
+
+def _fact(record: Callable[[Desk, Any], None]) -> Callable[[Desk, Any], Answer]:
+    """A reported fact is always accepted; then the state is brought to rest."""
+
+    def rule(desk: Desk, command: Any) -> Answer:
+        record(desk, command)
+        react(desk)
+        return Accepted()
+
+    return rule
+
+
+_RULES: dict[type, Callable[[Desk, Any], Answer]] = {
+    c.RegisterApplication: _register,
+    c.EndApplication: _end,
+    c.RegisterClient: _register_client,
+    c.DropClient: _drop_client,
+    c.GetShuffleId: _ask,
+    c.ReportMissing: _report_missing,
+    c.SetPolicy: _set_policy,
+    c.SetPin: _set_pin,
+    c.RemovePin: _remove_pin,
+    c.ResumeDeletion: _resume,
+    c.Tick: _tick,
+    c.ReportJobStarted: _fact(scheduler.job_started),
+    c.ReportJobEnded: _fact(scheduler.job_ended),
+    c.ReportStageSubmitted: _fact(scheduler.stage_submitted),
+    c.ReportStageCompleted: _fact(scheduler.stage_completed),
+    c.ReportOutputs: _fact(scheduler.outputs),
+    c.ReportExecutorLost: _fact(scheduler.executor_lost),
+    c.ReportExecutionStarted: _fact(scheduler.execution_started),
+    c.ReportExecutionEnded: _fact(scheduler.execution_ended),
+    c.ReportShuffleCleaned: _fact(scheduler.shuffle_cleaned),
+    c.ReportGap: _fact(scheduler.gap),
+    c.Resync: _fact(scheduler.resync),
+    c.BeginLook: _fact(looks.begin),
+    c.ReportCut: _fact(looks.report),
+    c.ReportOutcome: _fact(directives.report_outcome),
+}

@@ -1,0 +1,136 @@
+"""What the driver answers to directives.
+
+Responsible for the outcome of each fence, deletion and invalidation, and for what follows at once. Refuses to know how
+a shuffle service works. Invariant: an outcome counts once; a second one, or one of a directive that is no longer
+outstanding, changes nothing.
+"""
+
+from __future__ import annotations
+
+from coordinator.core import asking, recovery
+from coordinator.core import commands as c
+from coordinator.core import events as e
+from coordinator.core.desk import Desk
+from coordinator.core.exhaustive import assert_never
+from coordinator.core.ids import StageAttempt
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import Directive, Generation
+from coordinator.core.values import Deletion, DirectiveKind, Locator, Loss, Refusal
+
+
+def report_outcome(desk: Desk, command: c.ReportOutcome) -> None:
+    """Takes up where the directive left off."""
+    directive = desk.state.directives.get(command.directive)
+    if directive is None:
+        return
+    if directive.kind is DirectiveKind.FENCE:
+        _fence_answered(desk, directive, command.outcome)
+    elif directive.kind is DirectiveKind.DELETE:
+        _delete_answered(desk, directive, command.outcome)
+    elif directive.kind is DirectiveKind.INVALIDATE:
+        _invalidate_answered(desk, directive, command.outcome)
+    else:
+        assert_never(directive.kind)
+
+
+# --- fence ------------------------------------------------------------------------------------------------------------
+
+
+def _fence_answered(desk: Desk, directive: Directive, outcome: c.Outcome) -> None:
+    generation = desk.state.generations.get(directive.shuffle_id)
+    if generation is None or generation.life is not Life.FENCING:
+        return
+    if isinstance(outcome, c.Fenced):
+        _fenced(desk, directive, generation, outcome)
+    elif isinstance(outcome, c.Busy):
+        _refused(desk, directive, generation, Refusal.BUSY, ", ".join(outcome.who))
+    elif isinstance(outcome, c.Cannot):
+        _refused(desk, directive, generation, Refusal.CANNOT, outcome.why)
+    elif isinstance(outcome, c.Revoked):
+        _refused(desk, directive, generation, Refusal.REVOKED, outcome.why)
+    elif isinstance(outcome, c.Superseded):
+        desk.emit(e.GenerationLost(generation.shuffle_id, Loss.OUTPUTS))
+    elif isinstance(outcome, c.Failed):
+        _refused(desk, directive, generation, Refusal.CANNOT, outcome.error)
+    elif isinstance(outcome, c.Freed):
+        _refused(desk, directive, generation, Refusal.CANNOT, "answered with Freed, which is no outcome of a fence")
+    else:
+        assert_never(outcome)
+
+
+def _fenced(desk: Desk, directive: Directive, generation: Generation, outcome: c.Fenced) -> None:
+    """Nobody reads it from here on; who asked meanwhile is told to recover, then the data go."""
+    readers, writers = sorted(generation.readers), sorted(generation.writers)
+    desk.emit(e.GenerationFenced(directive.directive, generation.shuffle_id, outcome.bytes, outcome.locator))
+    awaited = recovery.widen(desk, generation.shuffle_id)
+    for stage in readers:
+        recovery.answer(desk, generation.app_shuffle, stage, "asked while it was being fenced")
+    _begin_again(desk, generation, writers)
+    if awaited:
+        recovery.count_premature(desk, generation.app_shuffle, None, "a recovery awaited its fence")
+    _request_delete(desk, generation, outcome.locator)
+
+
+def _begin_again(desk: Desk, generation: Generation, writers: list[StageAttempt]) -> None:
+    for stage in writers:
+        asking.ask_to_write(desk, generation.app_shuffle, stage, None)
+
+
+def _request_delete(desk: Desk, generation: Generation, locator: Locator) -> None:
+    desk.emit(e.DeleteRequested(desk.state.meta.next_directive, generation.shuffle_id, locator))
+
+
+def _refused(desk: Desk, directive: Directive, generation: Generation, refusal: Refusal, detail: str) -> None:
+    """Wanted by somebody we know: readable again. Else it stays expired, and is asked again after a pause."""
+    settings = desk.state.meta.settings
+    first_ms = settings.busy_retry_ms if refusal is not Refusal.CANNOT else settings.retry_limit_ms
+    pause_ms = min(first_ms << min(generation.retries, 16), settings.retry_limit_ms)
+    keep = generation.in_use and generation.complete
+    due_ms = 0 if keep else desk.now_ms + pause_ms
+    desk.emit(e.FenceRefused(directive.directive, generation.shuffle_id, refusal, detail, keep, due_ms))
+    if keep and generation.writers:
+        maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
+        desk.emit(e.OutputsLost(generation.shuffle_id, 0, maps))
+
+
+# --- delete and invalidate --------------------------------------------------------------------------------------------
+
+
+def _delete_answered(desk: Desk, directive: Directive, outcome: c.Outcome) -> None:
+    if isinstance(outcome, c.Freed):
+        desk.emit(_deleted(directive, outcome.bytes, superseded=False))
+    elif isinstance(outcome, c.Superseded):
+        desk.emit(_deleted(directive, 0, superseded=True))
+    else:
+        _failed(desk, directive, _error(outcome))
+
+
+def _deleted(directive: Directive, freed_bytes: int, superseded: bool) -> e.GenerationDeleted:
+    return e.GenerationDeleted(
+        directive.shuffle_id, Deletion.POLICY, freed_bytes, directive.directive, superseded=superseded
+    )
+
+
+def _invalidate_answered(desk: Desk, directive: Directive, outcome: c.Outcome) -> None:
+    if isinstance(outcome, c.Freed):
+        desk.emit(e.DataInvalidated(directive.directive, directive.shuffle_id, outcome.bytes))
+    elif isinstance(outcome, (c.Superseded, c.Cannot)):
+        desk.emit(e.DataInvalidated(directive.directive, directive.shuffle_id, 0))
+    else:
+        _failed(desk, directive, _error(outcome))
+
+
+def _failed(desk: Desk, directive: Directive, error: str) -> None:
+    settings = desk.state.meta.settings
+    pause_ms = min(settings.delete_retry_ms << min(directive.failures, 16), settings.retry_limit_ms)
+    desk.emit(e.DirectiveFailed(directive.directive, directive.shuffle_id, error, desk.now_ms + pause_ms))
+
+
+def _error(outcome: c.Outcome) -> str:
+    if isinstance(outcome, c.Failed):
+        return outcome.error
+    if isinstance(outcome, c.Busy):
+        return "busy: " + ", ".join(outcome.who)
+    if isinstance(outcome, (c.Cannot, c.Revoked)):
+        return f"{type(outcome).__name__.lower()}: {outcome.why}"
+    return f"answered with {type(outcome).__name__}, which is no outcome of this directive"

@@ -1,0 +1,195 @@
+"""The one answer to a loss.
+
+Responsible for what a recovery names, for joining it, for its bounds and for its end. Refuses to know who carries it
+out (Spark does) and how readers ask. Invariant: at most one recovery a lost generation, whoever asks and however often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from coordinator.core import cuts
+from coordinator.core import events as e
+from coordinator.core.desk import Desk
+from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId, StageAttempt
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import DENIED, Recovery, Shuffle, State
+from coordinator.core.values import Deletion, Rescue, Suspension
+
+
+@dataclass(slots=True)
+class Plan:
+    """What the asking stage needs and is not simply there, up the lineage. Ids in the order of the walk."""
+
+    gone: list[ShuffleId] = field(default_factory=list)
+    rescued: list[ShuffleId] = field(default_factory=list)
+    awaited: list[ShuffleId] = field(default_factory=list)
+    partial: list[AppShuffle] = field(default_factory=list)
+    lineage_known: bool = True
+
+
+def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> Recovery | None:
+    """The recovery of the app shuffle's gone generation, opened or joined. None: the bound is reached."""
+    missing = desk.state.shuffles[app_shuffle].current
+    assert missing is not None
+    count_premature(desk, app_shuffle, stage, detail)
+    known = desk.state.recovered.get(missing)
+    if known is None:
+        return open_for(desk, app_shuffle, missing, stage)
+    return None if known == DENIED else join(desk, known, missing, stage)
+
+
+def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> Recovery:
+    """One more who misses what the recovery already answers for."""
+    desk.emit(e.RecoveryJoined(known, missing, stage))
+    return desk.state.recoveries[known]
+
+
+def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: StageAttempt | None) -> Recovery | None:
+    """Opens the recovery of a generation that nobody has missed before. None: the bound is reached."""
+    if _deny(desk, desk.state.shuffles[app_shuffle], missing):
+        return None
+    state = desk.state
+    plan = plan_for(state, app_shuffle, stage)
+    recovery = state.meta.next_recovery
+    mixing = tuple(_mixing(state, plan))
+    desk.emit(
+        e.RecoveryOpened(
+            recovery,
+            missing,
+            stage,
+            tuple(plan.gone),
+            tuple(plan.rescued),
+            tuple(plan.awaited),
+            () if state.meta.settings.declared_deterministic else mixing,
+            plan.lineage_known,
+        )
+    )
+    for rescued in plan.rescued:
+        desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
+    return desk.state.recoveries[recovery]
+
+
+def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Plan:
+    """Walks from what the asking stage reads, and from the live jobs that reach the missing shuffle."""
+    plan = Plan(lineage_known=state.shuffles[app_shuffle].told)
+    _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
+    return plan
+
+
+def _starts(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Iterable[AppShuffle]:
+    attempt = state.attempts.get(stage) if stage is not None else None
+    if attempt is not None and app_shuffle in attempt.reads:
+        yield from attempt.reads
+    for job in state.jobs.values():
+        starts = job.reads if job.writes is None else (job.writes,)
+        if not job.finished and app_shuffle in _reached(state, starts):
+            yield from starts
+
+
+def _reached(state: State, starts: Iterable[AppShuffle]) -> frozenset[AppShuffle]:
+    """All that a walk meets before it stops at intact outputs, gone ones too."""
+    seen: set[AppShuffle] = set()
+    to_see = list(starts)
+    while to_see:
+        at = to_see.pop()
+        generation = state.current(at)
+        if at in seen:
+            continue
+        seen.add(at)
+        if generation is None or not generation.complete or generation.life is Life.FENCED:
+            to_see.extend(cuts.reads_of(state, at))
+    return frozenset(seen)
+
+
+def _walk(state: State, starts: Iterable[AppShuffle], plan: Plan) -> None:
+    seen: set[AppShuffle] = set()
+    to_see = list(reversed(list(starts)))
+    while to_see:
+        app_shuffle = to_see.pop()
+        if app_shuffle in seen:
+            continue
+        seen.add(app_shuffle)
+        if _note(state, app_shuffle, plan):
+            to_see.extend(reversed(cuts.reads_of(state, app_shuffle)))
+
+
+def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
+    """Puts one app shuffle where it belongs; whether what is behind it is needed too."""
+    shuffle = state.shuffles.get(app_shuffle)
+    if shuffle is None or shuffle.current is None:
+        return shuffle is not None
+    generation = state.generations.get(shuffle.current)
+    if generation is None or generation.life is Life.FENCED:
+        if shuffle.current not in state.recovered:
+            plan.gone.append(shuffle.current)
+        return True
+    if generation.life is Life.EXPIRED:
+        plan.rescued.append(generation.shuffle_id)
+    elif generation.life is Life.FENCING:
+        plan.awaited.append(generation.shuffle_id)
+    elif generation.life is Life.PARTIAL:
+        plan.partial.append(app_shuffle)
+    return not generation.complete
+
+
+def _mixing(state: State, plan: Plan) -> Iterable[ShuffleId]:
+    """Partly there, and to be completed from inputs that are computed again."""
+    gone = set(plan.gone)
+    for app_shuffle in plan.partial:
+        behind = _reached(state, cuts.reads_of(state, app_shuffle))
+        current = state.shuffles[app_shuffle].current
+        if current is not None and any(state.shuffles[b].current in gone for b in behind if b in state.shuffles):
+            yield current
+
+
+def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> None:
+    """A stage that wants what we deleted was really submitted: counted once a generation."""
+    shuffle = desk.state.shuffles[app_shuffle]
+    generation = desk.state.current(app_shuffle)
+    ours = generation is not None or (shuffle.fate is Life.DELETED and shuffle.cause is Deletion.POLICY)
+    if shuffle.current is None or not ours or shuffle.missed == shuffle.current:
+        return
+    desk.emit(e.PrematureDeletion(shuffle.current, stage, detail))
+    meta = desk.state.meta
+    if meta.premature > meta.settings.premature_budget and meta.suspended is None:
+        desk.emit(e.DeletionSuspended(Suspension.BUDGET))
+
+
+def _deny(desk: Desk, shuffle: Shuffle, missing: ShuffleId) -> bool:
+    """Whether the bound is reached; then deletion is suspended and the job sees Spark's own failure."""
+    meta = desk.state.meta
+    for count, limit in (
+        (shuffle.recoveries, meta.settings.recoveries_per_shuffle),
+        (meta.recoveries, meta.settings.recoveries),
+    ):
+        if count >= limit:
+            desk.emit(e.RecoveryDenied(missing, count, limit))
+            if meta.suspended is None:
+                desk.emit(e.DeletionSuspended(Suspension.RECOVERIES))
+            return True
+    return False
+
+
+def widen(desk: Desk, fenced: ShuffleId) -> bool:
+    """A recovery that awaited this generation's fence names it too. Whether one did."""
+    waiting = [r for r in desk.state.recoveries.values() if r.open and fenced in r.awaited]
+    if waiting and fenced not in desk.state.recovered:
+        desk.emit(e.RecoveryWidened(waiting[0].recovery, fenced))
+    return bool(waiting)
+
+
+def close_done(desk: Desk) -> None:
+    """Closes the recoveries that have nothing left to wait for."""
+    for recovery in [r for r in desk.state.recoveries.values() if r.open]:
+        if all(_is_back(desk.state, gone, app_shuffle) for gone, app_shuffle in recovery.gone):
+            desk.emit(e.RecoveryClosed(recovery.recovery))
+
+
+def _is_back(state: State, gone: ShuffleId, app_shuffle: AppShuffle) -> bool:
+    shuffle = state.shuffles.get(app_shuffle)
+    if shuffle is None or not state.jobs:
+        return True
+    generation = state.current(app_shuffle)
+    return shuffle.current != gone and (generation is None or generation.complete)

@@ -1,0 +1,388 @@
+"""What is so: the records that a log folds into.
+
+Responsible for the shape of one application's state and for the draft on which a decision is tried out. Refuses to
+know rules: ``evolve`` writes here, ``decide`` reads here. Invariant: records are immutable, so a table can be shared,
+copied and laid over another one without anybody noticing.
+
+A ``Draft`` is a state laid over another one: what is written goes into the overlay, what is read comes from below where
+the overlay has nothing. So decisions of one commit see one another, a lost compare costs nothing but the overlay, and
+what a commit changed is exactly what the overlay holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from coordinator.core.ids import (
+    ApplicationId,
+    AppShuffle,
+    ClientId,
+    DirectiveId,
+    ExecutionId,
+    JobId,
+    LookId,
+    RecoveryId,
+    Sequence,
+    ShuffleId,
+    Span,
+    StageAttempt,
+    StageId,
+    within,
+)
+from coordinator.core.lifecycle import Life
+from coordinator.core.values import (
+    Capabilities,
+    Deletion,
+    DirectiveKind,
+    Driver,
+    Ending,
+    Expiry,
+    Hold,
+    Lineage,
+    Locator,
+    Policy,
+    RootKind,
+    Settings,
+    Suspension,
+)
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+#: In ``recovered``: the bound is reached, nobody will recover this generation.
+DENIED = RecoveryId(0)
+
+_NONE_ATTEMPTS: frozenset[StageAttempt] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Facts were missed. Nothing expires until a resync has come and the jobs that ran then have ended."""
+
+    until: frozenset[JobId]
+    resynced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What the application is, and its counters."""
+
+    application: ApplicationId | None = None  #: None before the first event.
+    driver: Driver = Driver()
+    capabilities: Capabilities = Capabilities()
+    policy: Policy = Policy()
+    settings: Settings = Settings()
+    token_hash: str = ""
+    registered_ms: int = 0
+    time_ms: int = 0  #: Event time of the last event; never runs backwards.
+    next_sequence: Sequence = Sequence(1)
+    next_shuffle_id: ShuffleId = ShuffleId(1)
+    next_directive: DirectiveId = DirectiveId(1)
+    next_recovery: RecoveryId = RecoveryId(1)
+    ending: Ending | None = None
+    suspended: Suspension | None = None
+    premature: int = 0
+    recoveries: int = 0
+    gap: Gap | None = None
+    sweeping: bool = False
+    look: LookId | None = None  #: The last look that began.
+    look_sequence: Sequence = Sequence(0)  #: Where it began.
+    seen_sequence: Sequence = Sequence(0)  #: Where the last look that has ended began: what completed before was seen.
+    lost: tuple[Span, ...] = ()  #: Shuffle ids whose end was a loss; all other tombstones were deleted.
+    bytes_freed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """One app shuffle: its lineage, and which generation of it is the current one."""
+
+    lineage: Lineage
+    current: ShuffleId | None = None
+    fate: Life | None = None  #: DELETED or LOST where the current generation's record is gone.
+    cause: Deletion | None = None  #: Why it was deleted.
+    told: bool = False  #: Its lineage is known.
+    missed: ShuffleId | None = None  #: The last generation that was deleted early and asked for again.
+    recoveries: int = 0
+    pin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One write of an app shuffle's data, until it is gone."""
+
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    life: Life = Life.WRITING
+    complete: bool = False
+    bytes: int = 0
+    started_ms: int = 0
+    completed: Sequence = Sequence(0)  #: Where it became complete last; 0: never.
+    rested: Sequence = Sequence(0)  #: Where a writer left it or outputs were lost last.
+    used_ms: int = 0  #: When it was completed, asked for or read to an end last.
+    writers: frozenset[StageAttempt] = _NONE_ATTEMPTS  #: Attempts that write it now.
+    written_by: frozenset[StageAttempt] = _NONE_ATTEMPTS  #: All that ever wrote it.
+    readers: frozenset[StageAttempt] = _NONE_ATTEMPTS  #: Attempts that read it now.
+    retrying: frozenset[StageAttempt] = _NONE_ATTEMPTS  #: Failed readers whose jobs live: the retry will read again.
+    job: JobId | None = None
+    execution: ExecutionId | None = None
+    group: str = ""
+    policy: Policy | None = None  #: The writing job's own.
+    map_readers: frozenset[AppShuffle] = frozenset()  #: What map stages that read it to an end have written.
+    last_read_by_map: bool | None = None  #: Whether the last reader to complete was a map stage; None: nobody yet.
+    last_read_execution: ExecutionId | None = None
+    reader_wrote: bool = False  #: A stage that read it to an end wrote bytes.
+    why: Expiry | None = None
+    expired_ms: int = 0
+    hold: Hold = Hold.NONE
+    due_ms: int = 0
+    retries: int = 0  #: Fences refused in a row while nobody that we know held it.
+    directive: DirectiveId | None = None
+    locator: Locator = Locator()
+
+    @property
+    def in_use(self) -> bool:
+        """Somebody that we know of reads or writes it, or will again."""
+        return bool(self.readers or self.writers or self.retrying)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A live job."""
+
+    job: JobId
+    final_stage: StageId
+    reads: tuple[AppShuffle, ...]
+    writes: AppShuffle | None
+    stages: tuple[Span, ...]
+    execution: ExecutionId | None = None
+    group: str = ""
+    policy: Policy | None = None
+    call_site: str = ""
+    finished: bool = False  #: Its final stage has completed; nothing more is read for it.
+
+    def lists(self, stage: StageId) -> bool:
+        """Whether the job announced the stage, skipped or not."""
+        return within(self.stages, stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A stage attempt that was submitted, or asked before its submission was told."""
+
+    stage: StageAttempt
+    running: bool = True
+    submitted: bool = False
+    reads: tuple[AppShuffle, ...] = ()
+    writes: AppShuffle | None = None
+    reading: tuple[ShuffleId, ...] = ()
+    writing: ShuffleId | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A running SQL execution."""
+
+    execution: ExecutionId
+    name: str = ""
+    writes_output: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """What the driver was asked to do and has not answered."""
+
+    directive: DirectiveId
+    kind: DirectiveKind
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    locator: Locator = Locator()
+    due_ms: int = 0  #: Not to be sent before.
+    failures: int = 0
+    requested_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The one answer to a loss."""
+
+    recovery: RecoveryId
+    missing: ShuffleId
+    gone: tuple[tuple[ShuffleId, AppShuffle], ...]
+    awaited: tuple[ShuffleId, ...] = ()
+    lineage_known: bool = True
+    open: bool = True
+    joined: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A root that a look reported, with its cut."""
+
+    root: str
+    kind: RootKind
+    needs: frozenset[AppShuffle]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Whose requests were answered, so that none is carried out twice."""
+
+    client: ClientId
+    confirmed: int = 0
+    answered: tuple[Span, ...] = ()  #: Above ``confirmed``.
+    seen_ms: int = 0
+
+    @property
+    def unconfirmed(self) -> int:
+        """Answers that the client has not confirmed."""
+        return sum(span.last - span.first + 1 for span in self.answered)
+
+
+Table = MutableMapping[K, V]
+
+
+@dataclass(slots=True)
+class State:
+    """One application. Tables hold what is alive; what is gone leaves only spans of ids."""
+
+    meta: Meta
+    shuffles: Table[AppShuffle, Shuffle]
+    generations: Table[ShuffleId, Generation]
+    jobs: Table[JobId, Job]
+    attempts: Table[StageAttempt, Attempt]
+    executions: Table[ExecutionId, Execution]
+    directives: Table[DirectiveId, Directive]
+    recoveries: Table[RecoveryId, Recovery]
+    recovered: Table[ShuffleId, RecoveryId]  #: Gone generation -> the recovery that answers for it.
+    roots: Table[str, Root]
+    clients: Table[ClientId, Client]
+    groups: Table[str, Policy]
+
+    def current(self, app_shuffle: AppShuffle) -> Generation | None:
+        """The record of the app shuffle's current generation; None where there is none, or only a tombstone."""
+        shuffle = self.shuffles.get(app_shuffle)
+        if shuffle is None or shuffle.current is None:
+            return None
+        return self.generations.get(shuffle.current)
+
+
+TABLES = (
+    "shuffles",
+    "generations",
+    "jobs",
+    "attempts",
+    "executions",
+    "directives",
+    "recoveries",
+    "recovered",
+    "roots",
+    "clients",
+    "groups",
+)
+
+
+def empty() -> State:
+    """The state of an empty log."""
+    return State(Meta(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+
+
+def copy(state: State) -> State:
+    """A state that can go its own way. Costs the tables' sizes."""
+    return State(state.meta, *(dict(getattr(state, name)) for name in TABLES))
+
+
+class _Gone:
+    __slots__ = ()
+
+
+_GONE = _Gone()
+_MISSING = object()
+
+
+class Overlay(MutableMapping[K, V], Generic[K, V]):
+    """A table laid over another one; what is deleted here hides what is below."""
+
+    __slots__ = ("below", "own")
+
+    def __init__(self, below: Table[K, V]) -> None:
+        self.below = below
+        self.own: dict[K, V | _Gone] = {}
+
+    def __getitem__(self, key: K) -> V:
+        value = self.own.get(key, _MISSING)
+        if value is _MISSING:
+            return self.below[key]
+        if value is _GONE:
+            raise KeyError(key)
+        return value  # type: ignore[return-value]
+
+    def get(self, key: K, default: V | None = None) -> V | None:  # type: ignore[override]
+        value = self.own.get(key, _MISSING)
+        if value is _MISSING:
+            return self.below.get(key, default)
+        return default if value is _GONE else value  # type: ignore[return-value]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.own[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        self[key]  # a key that is not there is an error here as in any mapping
+        self.own[key] = _GONE
+
+    def __iter__(self) -> Iterator[K]:
+        own = self.own
+        yield from (key for key in self.below if key not in own)
+        yield from [key for key, value in own.items() if value is not _GONE]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, key: object) -> bool:
+        value = self.own.get(key, _MISSING)  # type: ignore[arg-type]
+        return key in self.below if value is _MISSING else value is not _GONE
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[K, V]):
+    """One record before and after; None where there was or is none."""
+
+    key: K
+    before: V | None
+    after: V | None
+
+
+def lay_over(state: State) -> State:
+    """A state over ``state``, which nothing written to the new one can touch."""
+    return State(state.meta, *(Overlay(getattr(state, name)) for name in TABLES))
+
+
+def changes(draft: State, table: str) -> tuple[Change[object, object], ...]:
+    """What the draft changes in one table, in the order of first change."""
+    overlay = getattr(draft, table)
+    found = (
+        Change(key, overlay.below.get(key), None if value is _GONE else value) for key, value in overlay.own.items()
+    )
+    return tuple(change for change in found if change.before != change.after)
+
+
+def settle(draft: State, state: State) -> None:
+    """Writes what the draft holds into the state that it lies over, in place."""
+    state.meta = draft.meta
+    for name in TABLES:
+        table, overlay = getattr(state, name), getattr(draft, name)
+        for key, value in overlay.own.items():
+            if value is _GONE:
+                table.pop(key, None)
+            else:
+                table[key] = value
+
+
+def edit(table: Table[K, V], key: K, **fields: object) -> None:
+    """Replaces fields of one record; a record that is not there is left so (``evolve`` never refuses)."""
+    record = table.get(key)
+    if record is not None:
+        table[key] = replace(record, **fields)  # type: ignore[type-var]
