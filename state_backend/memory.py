@@ -27,7 +27,7 @@ from state_backend.limits import (
     check_ttl,
     check_watch,
 )
-from state_backend.transaction import Effect, check_compares, effects_of, stamp_of_entry
+from state_backend.transaction import Effect, check_compares, effects_of
 from state_backend.values import (
     Change,
     Commit,
@@ -43,6 +43,7 @@ from state_backend.values import (
     Revision,
     Stamp,
     Written,
+    changed_key,
 )
 
 FIRST_REVISION = Revision(1)
@@ -96,7 +97,7 @@ class MemoryStore:
 
     def stamp(self, keyspace: Keyspace, key: str) -> Stamp | None:
         entry = self.entry(keyspace, key)
-        return None if entry is None else stamp_of_entry(entry)
+        return None if entry is None else entry.stamp
 
     def value(self, keyspace: Keyspace, key: str) -> bytes:
         entry = self.entry(keyspace, key)
@@ -274,8 +275,3 @@ class MemoryBackend(StateBackend, History):
     def _check_open(self) -> None:
         if self._closed:
             raise Closed("memory:")
-
-
-def changed_key(change: Change) -> str:
-    """The key that a change is about."""
-    return change.entry.key if isinstance(change, Written) else change.key

@@ -88,11 +88,6 @@ def effects_of(
     return effects
 
 
-def stamp_of_entry(entry: Entry) -> Stamp:
-    """The entry without its value."""
-    return Stamp(entry.revision, entry.create_revision, entry.version)
-
-
 def _written(put: Put, revision: Revision, stamp: Stamp | None) -> Effect:
     created, version = (revision, 1) if stamp is None else (stamp.create_revision, stamp.version + 1)
     return Effect(put.keyspace, put.key, Entry(put.key, bytes(put.value), revision, created, version), put.lease)

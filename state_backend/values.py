@@ -46,6 +46,11 @@ class Entry:
     create_revision: Revision
     version: int
 
+    @property
+    def stamp(self) -> Stamp:
+        """The entry without its value."""
+        return Stamp(self.revision, self.create_revision, self.version)
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -191,6 +196,11 @@ class Removed:
 
 
 Change = Written | Removed
+
+
+def changed_key(change: Change) -> str:
+    """The key that a change is about."""
+    return change.entry.key if isinstance(change, Written) else change.key
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from state_backend.etcd.failures import Attempt, Effect, TokenExpired, failure_o
 from state_backend.etcd.member import Member
 from state_backend.etcd.requests import Translator
 from state_backend.etcd.stubs import kv_pb2, rpc_pb2
-from state_backend.values import Change, Commit, Keyspace, Revision, Written
+from state_backend.values import Change, Commit, Keyspace, Revision, changed_key
 from state_backend.watch import Watch
 
 logger = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class EtcdWatch(Watch):
         return [Commit(Revision(revision), self._changes(events)) for revision, events in grouped]
 
     def _changes(self, events: Any) -> tuple[Change, ...]:
-        return tuple(sorted((self._translator.change(self._keyspace, event) for event in events), key=_changed_key))
+        return tuple(sorted((self._translator.change(self._keyspace, event) for event in events), key=changed_key))
 
     def _create_request(self) -> rpc_pb2.WatchRequest:
         start, end = self._span
@@ -197,7 +197,3 @@ class _Stream:
 
 def _event_revision(event: kv_pb2.Event) -> int:
     return event.kv.mod_revision
-
-
-def _changed_key(change: Change) -> str:
-    return change.entry.key if isinstance(change, Written) else change.key
