@@ -1,1 +1,4 @@
-"""The protocol of the shuffle lifecycle coordinator, as generated code. Made from the .proto files beside it; nobody edits it."""
+"""The protocol of the shuffle lifecycle coordinator, as generated code.
+
+Made from the .proto files in `v1`; nobody edits it.
+"""

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Record(_message.Message):
-    __slots__ = ("sequence", "time_ms", "because", "ignorable", "application_registered", "application_ended", "client_registered", "client_dropped", "requests_answered", "policy_changed", "pin_set", "pin_removed", "deletion_suspended", "deletion_resumed", "gap_recorded", "sweep_changed", "lineage_learned", "job_started", "job_ended", "stage_submitted", "stage_completed", "execution_started", "execution_ended", "executor_lost", "shuffle_cleaned", "look_began", "cut_reported", "root_gone", "look_ended", "generation_started", "writer_joined", "generation_completed", "reader_registered", "outputs_lost", "generation_lost", "generation_expired", "hold_changed", "expiry_taken_back", "fence_requested", "fence_refused", "generation_fenced", "delete_requested", "directive_failed", "invalidate_requested", "data_invalidated", "generation_deleted", "premature_deletion", "recovery_opened", "recovery_widened", "recovery_joined", "recovery_closed", "recovery_denied")
+    __slots__ = ("sequence", "time_ms", "because", "ignorable", "application_registered", "application_ended", "client_registered", "client_dropped", "requests_answered", "policy_changed", "pin_set", "pin_removed", "deletion_suspended", "deletion_resumed", "gap_recorded", "sweep_changed", "lineage_learned", "job_started", "job_ended", "stage_submitted", "stage_completed", "execution_started", "execution_ended", "executor_lost", "shuffle_cleaned", "look_began", "cut_reported", "root_gone", "look_ended", "generation_started", "writer_joined", "generation_completed", "reader_registered", "outputs_lost", "generation_lost", "generation_expired", "hold_changed", "expiry_taken_back", "fence_requested", "fence_refused", "generation_fenced", "delete_requested", "directive_failed", "invalidate_requested", "data_invalidated", "generation_deleted", "generation_adopted", "premature_deletion", "recovery_opened", "recovery_widened", "recovery_joined", "recovery_closed", "recovery_denied")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_MS_FIELD_NUMBER: _ClassVar[int]
     BECAUSE_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class Record(_message.Message):
     INVALIDATE_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     DATA_INVALIDATED_FIELD_NUMBER: _ClassVar[int]
     GENERATION_DELETED_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_ADOPTED_FIELD_NUMBER: _ClassVar[int]
     PREMATURE_DELETION_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_OPENED_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_WIDENED_FIELD_NUMBER: _ClassVar[int]
@@ -106,13 +107,14 @@ class Record(_message.Message):
     invalidate_requested: InvalidateRequested
     data_invalidated: DataInvalidated
     generation_deleted: GenerationDeleted
+    generation_adopted: GenerationAdopted
     premature_deletion: PrematureDeletion
     recovery_opened: RecoveryOpened
     recovery_widened: RecoveryWidened
     recovery_joined: RecoveryJoined
     recovery_closed: RecoveryClosed
     recovery_denied: RecoveryDenied
-    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., because: _Optional[int] = ..., ignorable: bool = ..., application_registered: _Optional[_Union[ApplicationRegistered, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., client_registered: _Optional[_Union[ClientRegistered, _Mapping]] = ..., client_dropped: _Optional[_Union[ClientDropped, _Mapping]] = ..., requests_answered: _Optional[_Union[RequestsAnswered, _Mapping]] = ..., policy_changed: _Optional[_Union[PolicyChanged, _Mapping]] = ..., pin_set: _Optional[_Union[PinSet, _Mapping]] = ..., pin_removed: _Optional[_Union[PinRemoved, _Mapping]] = ..., deletion_suspended: _Optional[_Union[DeletionSuspended, _Mapping]] = ..., deletion_resumed: _Optional[_Union[DeletionResumed, _Mapping]] = ..., gap_recorded: _Optional[_Union[GapRecorded, _Mapping]] = ..., sweep_changed: _Optional[_Union[SweepChanged, _Mapping]] = ..., lineage_learned: _Optional[_Union[LineageLearned, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., stage_submitted: _Optional[_Union[StageSubmitted, _Mapping]] = ..., stage_completed: _Optional[_Union[StageCompleted, _Mapping]] = ..., execution_started: _Optional[_Union[ExecutionStarted, _Mapping]] = ..., execution_ended: _Optional[_Union[ExecutionEnded, _Mapping]] = ..., executor_lost: _Optional[_Union[ExecutorLost, _Mapping]] = ..., shuffle_cleaned: _Optional[_Union[ShuffleCleaned, _Mapping]] = ..., look_began: _Optional[_Union[LookBegan, _Mapping]] = ..., cut_reported: _Optional[_Union[CutReported, _Mapping]] = ..., root_gone: _Optional[_Union[RootGone, _Mapping]] = ..., look_ended: _Optional[_Union[LookEnded, _Mapping]] = ..., generation_started: _Optional[_Union[GenerationStarted, _Mapping]] = ..., writer_joined: _Optional[_Union[WriterJoined, _Mapping]] = ..., generation_completed: _Optional[_Union[GenerationCompleted, _Mapping]] = ..., reader_registered: _Optional[_Union[ReaderRegistered, _Mapping]] = ..., outputs_lost: _Optional[_Union[OutputsLost, _Mapping]] = ..., generation_lost: _Optional[_Union[GenerationLost, _Mapping]] = ..., generation_expired: _Optional[_Union[GenerationExpired, _Mapping]] = ..., hold_changed: _Optional[_Union[HoldChanged, _Mapping]] = ..., expiry_taken_back: _Optional[_Union[ExpiryTakenBack, _Mapping]] = ..., fence_requested: _Optional[_Union[FenceRequested, _Mapping]] = ..., fence_refused: _Optional[_Union[FenceRefused, _Mapping]] = ..., generation_fenced: _Optional[_Union[GenerationFenced, _Mapping]] = ..., delete_requested: _Optional[_Union[DeleteRequested, _Mapping]] = ..., directive_failed: _Optional[_Union[DirectiveFailed, _Mapping]] = ..., invalidate_requested: _Optional[_Union[InvalidateRequested, _Mapping]] = ..., data_invalidated: _Optional[_Union[DataInvalidated, _Mapping]] = ..., generation_deleted: _Optional[_Union[GenerationDeleted, _Mapping]] = ..., premature_deletion: _Optional[_Union[PrematureDeletion, _Mapping]] = ..., recovery_opened: _Optional[_Union[RecoveryOpened, _Mapping]] = ..., recovery_widened: _Optional[_Union[RecoveryWidened, _Mapping]] = ..., recovery_joined: _Optional[_Union[RecoveryJoined, _Mapping]] = ..., recovery_closed: _Optional[_Union[RecoveryClosed, _Mapping]] = ..., recovery_denied: _Optional[_Union[RecoveryDenied, _Mapping]] = ...) -> None: ...
+    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., because: _Optional[int] = ..., ignorable: bool = ..., application_registered: _Optional[_Union[ApplicationRegistered, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., client_registered: _Optional[_Union[ClientRegistered, _Mapping]] = ..., client_dropped: _Optional[_Union[ClientDropped, _Mapping]] = ..., requests_answered: _Optional[_Union[RequestsAnswered, _Mapping]] = ..., policy_changed: _Optional[_Union[PolicyChanged, _Mapping]] = ..., pin_set: _Optional[_Union[PinSet, _Mapping]] = ..., pin_removed: _Optional[_Union[PinRemoved, _Mapping]] = ..., deletion_suspended: _Optional[_Union[DeletionSuspended, _Mapping]] = ..., deletion_resumed: _Optional[_Union[DeletionResumed, _Mapping]] = ..., gap_recorded: _Optional[_Union[GapRecorded, _Mapping]] = ..., sweep_changed: _Optional[_Union[SweepChanged, _Mapping]] = ..., lineage_learned: _Optional[_Union[LineageLearned, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., stage_submitted: _Optional[_Union[StageSubmitted, _Mapping]] = ..., stage_completed: _Optional[_Union[StageCompleted, _Mapping]] = ..., execution_started: _Optional[_Union[ExecutionStarted, _Mapping]] = ..., execution_ended: _Optional[_Union[ExecutionEnded, _Mapping]] = ..., executor_lost: _Optional[_Union[ExecutorLost, _Mapping]] = ..., shuffle_cleaned: _Optional[_Union[ShuffleCleaned, _Mapping]] = ..., look_began: _Optional[_Union[LookBegan, _Mapping]] = ..., cut_reported: _Optional[_Union[CutReported, _Mapping]] = ..., root_gone: _Optional[_Union[RootGone, _Mapping]] = ..., look_ended: _Optional[_Union[LookEnded, _Mapping]] = ..., generation_started: _Optional[_Union[GenerationStarted, _Mapping]] = ..., writer_joined: _Optional[_Union[WriterJoined, _Mapping]] = ..., generation_completed: _Optional[_Union[GenerationCompleted, _Mapping]] = ..., reader_registered: _Optional[_Union[ReaderRegistered, _Mapping]] = ..., outputs_lost: _Optional[_Union[OutputsLost, _Mapping]] = ..., generation_lost: _Optional[_Union[GenerationLost, _Mapping]] = ..., generation_expired: _Optional[_Union[GenerationExpired, _Mapping]] = ..., hold_changed: _Optional[_Union[HoldChanged, _Mapping]] = ..., expiry_taken_back: _Optional[_Union[ExpiryTakenBack, _Mapping]] = ..., fence_requested: _Optional[_Union[FenceRequested, _Mapping]] = ..., fence_refused: _Optional[_Union[FenceRefused, _Mapping]] = ..., generation_fenced: _Optional[_Union[GenerationFenced, _Mapping]] = ..., delete_requested: _Optional[_Union[DeleteRequested, _Mapping]] = ..., directive_failed: _Optional[_Union[DirectiveFailed, _Mapping]] = ..., invalidate_requested: _Optional[_Union[InvalidateRequested, _Mapping]] = ..., data_invalidated: _Optional[_Union[DataInvalidated, _Mapping]] = ..., generation_deleted: _Optional[_Union[GenerationDeleted, _Mapping]] = ..., generation_adopted: _Optional[_Union[GenerationAdopted, _Mapping]] = ..., premature_deletion: _Optional[_Union[PrematureDeletion, _Mapping]] = ..., recovery_opened: _Optional[_Union[RecoveryOpened, _Mapping]] = ..., recovery_widened: _Optional[_Union[RecoveryWidened, _Mapping]] = ..., recovery_joined: _Optional[_Union[RecoveryJoined, _Mapping]] = ..., recovery_closed: _Optional[_Union[RecoveryClosed, _Mapping]] = ..., recovery_denied: _Optional[_Union[RecoveryDenied, _Mapping]] = ...) -> None: ...
 
 class Segment(_message.Message):
     __slots__ = ("first_sequence", "commit_id", "writer", "version", "records", "checksum")
@@ -173,14 +175,12 @@ class SnapshotPart(_message.Message):
     def __init__(self, application: _Optional[str] = ..., sequence: _Optional[int] = ..., part: _Optional[int] = ..., parts: _Optional[int] = ..., version: _Optional[int] = ..., digest: _Optional[str] = ..., tables: _Optional[_Iterable[_Union[Table, _Mapping]]] = ..., checksum: _Optional[int] = ...) -> None: ...
 
 class Table(_message.Message):
-    __slots__ = ("name", "columns", "rows")
+    __slots__ = ("name", "rows")
     NAME_FIELD_NUMBER: _ClassVar[int]
-    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     name: str
-    columns: _containers.RepeatedScalarFieldContainer[str]
     rows: bytes
-    def __init__(self, name: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., rows: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., rows: _Optional[bytes] = ...) -> None: ...
 
 class GenerationRecord(_message.Message):
     __slots__ = ("application", "shuffle_id", "app_shuffle", "life", "sequence", "since_ms", "started_ms", "bytes", "locator", "expiry", "hold", "due_ms", "loss", "deletion", "checksum", "directive")
@@ -371,14 +371,16 @@ class DeletionResumed(_message.Message):
     def __init__(self, by: _Optional[str] = ...) -> None: ...
 
 class GapRecorded(_message.Message):
-    __slots__ = ("dropped", "where", "until")
+    __slots__ = ("dropped", "where", "until", "resynced")
     DROPPED_FIELD_NUMBER: _ClassVar[int]
     WHERE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
+    RESYNCED_FIELD_NUMBER: _ClassVar[int]
     dropped: int
     where: str
     until: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, dropped: _Optional[int] = ..., where: _Optional[str] = ..., until: _Optional[_Iterable[int]] = ...) -> None: ...
+    resynced: bool
+    def __init__(self, dropped: _Optional[int] = ..., where: _Optional[str] = ..., until: _Optional[_Iterable[int]] = ..., resynced: bool = ...) -> None: ...
 
 class SweepChanged(_message.Message):
     __slots__ = ("pending",)
@@ -533,6 +535,18 @@ class GenerationStarted(_message.Message):
     job: int
     recovery: int
     def __init__(self, shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., writer: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., job: _Optional[int] = ..., recovery: _Optional[int] = ...) -> None: ...
+
+class GenerationAdopted(_message.Message):
+    __slots__ = ("shuffle_id", "app_shuffle", "available", "total")
+    SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    shuffle_id: int
+    app_shuffle: int
+    available: int
+    total: int
+    def __init__(self, shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., available: _Optional[int] = ..., total: _Optional[int] = ...) -> None: ...
 
 class WriterJoined(_message.Message):
     __slots__ = ("shuffle_id", "writer")

@@ -1,0 +1,87 @@
+"""What can be wrong with bytes and messages.
+
+Responsible for saying fact, value, expectation and next step of everything that cannot be read or written. Refuses to
+know who sent or stored it. Invariant: bytes that cannot be read whole are an error, never a guess.
+"""
+
+# Names say what is so (`Torn`), as the rest of the vocabulary does; an `Error` behind each would say nothing more.
+# ruff: noqa: N818
+
+# Names say what is so (`Torn`), as the rest of the vocabulary does; an `Error` behind each would say nothing more.
+# ruff: noqa: N818
+
+from __future__ import annotations
+
+
+class WireError(ValueError):
+    """Something cannot be read or written."""
+
+    def __init__(self, fact: str, expected: str, next_step: str) -> None:
+        super().__init__(fact, expected, next_step)
+        self.fact = fact
+        self.expected = expected
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.fact}; expected {self.expected}. {self.next_step}"
+
+
+class Malformed(WireError):
+    """A message that can be parsed and makes no sense."""
+
+    def __init__(self, fact: str, expected: str, next_step: str = "Nothing was done; correct the message.") -> None:
+        super().__init__(fact, expected, next_step)
+
+    def at(self, place: str) -> Malformed:
+        """The same, with the place where it was found."""
+        return Malformed(f"{place}: {self.fact}", self.expected, self.next_step)
+
+
+class Torn(WireError):
+    """Bytes end before they should: the writer died, or the copy is not finished."""
+
+    def __init__(self, place: str, fact: str) -> None:
+        super().__init__(
+            f"{place}: {fact}",
+            "a whole record",
+            "What stands before it is good; cut here, or copy it again.",
+        )
+
+
+class Corrupt(WireError):
+    """Bytes are not what was written."""
+
+    def __init__(self, place: str, fact: str, expected: str) -> None:
+        super().__init__(f"{place}: {fact}", expected, "Restore it from another copy: it is not read over.")
+
+
+class UnknownEvent(WireError):
+    """A record holds an event of another release, and its writer did not mark it ignorable."""
+
+    def __init__(self, place: str, sequence: int, field_number: int) -> None:
+        super().__init__(
+            f"{place}: record {sequence} holds the event with field number {field_number}, which is unknown here",
+            "an event of this release, or one that its writer marked ignorable",
+            "Read it with the release that wrote it, or a newer one.",
+        )
+        self.sequence = sequence
+        self.field_number = field_number
+
+
+class TooNew(WireError):
+    """A newer release wrote it."""
+
+    def __init__(self, place: str, version: int, known: int) -> None:
+        super().__init__(
+            f"{place}: its form has version {version}",
+            f"at most {known}",
+            "Upgrade this program to the release that wrote it, or a newer one.",
+        )
+        self.version = version
+
+
+class ShapeMismatch(TypeError):
+    """A dataclass and its message differ: one of them was changed alone."""
+
+    def __init__(self, fact: str) -> None:
+        super().__init__(f"{fact}. Add to proto/shuffle_lifecycle/v1 what is missing and run `make generate`.")

@@ -1,0 +1,72 @@
+"""Refusals as google.rpc statuses.
+
+Responsible for the code and the rich details that belong to everything that can be refused. Refuses to know gRPC: a
+status is a message here. Invariant: every status says fact, expectation and next step in words, and its reason as a
+name that programs can compare.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.rpc import code_pb2, error_details_pb2, status_pb2  # type: ignore[import-untyped]
+
+from coordinator.core.rejections import Reason, Rejection
+from coordinator.wire.errors import WireError
+from coordinator.wire.messages import rejection_to_message
+
+DOMAIN = "shuffle-lifecycle"
+
+CODES: dict[Reason, int] = {
+    Reason.NOT_FOUND: code_pb2.NOT_FOUND,
+    Reason.INVALID: code_pb2.INVALID_ARGUMENT,
+    Reason.ALREADY_EXISTS: code_pb2.ALREADY_EXISTS,
+    Reason.FAILED_PRECONDITION: code_pb2.FAILED_PRECONDITION,
+    Reason.EXHAUSTED: code_pb2.RESOURCE_EXHAUSTED,
+    Reason.PERMISSION_DENIED: code_pb2.PERMISSION_DENIED,
+}
+
+
+def status_of(rejection: Rejection, retry_ms: int = 0) -> status_pb2.Status:
+    """The status of a rejection; ``retry_ms``: when asking again may help, 0: it will not."""
+    details: list[Message] = [
+        error_details_pb2.ErrorInfo(
+            reason=rejection.reason.name,
+            domain=DOMAIN,
+            metadata={"fact": rejection.fact, "expected": rejection.expected, "next_step": rejection.next_step},
+        ),
+        rejection_to_message(rejection),
+        *_details(rejection),
+    ]
+    if retry_ms:
+        details.append(
+            error_details_pb2.RetryInfo(retry_delay=Duration(nanos=retry_ms % 1000 * 10**6, seconds=retry_ms // 1000))
+        )
+    return status_pb2.Status(code=CODES[rejection.reason], message=str(rejection), details=[_pack(d) for d in details])
+
+
+def rejection_of(error: WireError) -> Rejection:
+    """What a message that cannot be read is answered with."""
+    return Rejection(Reason.INVALID, error.fact, error.expected, error.next_step)
+
+
+def _details(rejection: Rejection) -> list[Message]:
+    if rejection.reason is Reason.INVALID:
+        violation = error_details_pb2.BadRequest.FieldViolation(
+            description=f"{rejection.fact}; expected {rejection.expected}"
+        )
+        return [error_details_pb2.BadRequest(field_violations=[violation])]
+    if rejection.reason is Reason.NOT_FOUND and rejection.app_shuffle is not None:
+        return [
+            error_details_pb2.ResourceInfo(
+                resource_type="app shuffle", resource_name=str(rejection.app_shuffle), description=rejection.expected
+            )
+        ]
+    return []
+
+
+def _pack(detail: Message) -> AnyMessage:
+    packed = AnyMessage()
+    packed.Pack(detail)
+    return packed
