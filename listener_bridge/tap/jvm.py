@@ -31,6 +31,10 @@ _PARTS = {
 }
 
 
+_LOADERS: dict[tuple[int, str], JavaObject] = {}
+"""What was compiled: (gateway, source) -> class loader. PySpark keeps one gateway for the life of the process."""
+
+
 class CannotTapError(RuntimeError):
     """This driver cannot be listened to: what was found, what would be needed."""
 
@@ -47,11 +51,19 @@ class DriverJvm:
     shuffle_manager: JavaObject
 
     def load(self, sources: Sequence[str], parent: JavaObject | None = None) -> JavaObject:
-        """Compile the sources together and answer their class loader, a child of `parent`."""
-        compiler = self.gateway.jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(parent if parent is not None else self._context_loader())
-        compiler.cook(merge(sources, self._constructs_task_sets_with_flag()))
-        return compiler.getClassLoader()
+        """Compile the sources together and answer their class loader, a child of `parent`.
+
+        Once a JVM: py4j remembers methods by the name of the class, so a second class of the same name, of the next
+        application in this JVM, would be called with the methods of the first, which fails.
+        """
+        unit = merge(sources, self._constructs_task_sets_with_flag())
+        key = (id(self.gateway), unit)
+        if key not in _LOADERS:
+            compiler = self.gateway.jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setParentClassLoader(parent if parent is not None else self._context_loader())
+            compiler.cook(unit)
+            _LOADERS[key] = compiler.getClassLoader()
+        return _LOADERS[key]
 
     def construct(self, loader: JavaObject, name: str, *arguments: object) -> JavaObject:
         """Make an instance of our class `name`, which has one public constructor that takes objects."""

@@ -1,0 +1,201 @@
+"""The fence against readers and writers of every kind, and what comes after it in the stream of facts."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listener_bridge.shuffle_services.api import Busy, Cannot, Fenced, Freed, Superseded
+from listener_bridge.tap import facts
+from tests.support.spark import Gate, in_background, wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+TIMEOUT = 20.0
+
+
+def hold(at: Gate) -> Any:
+    """A step of an RDD whose tasks wait at the gate, then go on."""
+
+    def step(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        at.pass_through(f"{index}-{os.getpid()}")
+        return rows
+
+    return step
+
+
+def fence_when_quiet(run: Any, shuffle: int) -> Fenced:
+    outcome = wait_for(
+        lambda: o if not isinstance(o := run.service.fence(shuffle, TIMEOUT), Busy) else None, "the end of all users"
+    )
+    assert isinstance(outcome, Fenced)
+    return outcome
+
+
+def test_a_running_writer_is_busy(run: Any) -> None:
+    gate = run.gate()
+    keyed = run.spark.sparkContext.parallelize(range(100), 4).mapPartitionsWithIndex(hold(gate))
+    keyed = keyed.map(lambda n: (n % 5, n)).partitionBy(2)
+    with in_background(lambda: sorted(keyed.collect())) as job:
+        wait_for(gate.arrived, "a writer's task")
+        outcome = run.service.fence(run.newest_shuffle(), TIMEOUT)
+        gate.open()
+        assert isinstance(outcome, Busy)
+        assert "writes it" in outcome.who[0]
+    assert job.result() == sorted((n % 5, n) for n in range(100))
+    assert run.fetch_failures() == []
+
+
+def test_19_a_reader_just_submitted_is_busy_until_it_is_done(run: Any) -> None:
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    for _ in range(10):
+        with in_background(lambda: sorted(keyed.collect())) as job:
+            outcome = fence_when_quiet(run, shuffle)
+            assert job.result() == right
+        run.service.free(outcome.locator, TIMEOUT)
+    assert run.fetch_failures() == []
+
+
+def test_19_the_reader_of_a_cancelled_job_counts_until_its_last_task_has_ended(run: Any) -> None:
+    context = run.spark.sparkContext
+    keyed, gate = run.keyed(), run.gate()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+
+    def cancelled() -> bool:
+        context.setJobGroup("given up", "", interruptOnCancel=False)
+        try:
+            keyed.mapPartitionsWithIndex(hold(gate)).count()
+        except Exception as error:
+            return "cancelled" in str(error).lower()
+        return False
+
+    with in_background(cancelled) as job:
+        wait_for(gate.arrived, "a reader's task")
+        context.cancelJobGroup("given up")
+        assert job.result()
+        outcome = run.service.fence(shuffle, TIMEOUT)
+        gate.open()
+    assert isinstance(outcome, Busy | Fenced)  # a worker that is killed with its job reads no more
+    fenced = fence_when_quiet(run, shuffle)
+    assert isinstance(run.service.free(fenced.locator, TIMEOUT), Freed)
+    assert sorted(keyed.collect()) == right
+
+
+def test_19b_a_reader_that_ended_just_before_comes_before_the_marker(run: Any) -> None:
+    keyed = run.keyed()
+    keyed.collect()
+    fenced = run.service.fence(run.newest_shuffle(), TIMEOUT)
+    assert isinstance(fenced, Fenced)
+    run.log.settle()
+    told = list(run.log.facts)
+    marker = next(i for i, f in enumerate(told) if isinstance(f, facts.MarkerPassed) and f.name == fenced.marker)
+    last = max(i for i, f in enumerate(told) if isinstance(f, facts.StageCompleted | facts.JobEnded))
+    assert last < marker
+    keyed.count()
+    run.log.settle()
+    later = [f for f in run.log.facts[marker:] if isinstance(f, facts.StageSubmitted) and f.stage.writes is not None]
+    assert len(later) == 1
+
+
+def test_22_late_and_repeated_directives_leave_the_next_writer_alone(run: Any) -> None:
+    gate, again = run.gate(), run.gate()
+    gate.open()
+    gates = [gate.folder, again.folder]
+
+    def step(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        Gate(gates[1] if Path(gates[0], "used").exists() else gates[0]).pass_through(index)
+        return rows
+
+    keyed = run.spark.sparkContext.parallelize(range(100), 4).mapPartitionsWithIndex(step)
+    keyed = keyed.map(lambda n: (n % 5, n)).partitionBy(2)
+    right = sorted(keyed.collect())
+    Path(gate.folder, "used").touch()
+    shuffle = run.newest_shuffle()
+    first = run.service.fence(shuffle, TIMEOUT)
+    assert isinstance(first, Fenced)
+    with in_background(lambda: sorted(keyed.collect())) as job:
+        wait_for(again.arrived, "a writer of the second generation")
+        assert isinstance(run.service.free(first.locator, TIMEOUT), Superseded)
+        assert isinstance(run.service.forget(first.locator, TIMEOUT), Busy | Superseded)
+        assert isinstance(run.service.fence(shuffle, TIMEOUT, first.locator), Superseded)
+        again.open()
+        assert job.result() == right
+    second = run.service.fence(shuffle, TIMEOUT)
+    assert isinstance(second, Fenced)
+    assert isinstance(run.service.free(second.locator, TIMEOUT), Freed)
+    assert run.files(shuffle) == {}  # those of the first generation too
+    assert run.fetch_failures() == []
+
+
+def test_25_a_chain_is_computed_again_from_its_source(run: Any) -> None:
+    first = run.keyed()
+    second = first.map(lambda kv: (kv[1] % 7, kv[0])).partitionBy(3)
+    right = sorted(second.collect())
+    newest = run.newest_shuffle()
+    for shuffle in (newest - 1, newest):
+        fenced = run.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        assert isinstance(run.service.free(fenced.locator, TIMEOUT), Freed)
+        assert run.files(shuffle) == {}
+    assert sorted(second.collect()) == right
+    assert run.fetch_failures() == []
+
+
+def test_a_fence_whose_caller_gave_up_never_acts(run: Any) -> None:
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    for _ in range(50):
+        outcome = run.service.fence(shuffle, 0.0)
+        if isinstance(outcome, Cannot):
+            run.tap.snapshot()  # whatever stood in the scheduler's queue has been handled
+            assert run.tap.driver.map_output_tracker.getNumAvailableOutputs(shuffle) == 4
+        else:
+            assert isinstance(outcome, Fenced)
+            assert sorted(keyed.collect()) == right
+
+
+def executor_processes(folder: Path) -> list[int]:
+    """Processes of executors whose local directory is ours: only those that this test's own session has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                is_ours = str(folder) in (entry / "environ").read_text(errors="replace")
+                if is_ours and "CoarseGrainedExecutorBackend" in (entry / "cmdline").read_text(errors="replace"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return sorted(found)
+
+
+def test_a_map_stage_waits_while_an_executor_has_not_answered(run: Any) -> None:
+    executors = executor_processes(run.folder)
+    if not executors:
+        pytest.skip("local mode: the driver deletes at once")
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    fenced = run.service.fence(shuffle, TIMEOUT)
+    assert isinstance(fenced, Fenced)
+    os.kill(executors[0], signal.SIGSTOP)
+    try:
+        with in_background(lambda: run.service.free(fenced.locator, TIMEOUT)) as free:
+            wait_for(lambda: len(run.files(shuffle)) < 8, "the other executor's deletion")
+            with in_background(lambda: sorted(keyed.collect())) as job:
+                run.log.settle()
+                assert run.tap.snapshot(timeout=0.3) is None  # the scheduler waits for the outputs
+                assert not free.done()
+                os.kill(executors[0], signal.SIGCONT)
+                assert isinstance(free.result(), Freed)
+                assert job.result() == right
+    finally:
+        os.kill(executors[0], signal.SIGCONT)
+    assert run.fetch_failures() == []

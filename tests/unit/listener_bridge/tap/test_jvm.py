@@ -1,0 +1,30 @@
+"""How several Java sources become one."""
+
+from __future__ import annotations
+
+import pytest
+
+from listener_bridge.tap import jvm
+
+ONE = "package p;\n\nimport java.util.List;\nimport a.B;\n\nclass One { int x; /*LAST_ARGUMENT*/ }\n"
+TWO = "package p;\n\nimport java.util.List;\n\nclass Two {}\n"
+
+
+def test_one_package_each_import_once_all_classes() -> None:
+    unit = jvm.merge([ONE, TWO], task_set_has_flag=False)
+    assert unit.count("package ") == 1
+    assert unit.count("import java.util.List;") == 1
+    assert unit.index("import a.B;") < unit.index("class One") < unit.index("class Two")
+
+
+@pytest.mark.parametrize(("has_flag", "line"), [(False, "int x;  }"), (True, "int x; , false }")])
+def test_the_one_line_that_differs_by_version(has_flag: bool, line: str) -> None:
+    assert line in jvm.merge([ONE], task_set_has_flag=has_flag)
+
+
+def test_a_session_without_a_driver_here_is_refused_with_what_to_do() -> None:
+    class ConnectSession:
+        version = "4.1.4"
+
+    with pytest.raises(jvm.CannotTapError, match=r"ConnectSession has no driver .* attach in the process"):
+        jvm.connect(ConnectSession())  # type: ignore[arg-type]
