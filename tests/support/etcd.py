@@ -55,6 +55,7 @@ class Member:
     peer_port: int
     initial_cluster: str
     tls: Tls | None = None
+    arguments: tuple[str, ...] = ()
     process: subprocess.Popen[str] | None = None
     said: list[str] = field(default_factory=list)
 
@@ -126,7 +127,7 @@ class Member:
         if self.tls is not None:
             command += ["--cert-file", self.tls.cert, "--key-file", self.tls.key]
             command += ["--trusted-ca-file", self.tls.ca, "--client-cert-auth"]
-        return command
+        return [*command, *self.arguments]
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,11 @@ class Cluster:
 
 
 @contextmanager
-def running_etcd(folder: Path, size: int = 1, tls: Tls | None = None) -> Iterator[Cluster]:
+def running_etcd(
+    folder: Path, size: int = 1, tls: Tls | None = None, arguments: tuple[str, ...] = ()
+) -> Iterator[Cluster]:
     """A cluster of so many members, ended at the end."""
-    cluster = _start(folder, size, tls)
+    cluster = _start(folder, size, tls, arguments)
     try:
         yield cluster
     finally:
@@ -171,9 +174,9 @@ def running_etcd(folder: Path, size: int = 1, tls: Tls | None = None) -> Iterato
             member.kill()
 
 
-def _start(folder: Path, size: int, tls: Tls | None, tries: int = 3) -> Cluster:
+def _start(folder: Path, size: int, tls: Tls | None, arguments: tuple[str, ...], tries: int = 3) -> Cluster:
     for number in range(tries):
-        cluster = _lay_out(folder / f"try-{number}", size, tls)
+        cluster = _lay_out(folder / f"try-{number}", size, tls, arguments)
         try:
             for member, heard in [(member, member.launch()) for member in cluster.members]:
                 member.await_ready(heard)
@@ -184,14 +187,16 @@ def _start(folder: Path, size: int, tls: Tls | None, tries: int = 3) -> Cluster:
     raise PortTaken(f"no free ports in {tries} tries")
 
 
-def _lay_out(folder: Path, size: int, tls: Tls | None) -> Cluster:
+def _lay_out(folder: Path, size: int, tls: Tls | None, arguments: tuple[str, ...]) -> Cluster:
     folder.mkdir(parents=True)
     ports = free_ports(2 * size)
     names = [f"member-{number}" for number in range(size)]
     peers = ports[size:]
     initial = ",".join(f"{name}=http://127.0.0.1:{port}" for name, port in zip(names, peers, strict=True))
     placed = zip(names, ports[:size], peers, strict=True)
-    return Cluster(tuple(Member(name, folder / name, client, peer, initial, tls) for name, client, peer in placed))
+    return Cluster(
+        tuple(Member(name, folder / name, client, peer, initial, tls, arguments) for name, client, peer in placed)
+    )
 
 
 def free_ports(count: int) -> Sequence[int]:

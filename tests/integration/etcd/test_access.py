@@ -1,0 +1,185 @@
+"""Who may ask, and over what: users, tokens that run out, certificates.
+
+Its invariant: a refusal names its reason, and never the password.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from state_backend.address import Credentials, EtcdAddress, TlsFiles, parse_address
+from state_backend.api import Keyspace, Revision
+from state_backend.errors import Denied, Unavailable
+from state_backend.etcd.backend import open_etcd
+from state_backend.etcd.cluster import Deadlines
+from state_backend.open import open_backend
+from state_backend.testing.watching import keys, take
+from tests.support.etcd import Cluster, Tls, running_etcd
+
+pytestmark = pytest.mark.etcd
+
+LIVE = Keyspace.LIVE
+BRISK = Deadlines(connect_seconds=1.0, request_seconds=2.0, give_up_seconds=2.0)
+TOKEN_SECONDS = 1
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Cluster]:
+    """A store with users, whose tokens run out after a second without use."""
+    with running_etcd(tmp_path, arguments=("--auth-token-ttl", str(TOKEN_SECONDS))) as cluster:
+        cluster.etcdctl("user", "add", "root:top-secret")
+        cluster.etcdctl("user", "grant-role", "root", "root")
+        cluster.etcdctl("user", "add", "ann:her-secret")
+        cluster.etcdctl("role", "add", "ours")
+        cluster.etcdctl("role", "grant-permission", "ours", "--prefix=true", "readwrite", "ours/")
+        cluster.etcdctl("user", "grant-role", "ann", "ours")
+        cluster.etcdctl("auth", "enable")
+        yield cluster
+
+
+def as_ann(cluster: Cluster, prefix: str = "ours", password: str = "her-secret") -> EtcdAddress:
+    return EtcdAddress(cluster.endpoints, prefix, Credentials("ann", password))
+
+
+async def test_a_user_reads_writes_watches_and_locks(guarded: Cluster) -> None:
+    async with await open_etcd(as_ann(guarded), BRISK) as backend:
+        put = await backend.put(LIVE, "a", b"1")
+        async with backend.watch(LIVE, "", put) as watch:
+            assert keys(await take(watch, 1)) == ["a"]
+        async with backend.lock(LIVE, "a", 5):
+            await backend.mv(LIVE, Keyspace.EXPIRED, "a", put)
+
+
+async def test_an_address_carries_the_user(guarded: Cluster) -> None:
+    async with await open_backend(f"etcd://ann:her-secret@{guarded.endpoints[0]}/ours") as backend:
+        await backend.put(LIVE, "a", b"1")
+
+
+@pytest.mark.parametrize("password", ["wrong", ""])
+async def test_a_wrong_password_is_denied(guarded: Cluster, password: str) -> None:
+    with pytest.raises(Denied) as raised:
+        await open_etcd(as_ann(guarded, password=password), BRISK)
+    assert "check user" in str(raised.value)
+
+
+async def test_without_a_user_it_is_denied(guarded: Cluster) -> None:
+    with pytest.raises(Denied):
+        await open_etcd(EtcdAddress(guarded.endpoints, "ours"), BRISK)
+
+
+async def test_another_prefix_is_denied(guarded: Cluster) -> None:
+    with pytest.raises(Denied):
+        await open_etcd(as_ann(guarded, prefix="theirs"), BRISK)
+
+
+async def test_a_token_that_ran_out_is_renewed(guarded: Cluster) -> None:
+    async with await open_etcd(as_ann(guarded), BRISK) as backend:
+        put = await backend.put(LIVE, "a", b"1")
+        await asyncio.to_thread(guarded.members[0].kill)  # simple tokens live in the member's memory only
+        await asyncio.to_thread(guarded.members[0].start)
+        async with backend.watch(LIVE, "", put) as watch:
+            assert keys(await take(watch, 1)) == ["a"]
+        await backend.put(LIVE, "b", b"2")
+
+
+async def test_a_user_where_nobody_is_asked_is_no_error(tmp_path: Path) -> None:
+    with running_etcd(tmp_path) as cluster:
+        async with await open_etcd(as_ann(cluster), BRISK) as backend:
+            await backend.put(LIVE, "a", b"1")
+
+
+# ---- certificates ----------------------------------------------------------------------------------------------------
+
+
+class Authority:
+    """Signs certificates for 127.0.0.1, and leaves them as files."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority of a test")])
+        self.ca = folder / "ca.pem"
+        self.ca.write_bytes(_pem(self._sign(self._name, self._key.public_key(), authority=True)))
+
+    def issue(self, name: str) -> Tls:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        cert_file, key_file = self._folder / f"{name}.pem", self._folder / f"{name}-key.pem"
+        cert_file.write_bytes(_pem(self._sign(subject, key.public_key(), authority=False)))
+        key_file.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        return Tls(self.ca, cert_file, key_file)
+
+    def _sign(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, authority: bool) -> x509.Certificate:
+        now = dt.datetime.now(dt.timezone.utc)
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+        address = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
+        builder = x509.CertificateBuilder(self._name, subject, key, x509.random_serial_number())
+        builder = builder.not_valid_before(now - dt.timedelta(days=1))
+        builder = builder.not_valid_after(now + dt.timedelta(days=1))
+        builder = builder.add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        if not authority:
+            builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        return builder.sign(self._key, hashes.SHA256())
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "authority")
+
+
+@pytest.fixture
+def sealed(tmp_path: Path, authority: Authority) -> Iterator[Cluster]:
+    with running_etcd(tmp_path / "etcd", tls=authority.issue("etcd")) as cluster:
+        yield cluster
+
+
+async def test_certificates_from_an_address(sealed: Cluster, authority: Authority) -> None:
+    files = authority.issue("ann")
+    address = f"etcd://{sealed.endpoints[0]}/ours?ca={files.ca}&cert={files.cert}&key={files.key}"
+    async with await open_backend(address) as backend:
+        put = await backend.put(LIVE, "a", b"1")
+        async with backend.watch(LIVE, "", Revision(put)) as watch:
+            assert keys(await take(watch, 1)) == ["a"]
+
+
+async def test_without_tls_a_sealed_store_is_unavailable(sealed: Cluster) -> None:
+    with pytest.raises(Unavailable):
+        await open_etcd(EtcdAddress(sealed.endpoints), BRISK)
+
+
+async def test_another_authority_is_not_trusted(sealed: Cluster, tmp_path: Path) -> None:
+    files = Authority(tmp_path / "another").issue("ann")
+    with pytest.raises(Unavailable):
+        await open_etcd(EtcdAddress(sealed.endpoints, tls=TlsFiles(files.ca, files.cert, files.key)), BRISK)
+
+
+async def test_without_a_certificate_of_our_own_it_is_unavailable(sealed: Cluster, authority: Authority) -> None:
+    with pytest.raises(Unavailable):
+        await open_etcd(EtcdAddress(sealed.endpoints, tls=TlsFiles(authority.ca)), BRISK)
+
+
+def test_no_message_and_no_repr_tells_the_password() -> None:
+    address = parse_address("etcd://ann:her-secret@127.0.0.1:2379/ours")
+    assert isinstance(address, EtcdAddress)
+    assert "her-secret" not in repr(replace(address, prefix="other"))
