@@ -1,0 +1,54 @@
+"""What would have been enough.
+
+Responsible for reading from a run's own log until when each app shuffle was needed, and how often stages ran. Refuses
+to know what was deleted. Invariant: a shuffle counts until the last stage that read it has ended, and not a moment
+longer; one that nobody read counts until it was complete.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+
+
+def needed_until(log: Iterable[e.Recorded]) -> dict[int, float]:
+    """App shuffle -> seconds since the epoch at which the last stage that read it ended."""
+    shuffle_of: dict[ShuffleId, AppShuffle] = {}
+    reads: dict[StageAttempt, set[AppShuffle]] = {}
+    until: dict[int, float] = {}
+    for recorded in log:
+        event = recorded.event
+        if isinstance(event, e.GenerationStarted):
+            shuffle_of[event.shuffle_id] = event.app_shuffle
+        elif isinstance(event, e.ReaderRegistered):
+            reads.setdefault(event.reader, set()).add(shuffle_of[event.shuffle_id])
+        elif isinstance(event, e.GenerationCompleted):
+            until[shuffle_of[event.shuffle_id]] = recorded.time_ms / 1000
+        elif isinstance(event, e.StageCompleted):
+            for app_shuffle in reads.get(event.stage, ()):
+                until[app_shuffle] = recorded.time_ms / 1000
+    return until
+
+
+def map_stages_run(events: Path) -> int:
+    """How many map stage attempts ran to an end, from Spark's own event log."""
+    return sum(1 for event in _events(events) if _is_map_stage(event))
+
+
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.name.startswith(("appstatus", ".")):
+            with file.open(encoding="utf-8") as lines:
+                yield from (json.loads(line) for line in lines)
+
+
+def _is_map_stage(event: dict[str, Any]) -> bool:
+    if event.get("Event") != "SparkListenerStageCompleted":
+        return False
+    named = event["Stage Info"].get("Accumulables", [])
+    return any(a.get("Name") == "internal.metrics.shuffle.write.recordsWritten" for a in named)
