@@ -35,7 +35,7 @@ R = TypeVar("R")
 class Head:
     """The compare key of every append. ``last_snapshot`` 0: there is none."""
 
-    next_sequence: Sequence = Sequence(1)
+    next_sequence: Sequence
     time_ms: int = 0
     commit_id: bytes = b""
     last_snapshot: Sequence = Sequence(0)

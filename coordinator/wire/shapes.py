@@ -5,8 +5,8 @@ any single class: what it does follows from field names and types alone. Invaria
 dataclass and its message have the same fields, and what is written reads back equal.
 
 The rules. A field stands under its own name. An enum `Hold.NONE` is `HOLD_NONE`. A union is a `oneof` with one member
-for each class, `DirectiveKind` as `directive_kind`. None is absent. What is absent has the dataclass's default; where
-there is none, it is an error.
+for each class, `DirectiveKind` as `directive_kind`. None is absent. What is absent has the dataclass's default, or is
+None; where it can be neither, that is an error.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _row(names: Names, message: type[Message], field: dataclasses.Field[Any], hi
         return _tuple_row(names, field.name, typing.get_args(hint)[0])
     described: Any = message.DESCRIPTOR.fields_by_name[field.name]
     only = _without_none(hint)
-    absent = _absent(f"{described.containing_type.name}.{field.name}", field)
+    absent = _absent(f"{described.containing_type.name}.{field.name}", field, may_be_none=only is not hint)
     if isinstance(only, type) and issubclass(only, Enum):
         return _enum_row(names, only, described, absent)
     if dataclasses.is_dataclass(only):
@@ -206,9 +206,11 @@ def _union_row(names: Names, name: str, union: Any) -> Row:
     return Row(f"**{names.bind(fields_of)}(value.{name})", f"{names.bind(read)}(message)")
 
 
-def _absent(place: str, field: dataclasses.Field[Any]) -> Absent:
-    """What stands for a field that is absent: its default, or an error."""
+def _absent(place: str, field: dataclasses.Field[Any], may_be_none: bool) -> Absent:
+    """What stands for a field that is absent: its default, None where the type allows it, or an error."""
     default = field.default if field.default_factory is _MISSING else field.default_factory()
+    if default is _MISSING and may_be_none:
+        default = None
 
     def absent() -> Any:
         if default is _MISSING:
