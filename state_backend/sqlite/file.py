@@ -16,6 +16,7 @@ from state_backend.errors import Corrupt, NewerStore, NoSpace, NotAStore, Outcom
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x53484C43  # "SHLC", at a fixed place in the file's header
 
+_HEADER = b"SQLite format 3\0"
 _BUSY_TIMEOUT_SECONDS = 5.0
 _CACHE_KIBIBYTES = 16_384
 
@@ -56,6 +57,7 @@ INSERT INTO store VALUES (1, 1, 0);
 def connect(path: Path) -> sqlite3.Connection:
     """Opens or creates the store. Raises `NotAStore`, `NewerStore`, `Corrupt`, `Unavailable`."""
     where = str(path)
+    _check_header(path)
     with named_errors(where):
         connection = sqlite3.connect(
             where, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -91,6 +93,16 @@ def _name(error: sqlite3.DatabaseError, where: str, commit_of: str | None) -> St
     if commit_of is not None and "locked" not in told:
         return OutcomeUnknown(commit_of, told)
     return Unavailable(where, told)
+
+
+def _check_header(path: Path) -> None:
+    """SQLite takes a file of a few bytes for an empty one, and would write over it."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        head = file.read(len(_HEADER))
+    if head not in (b"", _HEADER):
+        raise NotAStore(str(path), "its content is not SQLite's")
 
 
 def _check_ours(connection: sqlite3.Connection, where: str) -> None:

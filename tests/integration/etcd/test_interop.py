@@ -39,7 +39,7 @@ def python() -> Path:
     if not made.exists():
         try:
             subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True, capture_output=True)
-            pip = [ENVIRONMENT / "bin/python", "-m", "pip", "--quiet", "install", *REQUIREMENTS]
+            pip = [str(ENVIRONMENT / "bin/python"), "-m", "pip", "--quiet", "install", *REQUIREMENTS]
             subprocess.run(pip, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
             pytest.skip(f"the environment for etcd3 could not be made: {error}")
@@ -57,7 +57,7 @@ class Stranger:
     """Runs the other client."""
 
     def __init__(self, python: Path, cluster: Cluster) -> None:
-        self._command = [python, CLIENT, str(cluster.members[0].client_port)]
+        self._command = [str(python), str(CLIENT), str(cluster.members[0].client_port)]
         self._environment = {**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python", "PYTHONPATH": ""}
 
     async def __call__(self, *arguments: str) -> object:

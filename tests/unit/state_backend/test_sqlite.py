@@ -1,0 +1,242 @@
+"""A SQLite store that is damaged, newer, foreign, busy or shared.
+
+Its invariant: every damage is a clear error, and what is not damaged is still there.
+"""
+
+# ruff: noqa: ASYNC220, ASYNC240 - nothing else runs in these loops
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from state_backend.api import Keyspace, Put, Revision, RevisionIs, StateBackend
+from state_backend.errors import Compacted, Corrupt, NewerStore, NotAStore, Unavailable
+from state_backend.sqlite import file
+from state_backend.sqlite.backend import SqliteBackend, open_sqlite
+from state_backend.testing.watching import keys, take
+
+LIVE, HEADS = Keyspace.LIVE, Keyspace.HEADS
+NAMES = [f"{number:02d}" for number in range(20)]
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[SqliteBackend]:
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        yield backend
+
+
+@pytest.fixture
+async def filled(tmp_path: Path) -> Path:
+    """A closed store of twenty records."""
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        for name in NAMES:
+            await backend.put(LIVE, name, name.encode() * 100)
+    return tmp_path / "store.db"
+
+
+def tamper(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+async def test_a_store_survives_being_closed(filled: Path) -> None:
+    async with await open_sqlite(filled) as backend:
+        assert [entry.key for entry in (await backend.scan(LIVE)).entries] == NAMES
+
+
+async def test_it_is_as_durable_as_it_says(backend: SqliteBackend) -> None:
+    connection = file.connect(backend.path)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    connection.close()
+
+
+# ---- not ours, or not yet --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"hello, I am a letter\n" * 500, b"x"], ids=["text", "byte"])
+async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_bytes(content)
+    with pytest.raises(NotAStore, match=r"letter\.txt is not a store"):
+        await open_sqlite(letter)
+    assert letter.read_bytes() == content
+
+
+async def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs.db"
+    tamper(theirs, "CREATE TABLE theirs (id INTEGER)")
+    before = theirs.read_bytes()
+    with pytest.raises(NotAStore):
+        await open_sqlite(theirs)
+    assert theirs.read_bytes() == before
+
+
+async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    async with await open_sqlite(tmp_path / "empty.db") as backend:
+        await backend.put(LIVE, "a", b"1")
+
+
+async def test_a_newer_store_is_left_alone(filled: Path) -> None:
+    tamper(filled, f"PRAGMA user_version = {file.SCHEMA_VERSION + 1}")
+    before = filled.read_bytes()
+    with pytest.raises(NewerStore, match="upgrade this program") as raised:
+        await open_sqlite(filled)
+    assert (raised.value.found, raised.value.supported) == (file.SCHEMA_VERSION + 1, file.SCHEMA_VERSION)
+    assert filled.read_bytes() == before
+
+
+async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="unable to open"):
+        await open_sqlite(tmp_path / "nowhere" / "store.db")
+
+
+# ---- damaged ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["value = x'00'", "revision = 3", "version = 9", "checksum = 0", "key = '10x'"])
+async def test_a_damaged_record_in_the_middle_is_named_and_the_others_are_read(filled: Path, column: str) -> None:
+    tamper(filled, f"UPDATE version SET {column} WHERE key = '10'")
+    async with await open_sqlite(filled) as backend:
+        with pytest.raises(Corrupt, match=r"record live/10x? of revision"):
+            await backend.scan(LIVE)
+        for name in NAMES:
+            if name != "10":
+                assert (await backend.get(LIVE, name)).entry is not None
+        assert len((await backend.scan_keys(LIVE)).keys) == len(NAMES)
+
+
+async def test_a_damaged_record_can_be_replaced(filled: Path) -> None:
+    tamper(filled, "UPDATE version SET value = x'00' WHERE key = '10'")
+    async with await open_sqlite(filled) as backend:
+        await backend.put(LIVE, "10", b"restored")
+        assert len((await backend.scan(LIVE)).entries) == len(NAMES)
+
+
+async def test_a_torn_last_commit_is_as_if_it_never_was(tmp_path: Path) -> None:
+    """A crash in the middle of a commit: the log of the file ends within the last transaction."""
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        for name in NAMES:
+            await backend.put(LIVE, name, name.encode())
+        log = tmp_path / "store.db-wal"
+        whole = log.stat().st_size
+        await backend.put(LIVE, "last", b"x" * 20_000)
+        crashed = tmp_path / "crashed"
+        crashed.mkdir()
+        shutil.copy(tmp_path / "store.db", crashed)
+        (crashed / log.name).write_bytes(log.read_bytes()[: whole + 10_000])
+    async with await open_sqlite(crashed / "store.db") as backend:
+        assert list((await backend.scan_keys(LIVE)).keys) == NAMES
+        await backend.put(LIVE, "last", b"again")
+        assert len((await backend.scan(LIVE)).entries) == len(NAMES) + 1
+
+
+async def test_a_file_that_was_cut_off_is_corrupt(filled: Path) -> None:
+    content = filled.read_bytes()
+    filled.write_bytes(content[: len(content) // 2])
+    with pytest.raises(Corrupt, match="keep a copy"):
+        async with await open_sqlite(filled) as backend:
+            await backend.scan(LIVE)
+
+
+# ---- shared ----------------------------------------------------------------------------------------------------------
+
+OTHER_PROCESS = """
+import asyncio, sys
+from pathlib import Path
+from state_backend.api import Keyspace, Put, RevisionIs
+from state_backend.errors import Conflict
+from state_backend.sqlite.backend import open_sqlite
+
+async def main():
+    async with await open_sqlite(Path(sys.argv[1])) as backend:
+        done = 0
+        while done < int(sys.argv[2]):
+            entry = (await backend.get(Keyspace.HEADS, "count")).entry
+            try:
+                put = Put(Keyspace.HEADS, "count", str(int(entry.value) + 1).encode())
+                await backend.put_txn((RevisionIs(Keyspace.HEADS, "count", entry.revision),), (put,))
+                done += 1
+            except Conflict:
+                pass
+
+asyncio.run(main())
+"""
+
+
+async def test_two_processes_lose_no_update_and_hear_each_other(backend: SqliteBackend) -> None:
+    start = await backend.put(HEADS, "count", b"0")
+    watch = backend.watch(HEADS, "", Revision(start + 1))
+    command = [sys.executable, "-c", OTHER_PROCESS, str(backend.path), "30"]
+    others = [subprocess.Popen(command) for _ in range(2)]
+    commits = await take(watch, 60)
+    assert [await asyncio.to_thread(other.wait) for other in others] == [0, 0]
+    assert [commit.revision for commit in commits] == [start + number for number in range(1, 61)]
+    entry = (await backend.get(HEADS, "count")).entry
+    assert entry is not None
+    assert entry.value == b"60"
+
+
+async def test_a_file_that_is_held_is_unavailable(backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "_BUSY_TIMEOUT_SECONDS", 0.1)
+    holder = sqlite3.connect(backend.path, isolation_level=None)
+    async with await open_sqlite(backend.path) as other:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Unavailable, match="locked"):
+            await other.put(LIVE, "a", b"1")
+        holder.execute("ROLLBACK")
+        await other.put(LIVE, "a", b"2")
+    holder.close()
+
+
+async def test_the_loop_goes_on_while_the_disk_is_slow(backend: SqliteBackend) -> None:
+    holder = sqlite3.connect(backend.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    writing = asyncio.ensure_future(backend.put(LIVE, "a", b"1"))
+    turns = 0
+    while turns < 1_000 and not writing.done():
+        turns += 1
+        await asyncio.sleep(0)
+    holder.execute("ROLLBACK")
+    assert turns == 1_000
+    await writing
+    holder.close()
+
+
+async def test_writers_that_wait_together_succeed_and_fail_for_themselves(backend: SqliteBackend) -> None:
+    head = await backend.put(HEADS, "a", b"0")
+    race = [backend.put_txn((RevisionIs(HEADS, "a", head),), (Put(HEADS, "a", b"1"),)) for _ in range(5)]
+    free = [backend.put(LIVE, str(number), b"") for number in range(5)]
+    raced = await asyncio.gather(*race, return_exceptions=True)
+    assert sum(isinstance(each, int) for each in raced) == 1
+    assert len(set(await asyncio.gather(*free))) == 5
+
+
+async def test_history_is_bounded(tmp_path: Path) -> None:
+    async with await open_sqlite(tmp_path / "store.db", history_commits=10) as backend:
+        first = await backend.put(LIVE, "kept", b"1")
+        await asyncio.gather(*(backend.put(HEADS, "a", str(number).encode()) for number in range(1_100)))
+        with pytest.raises(Compacted):
+            await backend.scan(LIVE, at=first)
+        assert keys(await take(backend.watch(HEADS, "", Revision(first + 1_100)), 1)) == ["a"]
+        assert (await backend.get(LIVE, "kept")).entry is not None
+    rows = sqlite3.connect(tmp_path / "store.db").execute("SELECT count(*) FROM version").fetchone()[0]
+    assert rows < 150
+
+
+async def test_closing_ends_the_thread(tmp_path: Path) -> None:
+    backend: StateBackend = await open_sqlite(tmp_path / "store.db")
+    await backend.close()
+    assert not [thread for thread in threading.enumerate() if str(tmp_path) in thread.name]
