@@ -54,7 +54,17 @@ def _lines(file: Any) -> Iterator[str]:
 
 def _type(field: Any) -> str:
     named = field.message_type or field.enum_type
-    kinds = {3: "int64", 4: "uint64", 5: "int32", 7: "fixed32", 8: "bool", 9: "string", 12: "bytes", 13: "uint32"}
+    kinds = {
+        3: "int64",
+        4: "uint64",
+        5: "int32",
+        7: "fixed32",
+        8: "bool",
+        9: "string",
+        12: "bytes",
+        13: "uint32",
+        17: "sint32",
+    }
     kind = named.name if named else kinds[field.type]
     repeated = field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED
     optional = field.has_presence and not field.message_type and not _chosen(field)

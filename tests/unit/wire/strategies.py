@@ -1,6 +1,6 @@
 """Generated values of the core's types.
 
-Responsible for any value that a type allows and the protocol can carry: whole numbers from 0 that fit into 32 bits,
+Responsible for any value that a type allows and the protocol can carry: whole numbers from 0 below 2**31,
 text without surrogates. Refuses to know which class is which.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-NUMBERS = st.one_of(st.integers(0, 20), st.integers(0, 2**32 - 1))
+NUMBERS = st.one_of(st.integers(0, 20), st.integers(0, 2**31 - 1))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shuffle_lifecycle.v1 import events_pb2
 
-from coordinator.core.events import Event, ExecutorLost, JobEnded, Recorded
-from coordinator.core.ids import JobId, Sequence
+from coordinator.core.events import Event, ExecutorLost, JobEnded, Recorded, RequestsAnswered
+from coordinator.core.ids import AppShuffle, ClientId, JobId, Sequence
+from coordinator.core.values import Refused
 from coordinator.wire import codec, upcast
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
 from coordinator.wire.errors import Corrupt, Malformed, TooNew, Torn, UnknownEvent
@@ -66,6 +67,11 @@ def test_a_flipped_bit_is_never_read_over(data: st.DataObject) -> None:
 def test_a_torn_value_is_never_read_over(length: int) -> None:
     with pytest.raises((Torn, Corrupt), match="events/app/17"):
         decode_segment(encode_segment(SMALL)[:length], "events/app/17")
+
+
+def test_a_refusal_about_no_app_shuffle_can_be_told() -> None:
+    answered = RequestsAnswered(ClientId("driver"), (), 0, 0, (Refused("invalid", AppShuffle(-1)),))
+    assert decode_segment(encode_segment(segment_of([answered])), "here").records[0].event == answered
 
 
 def test_nothing_at_all_is_torn() -> None:
