@@ -34,11 +34,12 @@ from coordinator.runtime.errors import (
     Unavailable,
     UnknownApplication,
 )
-from coordinator.runtime.views import ApplicationView
+from coordinator.runtime.options import Options
+from coordinator.wire.records import ApplicationRecord
 
 __all__ = [
     "ApplicationOver",
-    "ApplicationView",
+    "ApplicationRecord",
     "Archived",
     "Coordinator",
     "CoordinatorError",
@@ -58,24 +59,6 @@ __all__ = [
     "Unavailable",
     "UnknownApplication",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How one replica works. ``replica`` names one run of one process: it is never used twice."""
-
-    replica: str
-    address: str = ""  #: Where drivers reach it; empty: nowhere but here.
-    answer_within_s: float = 10.0  #: What has no answer by then gets an error that says what is known.
-    waiting_requests_max: int = 16_384  #: Of one application; more wait outside, and at last get `Overloaded`.
-    commit_requests_max: int = 4_096  #: Decided together.
-    snapshot_every_events: int = 10_000
-    heartbeat_s: float = 5.0  #: How often a driver's sign of life is written down, at most.
-    silence_s: float = 60.0  #: After which a driver counts as gone.
-    reap: bool = True  #: Take part in housekeeping.
-    lease_s: float = 10.0  #: Of the replica's registration and of the housekeeping lock.
-    idle_s: float = 300.0  #: An application that nobody asks about is forgotten here, and loaded again when asked for.
-    audit_records_max: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +208,7 @@ class Coordinator(ABC):
     @abstractmethod
     async def applications(
         self, after: str = "", limit: int = 100, running_only: bool = False
-    ) -> list[ApplicationView]:
+    ) -> list[ApplicationRecord]:
         """Registered applications whose id is above ``after``, in the order of their ids."""
 
     @abstractmethod

@@ -151,3 +151,16 @@ class Archived(CoordinatorError):
             f"events from {below} on",
             "Read them from the archive with `shufflectl events --archive`.",
         )
+
+
+class Defect(CoordinatorError):
+    """A mistake in this program; the application is loaded anew when it is asked for again."""
+
+    happened = Happened.UNKNOWN
+
+    def __init__(self, application: ApplicationId, cause: BaseException) -> None:
+        super().__init__(
+            f"application {application} was stopped on this replica by {cause!r}",
+            "no mistake in this program",
+            "Send the same requests again; please report this, with the replica's log.",
+        )

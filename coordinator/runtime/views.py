@@ -9,29 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator.core.ids import ApplicationId, AppShuffle, Sequence, StageAttempt
+from coordinator.core.ids import AppShuffle, Sequence, StageAttempt
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Attempt, Directive, Generation, Meta, Shuffle, State
-from coordinator.core.values import Ending
-
-
-@dataclass(frozen=True, slots=True)
-class ApplicationView:
-    """One application as it was registered, and how it ended."""
-
-    meta: Meta
-    ended_ms: int = 0  #: Milliseconds since the epoch; 0: it runs.
-
-    @property
-    def application(self) -> ApplicationId:
-        """Its id."""
-        assert self.meta.application is not None
-        return self.meta.application
-
-    @property
-    def ending(self) -> Ending | None:
-        """How it ended; None where it runs."""
-        return self.meta.ending
+from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State
 
 
 @dataclass(frozen=True, slots=True)

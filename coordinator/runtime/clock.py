@@ -1,0 +1,71 @@
+"""The clock of a replica.
+
+Responsible for the three things that a replica asks of time: what people call it, how much of it has passed, and to
+wait. Refuses to know what is done with it. Invariant: whatever in the runtime waits for time, waits by its event loop's
+clock, so a loop with a virtual clock runs a replica through an hour in a moment, the same way each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+
+class Clock:
+    """Wall time from the machine, or from whoever gives another one; all else from the running event loop."""
+
+    def __init__(self, wall_s: Callable[[], float] = time.time) -> None:
+        self._wall_s = wall_s
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the epoch. May jump; event time does not."""
+        return int(self._wall_s() * 1000)
+
+    def monotonic_s(self) -> float:
+        """Seconds since some moment; never runs backwards."""
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits; for retries only, where there is no condition to wait for."""
+        await asyncio.sleep(seconds)
+
+
+def back_off_s(failures: int, first_s: float = 0.01, most_s: float = 1.0) -> float:
+    """How long to pause after so many failures in a row."""
+    return float(min(first_s * 2 ** min(failures, 16), most_s))
+
+
+async def wait_event(event: asyncio.Event, seconds: float | None) -> None:
+    """Waits until the event is set, or so many seconds have passed."""
+    if seconds is None:
+        await event.wait()
+        return
+    if event.is_set() or seconds <= 0:
+        return
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except asyncio.TimeoutError:
+        return
+
+
+class Signal:
+    """Tells any number of listeners that something changed; one that is busy hears of it when it next waits."""
+
+    def __init__(self) -> None:
+        self._listeners: set[asyncio.Event] = set()
+
+    def subscribe(self) -> asyncio.Event:
+        """An event that is set at each change; its owner clears it before looking at what changed."""
+        event = asyncio.Event()
+        self._listeners.add(event)
+        return event
+
+    def unsubscribe(self, event: asyncio.Event) -> None:
+        """It is set no more."""
+        self._listeners.discard(event)
+
+    def tell(self) -> None:
+        """Something changed."""
+        for event in self._listeners:
+            event.set()

@@ -1,0 +1,97 @@
+"""One commit's worth of decisions.
+
+Responsible for deciding what waits on one desk, as much as a segment may hold, cut between commands. Refuses to know
+the store. Invariant: nothing outside the draft changes, so it can be thrown away and made anew at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from coordinator.core import decide
+from coordinator.core.desk import Desk
+from coordinator.core.ids import ShuffleId
+from coordinator.core.rejections import Answer
+from coordinator.core.state import State
+from coordinator.runtime.moves import RECORDS_MAX, touched
+from coordinator.runtime.waiting import Batch
+
+#: A single command may move a few more records than a segment shall; what the store's limit of 128 operations leaves.
+RECORDS_HARD_MAX = 60
+EVENTS_MAX = 4_096
+
+
+class Poisoned(Exception):  # noqa: N818 - it names the batch, not a failure of ours
+    """A rule has failed on a command of this batch (None: on a tick). That is a bug, and one asker's error."""
+
+    def __init__(self, batch: Batch | None) -> None:
+        super().__init__(batch)
+        self.batch = batch
+
+
+@dataclass(slots=True)
+class Draft:
+    """What was decided, and for whom. ``fits``: how many requests a segment can hold of those that were tried."""
+
+    desk: Desk
+    ticked: bool
+    taken: list[tuple[Batch, list[Answer]]] = field(default_factory=list)
+    count: int = 0
+    records: set[ShuffleId] = field(default_factory=set)
+    full: bool = False  #: The last request did not fit: make it anew with ``count`` requests.
+
+    @property
+    def over_size(self) -> bool:
+        """Even the store would refuse it."""
+        return len(self.records) > RECORDS_HARD_MAX
+
+
+def draft(state: State, batches: Iterable[Batch], requests_max: int, now_ms: int, tick: bool) -> Draft:
+    """Decides what is due and the first requests that wait, in order."""
+    made = Draft(Desk.over(state, now_ms), tick)
+    if tick:
+        _tick(made)
+    for batch in batches:
+        if made.full or made.count >= requests_max:
+            break
+        _take(made, batch, requests_max)
+    decide.close_commit(made.desk)
+    return made
+
+
+def _tick(made: Draft) -> None:
+    try:
+        decide.tick(made.desk)
+    except Exception as error:
+        raise Poisoned(None) from error
+    made.records.update(touched(made.desk.log))
+
+
+def _take(made: Draft, batch: Batch, requests_max: int) -> None:
+    """Decides what is left of the batch, as far as it fits."""
+    desk, log, answer = made.desk, made.desk.log, decide.answer
+    answers: list[Answer] = []
+    made.taken.append((batch, answers))
+    seen = len(log)
+    first = len(batch.answers)
+    try:
+        for request in batch.requests[first : first + requests_max - made.count]:
+            given = answer(desk, request)
+            if len(log) != seen:
+                made.records.update(touched(log[seen:]))
+                seen = len(log)
+                if _is_full(made, len(answers)):
+                    break
+            answers.append(given)
+    except Exception as error:
+        raise Poisoned(batch) from error
+    made.count += len(answers)
+
+
+def _is_full(made: Draft, answered: int) -> bool:
+    """Whether the last command goes beyond a segment. Where it is the only one, it is not cut."""
+    if len(made.records) <= RECORDS_MAX and len(made.desk.log) <= EVENTS_MAX:
+        return False
+    made.full = made.count + answered > 0 or made.ticked
+    return made.full

@@ -1,0 +1,347 @@
+"""One application on one replica: deciding what waits, making it durable, telling it.
+
+Responsible for group commit: what arrives while a commit is under way is decided together and appended as one segment;
+for catching up with other replicas; and for whatever is due in event time. Refuses to know rules, transport and who
+else serves the application. Invariant: nothing is told before it is durable, and the state is always the fold of a
+prefix of the log; a lost compare costs the draft and nothing else.
+
+No method assumes that this replica is the only one: whatever it decides is appended against the head that it has seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from coordinator.core import decide
+from coordinator.core.commands import EndApplication, Request
+from coordinator.core.desk import Desk
+from coordinator.core.events import Recorded, RequestsAnswered
+from coordinator.core.ids import ApplicationId
+from coordinator.core.rejections import Answer
+from coordinator.core.state import State, copy, settle
+from coordinator.core.sweep import next_due_ms
+from coordinator.core.values import Ending
+from coordinator.runtime import drafting, loading, moves, snapshot
+from coordinator.runtime.clock import Clock, Signal, back_off_s, wait_event
+from coordinator.runtime.drafting import Draft, Poisoned
+from coordinator.runtime.errors import CoordinatorError, Defect, Draining, InDoubt, OverSize, Unavailable
+from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
+from coordinator.runtime.loading import Loaded
+from coordinator.runtime.options import Options
+from coordinator.runtime.snapshot import Snapshots
+from coordinator.runtime.waiting import Batch, Waiting
+from state_backend.errors import Closed, Compacted, Conflict, NothingHappened, OutcomeUnknown, StateBackendError
+from state_backend.values import Compare, Revision
+
+log = structlog.get_logger(__name__)
+
+
+class Engine:
+    """One application. `submit` and the rest may be called by many tasks; one task of its own does the work."""
+
+    def __init__(self, journal: Journal, snapshots: Snapshots, loaded: Loaded, options: Options, clock: Clock) -> None:
+        self.application: ApplicationId = journal.application
+        self.state: State = loaded.state
+        self.mark = loaded.mark
+        self.changed = Signal()  #: Told after each change of the state.
+        self.broken: CoordinatorError | None = None  #: Why it does not go on; it has to be loaded anew.
+        self.sessions = 0  #: Held here: what is due is done here.
+        self.used_s = clock.monotonic_s()
+        self._journal = journal
+        self._snapshots = snapshots
+        self._options = options
+        self._clock = clock
+        self._waiting = Waiting(self.application, options.waiting_requests_max, clock)
+        self._in_flight: frozenset[Batch] = frozenset()
+        self._turn = asyncio.Lock()  #: Held while the state, or the mark, is being changed.
+        self._wake = asyncio.Event()
+        self._seen = Revision(0)  #: The newest head that a watch has told of.
+        self._due_ms = next_due_ms(self.state)
+        self._ticked: tuple[int, int | None] = (0, None)  #: Where a tick has changed nothing.
+        self._trouble: StateBackendError | None = None
+        self._failures = 0
+        self._closing = False
+        self._snapshotting: asyncio.Task[None] | None = None
+        self._work = asyncio.create_task(self._run(), name=f"engine {self.application}")
+
+    # ---- asked by others --------------------------------------------------------------------------------------------
+
+    async def submit(self, requests: Sequence[Request], within_s: float) -> list[Answer]:
+        """The answers, in order, when all that they append is durable."""
+        if not requests:
+            return []
+        until_s = self._clock.monotonic_s() + within_s
+        batch = Batch(requests, asyncio.get_running_loop().create_future())
+        self._check_open()
+        await self._waiting.put(batch, until_s)
+        self._wake.set()
+        try:
+            await asyncio.wait((batch.done,), timeout=until_s - self._clock.monotonic_s())
+            return batch.done.result() if batch.done.done() else self._give_up(batch, within_s)
+        finally:
+            self._waiting.withdraw(batch)
+
+    def _give_up(self, batch: Batch, within_s: float) -> list[Answer]:
+        if batch in self._in_flight:
+            raise InDoubt(self.application, within_s)
+        raise Unavailable(self.application, self._trouble or "it did not answer in time")
+
+    async def view(self) -> State:
+        """A copy of the state at the log's present end."""
+        async with self._turn:
+            self._check_open()
+            await self._catch_up()
+            return copy(self.state)
+
+    async def catch_up(self) -> None:
+        """Reads on to the log's present end."""
+        async with self._turn:
+            self._check_open()
+            await self._catch_up()
+
+    async def end(self, ending: Ending, compares: Sequence[Compare]) -> bool:
+        """Ends the application if, in that very moment, the compares hold. False: they did not."""
+        while True:
+            async with self._turn:
+                self._check_open()
+                await self._catch_up()
+                if self.state.meta.ending is not None:
+                    return True
+                desk = Desk.over(self.state, self._clock.wall_ms())
+                decide.carry_out(desk, EndApplication(ending))
+                try:
+                    await self._append(desk, self._journal.seal(desk.log), compares)
+                    return True
+                except Conflict as conflict:
+                    if any(failed.compare in compares for failed in conflict.failed):
+                        return False
+
+    def nudge(self, revision: Revision) -> None:
+        """A watch has seen the head at this revision."""
+        self.used_s = self._clock.monotonic_s()
+        if revision > self.mark.revision:
+            self._seen = max(self._seen, revision)
+            self._wake.set()
+
+    def hold(self) -> None:
+        """A session of the application is open here."""
+        self.sessions += 1
+        self._wake.set()
+
+    def release(self) -> None:
+        """The session is closed."""
+        self.sessions -= 1
+
+    @property
+    def idle(self) -> bool:
+        """Nobody would notice if it were forgotten here."""
+        return not self.sessions and not self._waiting and not self.state.meta.sweeping
+
+    async def close(self, drain: bool) -> None:
+        """Takes nothing more; with ``drain`` what waits is committed first, as long as askers wait for it."""
+        self._closing = True
+        if not drain:
+            for batch in self._in_flight:
+                self._waiting.refuse(batch, InDoubt(self.application, 0))
+            self._waiting.refuse_all(Draining(self._options.replica))
+            self._work.cancel()
+        self._wake.set()
+        await asyncio.wait([task for task in (self._work, self._snapshotting) if task is not None])
+
+    def _check_open(self) -> None:
+        if self.broken is not None:
+            raise self.broken
+        if self._closing:
+            raise Draining(self._options.replica)
+
+    # ---- the work ---------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        while not (self._closing and not self._waiting) and self.broken is None:
+            if not self._has_work():
+                self._wake.clear()
+                await wait_event(self._wake, self._until_due_s())
+                continue
+            async with self._turn:
+                await self._attempt()
+            if self._failures:
+                await self._clock.sleep(back_off_s(self._failures))
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting) or self._seen > self.mark.revision or self._tick_is_due()
+
+    async def _attempt(self) -> None:
+        """One step; what the store refuses is tried again, as long as somebody waits."""
+        try:
+            await self._step()
+            self._failures = 0
+        except CoordinatorError as error:
+            self._break(error)
+        except (Closed, OutcomeUnknown) as error:
+            self._break(InDoubt(self.application, 0) if self._in_flight else Unavailable(self.application, error))
+        except NothingHappened as error:
+            self._trouble = error
+            self._failures += 1
+            log.warning("the store refused", application=self.application, error=str(error), failures=self._failures)
+        except Exception as error:
+            log.exception("a defect", application=self.application)
+            self._break(Defect(self.application, error))
+        finally:
+            self._in_flight = frozenset()
+
+    def _break(self, error: CoordinatorError) -> None:
+        log.error("application stopped here", application=self.application, error=str(error))
+        self.broken = error
+        self._waiting.refuse_all(error)
+        self.changed.tell()
+
+    async def _step(self) -> None:
+        """Decides what waits, makes it durable and tells it; or catches up, to decide it again."""
+        if self._seen > self.mark.revision:
+            await self._catch_up_to_seen()
+        drafted = self._draft()
+        if drafted is None:
+            return
+        made, sealed = drafted
+        if sealed is not None:
+            try:
+                await self._commit(made, sealed)
+            except Conflict:
+                await self._catch_up()
+                return
+        elif made.taken and await self._catch_up():
+            return
+        elif made.ticked:
+            self._ticked = (self.state.meta.next_sequence, self._due_ms)
+        for batch, answers in made.taken:
+            self._waiting.answer(batch, answers)
+
+    def _draft(self) -> tuple[Draft, Sealed | None] | None:
+        """The largest draft that a segment can hold, with it; None where there is nothing left to decide."""
+        most, tick = self._options.commit_requests_max, self._tick_is_due()
+        while self._waiting or tick:
+            try:
+                made = drafting.draft(self.state, self._waiting, most, self._clock.wall_ms(), tick)
+            except Poisoned as poisoned:
+                tick = self._refuse_poisoned(poisoned) and tick
+                continue
+            if made.full:
+                most = made.count
+            elif made.over_size:
+                self._refuse_over_size(made, "records", len(made.records), drafting.RECORDS_HARD_MAX)
+            elif not made.desk.log:
+                return made, None
+            else:
+                sealed = self._journal.seal(made.desk.log)
+                if len(sealed.value) <= SEGMENT_BYTES_MAX:
+                    return made, sealed
+                most = made.count // 2
+                if made.count <= 1:
+                    self._refuse_over_size(made, "bytes", len(sealed.value), SEGMENT_BYTES_MAX)
+        return None
+
+    def _refuse_poisoned(self, poisoned: Poisoned) -> bool:
+        """Whether a tick may still be tried."""
+        log.error("a rule has failed", application=self.application, exc_info=poisoned.__cause__)
+        if poisoned.batch is None:
+            self._ticked = (self.state.meta.next_sequence, self._due_ms)
+            return False
+        assert poisoned.__cause__ is not None
+        self._waiting.refuse(poisoned.batch, poisoned.__cause__)
+        return True
+
+    def _refuse_over_size(self, made: Draft, what: str, size: int, limit: int) -> None:
+        self._waiting.refuse(made.taken[0][0], OverSize(self.application, what, size, limit))
+
+    async def _commit(self, made: Draft, sealed: Sealed) -> None:
+        self._in_flight = frozenset(batch for batch, _ in made.taken)
+        await self._append(made.desk, sealed, ())
+
+    async def _append(self, desk: Desk, sealed: Sealed, compares: Sequence[Compare]) -> None:
+        """Makes what is on the desk durable, then true. Raises `Conflict` where somebody was faster."""
+        operations = moves.operations(self.application, self.state, desk.state, desk.log)
+        self.mark = await self._journal.append(self.mark, sealed, operations, compares)
+        settle(desk.state, self.state)
+        self._after_change(desk.log)
+
+    async def _catch_up_to_seen(self) -> None:
+        seen, self._seen = self._seen, Revision(0)
+        try:
+            await self._catch_up()
+        except StateBackendError:
+            self._seen = max(self._seen, seen)
+            raise
+
+    async def _catch_up(self) -> bool:
+        """Reads on to the log's present end (linearizable). Whether there was anything new."""
+        while True:
+            mark, at = await self._journal.mark()
+            if mark.revision == self.mark.revision:
+                return False
+            try:
+                await self._read_on(mark, at)
+            except Compacted:
+                continue
+            self.mark = mark
+            self._after_change(None)
+            return True
+
+    async def _read_on(self, mark: Mark, at: Revision) -> None:
+        if mark.head.archived_below > self.state.meta.next_sequence:
+            self.state = (await loading.load(self._journal, self._snapshots)).state
+        await loading.read_on(self.state, self._journal, mark, at)
+
+    def _after_change(self, appended: Sequence[Recorded] | None) -> None:
+        if appended is None or any(type(recorded.event) is not RequestsAnswered for recorded in appended):
+            self._due_ms = next_due_ms(self.state)
+        self.used_s = self._clock.monotonic_s()
+        self.changed.tell()
+        self._begin_snapshot()
+
+    # ---- what is due ------------------------------------------------------------------------------------------------
+
+    def _tick_is_due(self) -> bool:
+        """By the replica that holds the session; what an ended application left is swept by whoever knows of it."""
+        if self._due_ms is None or not (self.sessions or self.state.meta.sweeping):
+            return False
+        if self._ticked == (self.state.meta.next_sequence, self._due_ms):
+            return False
+        return self._due_ms <= max(self._clock.wall_ms(), self.state.meta.time_ms)
+
+    def _until_due_s(self) -> float | None:
+        ticked = self._ticked == (self.state.meta.next_sequence, self._due_ms)
+        if self._due_ms is None or ticked or not self.sessions:
+            return None
+        return max(0.001, (self._due_ms - self._clock.wall_ms()) / 1000)
+
+    # ---- snapshots --------------------------------------------------------------------------------------------------
+
+    def _begin_snapshot(self) -> None:
+        behind = self.state.meta.next_sequence - 1 - self.mark.head.last_snapshot
+        under_way = self._snapshotting is not None and not self._snapshotting.done()
+        if behind >= self._options.snapshot_every_events and not under_way and not self._closing:
+            self._snapshotting = asyncio.create_task(self._snapshot(copy(self.state)), name="snapshot")
+
+    async def _snapshot(self, state: State) -> None:
+        """Writes the state down beside the log, then lets the head name it. What fails is tried after more events."""
+        try:
+            parts = await self._snapshots.write(state)
+            if parts is not None:
+                await self._name_snapshot(state.meta.next_sequence - 1, parts)
+                await self._snapshots.prune(self.mark.head)
+        except (StateBackendError, CoordinatorError) as error:
+            log.warning("no snapshot", application=self.application, error=str(error))
+
+    async def _name_snapshot(self, sequence: int, parts: int) -> None:
+        while True:
+            async with self._turn:
+                if self.mark.head.last_snapshot >= sequence:
+                    return
+                try:
+                    self.mark = await self._journal.set_head(self.mark, snapshot.named(self.mark.head, sequence, parts))
+                    return
+                except Conflict:
+                    await self._catch_up()

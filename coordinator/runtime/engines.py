@@ -1,0 +1,104 @@
+"""The applications that are alive on this replica.
+
+Responsible for loading each once, however many ask, and for forgetting those that nobody asks about. Refuses to know
+what they do. Invariant: at most one engine an application, and one that is broken is never given out again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from coordinator.core.ids import ApplicationId
+from coordinator.runtime import loading
+from coordinator.runtime.clock import Clock
+from coordinator.runtime.engine import Engine
+from coordinator.runtime.errors import UnknownApplication
+from coordinator.runtime.journal import CommitIds, Journal
+from coordinator.runtime.loading import Loaded
+from coordinator.runtime.options import Options
+from coordinator.runtime.snapshot import Aside, Snapshots
+from state_backend.api import StateBackend
+
+_LOOKS_PER_IDLE = 4
+
+
+class Engines:
+    """All engines of one replica."""
+
+    def __init__(self, backend: StateBackend, options: Options, clock: Clock, aside: Aside[list[bytes]]) -> None:
+        self._backend = backend
+        self._options = options
+        self._clock = clock
+        self._aside = aside
+        self._ids = CommitIds(options.replica)
+        self._alive: dict[ApplicationId, Engine] = {}
+        self._loading: dict[ApplicationId, asyncio.Task[Engine]] = {}
+        self._forgetting: asyncio.Task[None] | None = None
+
+    def start(self, on_forgotten: Callable[[ApplicationId], None]) -> None:
+        """Begins to forget what is idle."""
+        self._forgetting = asyncio.create_task(self._forget_idle(on_forgotten), name="forget idle applications")
+
+    async def stop(self, drain: bool) -> None:
+        """Closes all engines."""
+        for task in (self._forgetting, *self._loading.values()):
+            if task is not None:
+                task.cancel()
+        await asyncio.gather(*(engine.close(drain) for engine in self._alive.values()))
+        self._alive.clear()
+
+    def journal(self, application: ApplicationId) -> Journal:
+        """The application's log, whether there is one or not."""
+        return Journal(self._backend, application, self._options.replica, self._ids, self._clock)
+
+    def find(self, application: ApplicationId) -> Engine | None:
+        """The engine, where it is alive here."""
+        engine = self._alive.get(application)
+        return engine if engine is not None and engine.broken is None else None
+
+    def __iter__(self) -> Iterator[Engine]:
+        return iter(list(self._alive.values()))
+
+    async def get(self, application: ApplicationId) -> Engine:
+        """The engine of a registered application. Raises `UnknownApplication`, and what loading may raise."""
+        engine = await self.get_or_new(application)
+        if engine.mark.revision == 0:
+            await engine.catch_up()
+        if engine.mark.revision == 0:
+            raise UnknownApplication(application)
+        return engine
+
+    async def get_or_new(self, application: ApplicationId) -> Engine:
+        """The engine of an application that may be registered in a moment."""
+        engine = self.find(application)
+        if engine is not None:
+            return engine
+        task = self._loading.get(application)
+        if task is None:
+            task = asyncio.create_task(self._load(application), name=f"load {application}")
+            self._loading[application] = task
+            task.add_done_callback(lambda _: self._loading.pop(application, None))
+        return await asyncio.shield(task)
+
+    async def forget(self, application: ApplicationId) -> None:
+        """Closes the engine; it is loaded anew when somebody asks."""
+        engine = self._alive.pop(application, None)
+        if engine is not None:
+            await engine.close(drain=True)
+
+    async def _load(self, application: ApplicationId) -> Engine:
+        journal = self.journal(application)
+        snapshots = Snapshots(self._backend, application, self._aside)
+        loaded: Loaded = await loading.load(journal, snapshots)
+        engine = Engine(journal, snapshots, loaded, self._options, self._clock)
+        self._alive[application] = engine
+        return engine
+
+    async def _forget_idle(self, on_forgotten: Callable[[ApplicationId], None]) -> None:
+        while True:
+            await self._clock.sleep(self._options.idle_s / _LOOKS_PER_IDLE)
+            before_s = self._clock.monotonic_s() - self._options.idle_s
+            for engine in [engine for engine in self if engine.idle and engine.used_s <= before_s]:
+                await self.forget(engine.application)
+                on_forgotten(engine.application)

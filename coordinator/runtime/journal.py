@@ -1,0 +1,242 @@
+"""The log of one application in the store: appending to it, and reading what was appended.
+
+Responsible for one commit being one transaction that compares the head, and for knowing how it ended. Refuses to decide
+anything. Invariant: a segment is in the log once or not at all, whatever the store answered; `append` returns only when
+it is there, and raises `Conflict` only when it is not and never will be.
+
+The outcome of a transaction that was not answered cannot be read, since the request may still be under way. So the same
+segment, with the same commit id and the same compare, is submitted until it succeeds or the compare fails; then the key
+where it would stand says who has won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId
+from coordinator.core.ids import Sequence as Place
+from coordinator.runtime import places
+from coordinator.runtime.clock import Clock, back_off_s
+from coordinator.runtime.errors import DamagedLog, NewerLog
+from coordinator.wire.codec import Segment, decode_segment, encode_segment
+from coordinator.wire.errors import TooNew, UnknownEvent, WireError
+from coordinator.wire.records import Head, decode, encode
+from coordinator.wire.upcast import VERSION
+from state_backend.api import StateBackend
+from state_backend.errors import Closed, Conflict, OutcomeUnknown, StateBackendError, Unavailable
+from state_backend.values import (
+    Absent,
+    Compare,
+    Entry,
+    Keyspace,
+    Operation,
+    Put,
+    Revision,
+    RevisionIs,
+)
+
+#: Design §4; a segment beyond it is cut between commands.
+SEGMENT_BYTES_MAX = 1 << 20
+#: Read at once: a page is at most so many times that large.
+PAGE_SEGMENTS = 64
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far the log was read: the head, and the revision of the commit that wrote it (0: there was none)."""
+
+    head: Head
+    revision: Revision
+
+
+NOWHERE = Mark(Head(Place(1)), Revision(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A segment, and its bytes."""
+
+    segment: Segment
+    value: bytes
+
+
+class CommitIds:
+    """Names for commits, never the same twice: the run's own name and a count."""
+
+    def __init__(self, replica: str) -> None:
+        self._replica = replica
+        self._count = 0
+
+    def next(self) -> bytes:
+        """A new one."""
+        self._count += 1
+        return f"{self._replica}/{self._count}".encode()
+
+
+class Journal:
+    """One application's log."""
+
+    def __init__(
+        self, backend: StateBackend, application: ApplicationId, replica: str, ids: CommitIds, clock: Clock
+    ) -> None:
+        self.application = application
+        self._backend = backend
+        self._replica = replica
+        self._ids = ids
+        self._clock = clock
+        self._head_key = places.of_application(application)
+
+    # ---- appending --------------------------------------------------------------------------------------------------
+
+    def seal(self, records: Sequence[Recorded]) -> Sealed:
+        """The segment of these events under a new commit id, and its bytes."""
+        segment = Segment(records[0].sequence, self._ids.next(), self._replica, tuple(records))
+        return Sealed(segment, encode_segment(segment))
+
+    async def append(
+        self,
+        mark: Mark,
+        sealed: Sealed,
+        operations: Sequence[Operation],
+        compares: Sequence[Compare] = (),
+    ) -> Mark:
+        """Appends the segment and does the operations, or neither. Gives the new mark.
+
+        Raises `Conflict` where the head, or one of ``compares``, is not as expected; else what the store says while
+        nothing has happened. Once an outcome is unknown it does not return before it is known.
+        """
+        segment, value = sealed.segment, sealed.value
+        key = places.segment(self.application, segment.first_sequence)
+        head = _following(mark.head, segment)
+        writes = (Put(Keyspace.EVENTS, key, value), self._put_head(head), *operations)
+        try:
+            return Mark(head, await self._settle((self._expect(mark), *compares), writes))
+        except Conflict:
+            won = await self._own_segment(key, segment.commit_id)
+            if won is None:
+                raise
+            return Mark(head, won.revision)
+
+    async def set_head(self, mark: Mark, head: Head, operations: Sequence[Operation] = ()) -> Mark:
+        """Changes what the head says beside the place in the log. Raises `Conflict` where it is not as expected."""
+        return Mark(head, await self._settle((self._expect(mark),), (self._put_head(head), *operations)))
+
+    def _expect(self, mark: Mark) -> Compare:
+        if mark.revision == 0:
+            return Absent(Keyspace.HEADS, self._head_key)
+        return RevisionIs(Keyspace.HEADS, self._head_key, mark.revision)
+
+    def _put_head(self, head: Head) -> Put:
+        return Put(Keyspace.HEADS, self._head_key, encode(head))
+
+    async def _settle(self, compares: Sequence[Compare], writes: Sequence[Operation]) -> Revision:
+        """Submits the same transaction until its outcome is known. The compares see to it that it happens once."""
+        try:
+            return await self._backend.put_txn(compares, writes)
+        except OutcomeUnknown as error:
+            log.warning("outcome unknown, submitting again", application=self.application, error=str(error))
+        failures = 0
+        while True:
+            try:
+                return await self._backend.put_txn(compares, writes)
+            except Conflict:
+                raise
+            except Closed as error:
+                raise OutcomeUnknown("a commit", "the store was closed meanwhile") from error
+            except StateBackendError:
+                await self._clock.sleep(back_off_s(failures))
+                failures += 1
+
+    async def _own_segment(self, key: str, commit_id: bytes) -> Entry | None:
+        """The entry of our segment, if it is ours that stands there."""
+        failures = 0
+        while True:
+            try:
+                entry = (await self._backend.get(Keyspace.EVENTS, key)).entry
+                break
+            except Unavailable:
+                await self._clock.sleep(back_off_s(failures))
+                failures += 1
+        return entry if entry is not None and self.decode(entry).commit_id == commit_id else None
+
+    # ---- reading ----------------------------------------------------------------------------------------------------
+
+    async def mark(self) -> tuple[Mark, Revision]:
+        """The log's present end (linearizable), and the store's revision at that moment."""
+        reading = await self._backend.get(Keyspace.HEADS, self._head_key)
+        return self.mark_of(reading.entry), reading.revision
+
+    def mark_of(self, entry: Entry | None) -> Mark:
+        """The mark that a head's entry is."""
+        if entry is None:
+            return NOWHERE
+        try:
+            head = decode(Head, entry.value, places.name(Keyspace.HEADS, entry.key))
+        except WireError as error:
+            raise DamagedLog(self.application, error) from error
+        if head.version > VERSION:
+            raise NewerLog(self.application, f"its head has version {head.version}, this release reads {VERSION}")
+        return Mark(head, entry.revision)
+
+    async def segments(self, after: int, at: Revision | None = None) -> AsyncIterator[Segment]:
+        """The segments that begin after this sequence number, in order, each whole, with nothing missing in between.
+
+        ``at``: as of this revision of the store. Raises `Compacted` where that is too long ago.
+        """
+        prefix = places.within_application(self.application)
+        last_key, more = places.segment(self.application, after), True
+        while more:
+            page = await self._backend.scan(Keyspace.EVENTS, prefix, last_key, PAGE_SEGMENTS, at)
+            for entry in page.entries:
+                segment = self.decode(entry)
+                self.check_follows(after, segment)
+                after, last_key = segment.next_sequence - 1, entry.key
+                yield segment
+            more = page.more
+
+    async def segment_start(self, sequence: int) -> int | None:
+        """The first sequence number of the segment that holds this event; None: the store has none that could."""
+        prefix = places.within_application(self.application)
+        width = 256
+        while True:
+            floor = max(0, sequence - width)
+            found: str | None = None
+            last_key: str | None = places.segment(self.application, floor)
+            while last_key is not None:
+                page = await self._backend.scan_keys(Keyspace.EVENTS, prefix, last_key)
+                upto = [key for key in page.keys if places.first_sequence_of(key) <= sequence]
+                found = upto[-1] if upto else found
+                last_key = page.keys[-1] if page.more and len(upto) == len(page.keys) else None
+            if found is not None or floor == 0:
+                return places.first_sequence_of(found) if found is not None else None
+            width *= 8
+
+    def decode(self, entry: Entry) -> Segment:
+        """The segment that stands there; raises `DamagedLog` and `NewerLog`."""
+        try:
+            return decode_segment(entry.value, places.name(Keyspace.EVENTS, entry.key))
+        except (TooNew, UnknownEvent) as error:
+            raise NewerLog(self.application, error) from error
+        except WireError as error:
+            raise DamagedLog(self.application, error) from error
+
+    def check_follows(self, after: int, segment: Segment) -> None:
+        """Raises `DamagedLog` where the segment is not the one that comes next."""
+        if segment.first_sequence != after + 1:
+            raise DamagedLog(self.application, f"after event {after} comes event {segment.first_sequence}")
+
+
+def _following(head: Head, segment: Segment) -> Head:
+    return replace(
+        head,
+        next_sequence=Place(segment.next_sequence),
+        time_ms=segment.records[-1].time_ms,
+        commit_id=segment.commit_id,
+        version=VERSION,
+    )

@@ -1,0 +1,116 @@
+"""What a commit changes beside the log.
+
+Responsible for the records of generations, for tombstones and for the application's own record, as operations of the
+transaction that appends the segment. Refuses to know how it is appended. Invariant: after every commit the keyspaces
+say what the folded log says.
+
+Tombstones are ranges: one record an application in each of `deleted` and `lost`, as `1-5,7,9-12`, so that a store keeps
+no more of an application's dead than of its living.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from coordinator.core.events import ApplicationEnded, ApplicationRegistered, Recorded
+from coordinator.core.ids import ApplicationId, ClientId, ShuffleId, Span
+from coordinator.core.state import State
+from coordinator.runtime import places
+from coordinator.wire.records import ApplicationRecord, SessionRecord, encode, generation_record
+from state_backend.values import Delete, Keyspace, Operation, Put
+
+#: Design §4: what moves more is cut between commands.
+RECORDS_MAX = 50
+
+
+def touched(log: Iterable[Recorded]) -> Iterator[ShuffleId]:
+    """The generations that these events are about, repeats included."""
+    for recorded in log:
+        shuffle_id = getattr(recorded.event, "shuffle_id", None)
+        if shuffle_id is not None:
+            yield shuffle_id
+
+
+def operations(application: ApplicationId, below: State, draft: State, log: list[Recorded]) -> list[Operation]:
+    """All that the commit from ``below`` to ``draft`` changes beside its segment and the head."""
+    last = {shuffle_id: recorded for recorded in log for shuffle_id in touched((recorded,))}
+    moved = [each for shuffle_id, by in last.items() for each in _move(application, below, draft, shuffle_id, by)]
+    return [*moved, *_tombstones(application, below, draft, last), *_own(application, below, draft, log)]
+
+
+def _move(
+    application: ApplicationId, below: State, draft: State, shuffle_id: ShuffleId, by: Recorded
+) -> Iterator[Operation]:
+    before, after = below.generations.get(shuffle_id), draft.generations.get(shuffle_id)
+    source = places.OF_LIFE[before.life] if before is not None else None
+    target = places.OF_LIFE[after.life] if after is not None else None
+    key = places.generation(application, shuffle_id)
+    if source is not None and source is not target:
+        yield Delete(source, key)
+    if after is not None and target is not None:
+        yield Put(target, key, encode(generation_record(application, after, by.sequence, by.time_ms)))
+
+
+def _tombstones(
+    application: ApplicationId, below: State, draft: State, changed: Iterable[ShuffleId]
+) -> Iterator[Operation]:
+    if all(shuffle_id in draft.generations for shuffle_id in changed):
+        return
+    key = places.of_application(application)
+    if draft.meta.lost != below.meta.lost:
+        yield Put(Keyspace.LOST, key, ranges_text(draft.meta.lost))
+    yield Put(Keyspace.DELETED, key, ranges_text(deleted(draft)))
+
+
+def deleted(state: State) -> tuple[Span, ...]:
+    """Every shuffle id that was given out, and is neither alive nor lost."""
+    taken = sorted([*state.meta.lost, *(Span(alive, alive) for alive in state.generations)])
+    spans, following = [], 1
+    for span in taken:
+        if span.first > following:
+            spans.append(Span(following, span.first - 1))
+        following = max(following, span.last + 1)
+    if following < state.meta.next_shuffle_id:
+        spans.append(Span(following, state.meta.next_shuffle_id - 1))
+    return tuple(spans)
+
+
+def ranges_text(spans: Iterable[Span]) -> bytes:
+    """`1-5,7,9-12`: what people read with any tool for the store."""
+    shown = (str(span.first) if span.first == span.last else f"{span.first}-{span.last}" for span in spans)
+    return ",".join(shown).encode()
+
+
+def over(state: State) -> bool:
+    """The application has ended and nothing of it is left to be closed."""
+    return state.meta.ending is not None and not state.meta.sweeping
+
+
+def _own(application: ApplicationId, below: State, draft: State, log: list[Recorded]) -> Iterator[Operation]:
+    """Its registration, its end, and the sign of life that begins with the one and goes with the other."""
+    kinds = {type(recorded.event) for recorded in log}
+    key = places.of_application(application)
+    if ApplicationRegistered in kinds or ApplicationEnded in kinds:
+        yield Put(Keyspace.APPLICATIONS, key, encode(application_record(draft)))
+    if over(draft) and not over(below):
+        yield Delete(Keyspace.SESSIONS, key)
+    elif ApplicationRegistered in kinds:
+        session = SessionRecord(application, ClientId(""), "", draft.meta.time_ms)
+        yield Put(Keyspace.SESSIONS, key, encode(session))
+
+
+def application_record(state: State) -> ApplicationRecord:
+    """What is kept of an application for those who look for it."""
+    meta = state.meta
+    assert meta.application is not None
+    return ApplicationRecord(
+        meta.application,
+        meta.driver,
+        meta.capabilities,
+        meta.policy,
+        meta.settings,
+        meta.token_hash,
+        meta.registered_ms,
+        meta.time_ms if meta.ending is not None else 0,
+        meta.ending,
+    )

@@ -1,0 +1,88 @@
+"""The replica's own entry in the store, alive as long as it is.
+
+Responsible for the record in `replicas` under a lease, and for reading those of the others. Refuses to know what
+replicas do for one another. Invariant: a record that is read belongs to a replica that was alive one lease ago.
+
+Nothing on the write path depends on it: it tells drivers where else to go, and writers what every reader understands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from coordinator.runtime.clock import Clock, back_off_s
+from coordinator.runtime.options import Options
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import ReplicaRecord, decode, encode
+from coordinator.wire.upcast import VERSION
+from state_backend.api import StateBackend
+from state_backend.errors import Closed, StateBackendError
+from state_backend.keys import join_key
+from state_backend.values import Keyspace
+
+log = structlog.get_logger(__name__)
+
+
+class Registration:
+    """This replica among the others."""
+
+    def __init__(self, backend: StateBackend, options: Options, clock: Clock) -> None:
+        self.others: tuple[ReplicaRecord, ...] = ()  #: As last read.
+        self._backend = backend
+        self._options = options
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Registers in the background, anew whenever the lease was lost, until `stop`."""
+        self._task = asyncio.create_task(self._run(), name="registration")
+
+    async def stop(self) -> None:
+        """Takes the record away."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
+    async def replicas(self) -> list[ReplicaRecord]:
+        """Those that are alive; raises what the store says."""
+        page = await self._backend.scan_all(Keyspace.REPLICAS)
+        records = [record for entry in page.entries if (record := _read(entry.key, entry.value)) is not None]
+        self.others = tuple(record for record in records if record.replica != self._options.replica)
+        return records
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """Where else a driver may go."""
+        return tuple(record.address for record in self.others if record.address)
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            try:
+                await self._be_registered()
+                failures = 0
+            except Closed:
+                return
+            except StateBackendError as error:
+                failures += 1
+                log.warning("not registered, trying again", replica=self._options.replica, error=str(error))
+            await self._clock.sleep(back_off_s(failures))
+
+    async def _be_registered(self) -> None:
+        """Until the lease is lost."""
+        options = self._options
+        record = ReplicaRecord(options.replica, options.address, VERSION)
+        async with await self._backend.grant(options.lease_s) as lease:
+            await self._backend.put(Keyspace.REPLICAS, join_key(options.replica), encode(record), lease.id)
+            await self.replicas()
+            log.warning("registration lost", replica=options.replica, cause=str(await lease.wait_lost()))
+
+
+def _read(key: str, value: bytes) -> ReplicaRecord | None:
+    try:
+        return decode(ReplicaRecord, value, f"replicas/{key}")
+    except WireError as error:
+        log.warning("a replica's record is damaged", error=str(error))
+        return None

@@ -1,0 +1,220 @@
+"""One replica, put together.
+
+Responsible for the promises of `api.Coordinator` over one store: who is asked what, and in which words it fails.
+Refuses to decide anything itself. Invariant: every error that leaves here is a `CoordinatorError`, unless a rule of the
+core has failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import structlog
+
+from coordinator.core.commands import RegisterApplication, Request
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.rejections import Answer
+from coordinator.core.state import Meta, State
+from coordinator.core.values import Ending
+from coordinator.runtime import places, tail
+from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
+from coordinator.runtime.audit import Audit
+from coordinator.runtime.clock import Clock
+from coordinator.runtime.engine import Engine
+from coordinator.runtime.engines import Engines
+from coordinator.runtime.errors import ApplicationOver, Draining, InDoubt, Unavailable
+from coordinator.runtime.following import Follower
+from coordinator.runtime.housekeeping import Reaper
+from coordinator.runtime.options import Options
+from coordinator.runtime.pulse import Pulse
+from coordinator.runtime.registration import Registration
+from coordinator.runtime.sessions import OpenSession, Sessions
+from coordinator.runtime.snapshot import Aside, at_once
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import ApplicationRecord, decode
+from state_backend.api import StateBackend
+from state_backend.errors import OutcomeUnknown, StateBackendError
+from state_backend.values import Compare, Entry, Keyspace
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+class Replica(Coordinator):
+    """One coordinator over a store, which stays the caller's to close."""
+
+    def __init__(
+        self,
+        backend: StateBackend,
+        options: Options,
+        clock: Clock | None = None,
+        aside: Aside[list[bytes]] = at_once,
+    ) -> None:
+        """``aside``: how snapshots are encoded, as `asyncio.to_thread`."""
+        self._backend = backend
+        self._options = options
+        self._clock = clock or Clock()
+        self._engines = Engines(backend, options, self._clock, aside)
+        self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
+        self._sessions = Sessions()
+        self._pulses: dict[ApplicationId, Pulse] = {}
+        self._registration = Registration(backend, options, self._clock)
+        self._reaper = Reaper(backend, self._end, options, self._clock)
+        self._audit = Audit(backend, options, self._clock)
+        self._running = False
+
+    # ---- living -----------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        self._running = True
+        self._registration.start()
+        self._engines.start(self._forget)
+        if self._options.reap:
+            self._reaper.start()
+
+    async def stop(self, drain: bool = True) -> None:
+        if not self._running:
+            return
+        self._running = False
+        await self._reaper.stop()
+        self._sessions.send_all_away(GoAway("the replica is stopping", self._registration.elsewhere))
+        await self._engines.stop(drain)
+        await asyncio.gather(*(pulse.close() for pulse in self._pulses.values()))
+        await self._follower.stop()
+        await self._registration.stop()
+        await self._audit.close()
+
+    def _check_running(self) -> None:
+        if not self._running:
+            raise Draining(self._options.replica)
+
+    def _forget(self, application: ApplicationId) -> None:
+        self._pulses.pop(application, None)
+
+    # ---- asking for something to happen -----------------------------------------------------------------------------
+
+    async def register(self, request: Request) -> Answer:
+        if not isinstance(request.command, RegisterApplication):
+            raise TypeError(f"{request.command!r} is no registration; expected RegisterApplication")
+        self._check_running()
+        application = request.command.application
+        with _store_errors(application):
+            engine = await self._engines.get_or_new(application)
+        answers = await engine.submit((request,), self._options.answer_within_s)
+        if engine.mark.revision == 0:
+            await self._engines.forget(application)
+        return answers[0]
+
+    async def submit(
+        self, application: ApplicationId, requests: Sequence[Request], within_s: float | None = None
+    ) -> list[Answer]:
+        engine = await self._engine(application)
+        self._pulse(application).touch()
+        return await engine.submit(requests, self._options.answer_within_s if within_s is None else within_s)
+
+    async def open_session(self, application: ApplicationId, client: ClientId) -> Session:
+        engine = await self._engine(application)
+        await self._within(application, engine.catch_up())
+        if engine.state.meta.ending is not None:
+            raise ApplicationOver(application, engine.state.meta.ending.value)
+        pulse = self._pulse(application)
+        await self._within(application, pulse.claim(client))
+        session = OpenSession(engine, pulse, client, self._clock)
+        self._sessions.replace(session)
+        pulse.on_replaced = lambda: self._sessions.send_away(application, GoAway("a newer session is open elsewhere"))
+        self._follower.start()
+        return session
+
+    async def audit(self, peer: str, kind: str, detail: str) -> None:
+        self._audit.note(peer, kind, detail)
+
+    async def _end(self, application: ApplicationId, ending: Ending, compares: Sequence[Compare]) -> bool:
+        return await (await self._engine(application)).end(ending, compares)
+
+    # ---- asking what is ---------------------------------------------------------------------------------------------
+
+    async def view(self, application: ApplicationId) -> State:
+        engine = await self._engine(application)
+        return await self._within(application, engine.view())
+
+    async def registration(self, application: ApplicationId) -> Meta:
+        return (await self._engine(application)).state.meta
+
+    async def events(self, application: ApplicationId, after: int = 0, limit: int = 1_000) -> list[Recorded]:
+        self._check_running()
+        return await self._within(application, tail.events(self._engines.journal(application), after, limit))
+
+    async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        self._check_running()
+        with _store_errors(application):
+            async for recorded in tail.follow(self._backend, self._engines.journal(application), after):
+                yield recorded
+
+    async def applications(
+        self, after: str = "", limit: int = 100, running_only: bool = False
+    ) -> list[ApplicationRecord]:
+        self._check_running()
+        found: list[ApplicationRecord] = []
+        last_key: str | None = places.of_application(ApplicationId(after)) if after else None
+        with _store_errors(ApplicationId(after or "*")):
+            while len(found) < limit:
+                page = await self._backend.scan(Keyspace.APPLICATIONS, "", last_key, limit)
+                records = [record for entry in page.entries if (record := _application(entry)) is not None]
+                found.extend(record for record in records if record.ending is None or not running_only)
+                if not page.more:
+                    break
+                last_key = page.entries[-1].key
+        return found[:limit]
+
+    async def replicas(self) -> list[Peer]:
+        with _store_errors(ApplicationId("*")):
+            records = await self._registration.replicas()
+        return [Peer(record.replica, record.address, record.reads_version) for record in records]
+
+    # ---- within -----------------------------------------------------------------------------------------------------
+
+    async def _engine(self, application: ApplicationId) -> Engine:
+        self._check_running()
+        engine = self._engines.find(application)
+        if engine is not None and engine.mark.revision:
+            return engine
+        return await self._within(application, self._engines.get(application))
+
+    def _pulse(self, application: ApplicationId) -> Pulse:
+        pulse = self._pulses.get(application)
+        if pulse is None:
+            pulse = self._pulses[application] = Pulse(self._backend, application, self._options, self._clock)
+        return pulse
+
+    async def _within(self, application: ApplicationId, asked: Awaitable[T]) -> T:
+        """Not longer than an asker waits for an answer."""
+        try:
+            with _store_errors(application):
+                return await asyncio.wait_for(asked, self._options.answer_within_s)
+        except asyncio.TimeoutError as error:
+            raise Unavailable(application, "it did not answer in time") from error
+
+
+@contextmanager
+def _store_errors(application: ApplicationId) -> Iterator[None]:
+    """What the store says, in our words."""
+    try:
+        yield
+    except OutcomeUnknown as error:
+        raise InDoubt(application, 0) from error
+    except StateBackendError as error:
+        raise Unavailable(application, error) from error
+
+
+def _application(entry: Entry) -> ApplicationRecord | None:
+    """The record; a damaged one is told to the log, so that the others can be listed."""
+    try:
+        return decode(ApplicationRecord, entry.value, places.name(Keyspace.APPLICATIONS, entry.key))
+    except WireError as error:
+        log.error("an application's record is damaged", error=str(error))
+        return None

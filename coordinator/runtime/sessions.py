@@ -1,0 +1,134 @@
+"""A driver's open line: what it is told, and when.
+
+Responsible for sending every outstanding directive at least once in each session, again after a failure when it is due,
+and for ending the session that a newer one replaces. Refuses to know transport, and how directives come about.
+Invariant: what is sent follows from the state alone, so any replica that takes the application over sends the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from coordinator.core.ids import ApplicationId, ClientId, DirectiveId
+from coordinator.core.state import Directive
+from coordinator.core.values import Suspension
+from coordinator.runtime.api import GoAway, Message, Notice, Session
+from coordinator.runtime.clock import Clock, wait_event
+from coordinator.runtime.engine import Engine
+from coordinator.runtime.pulse import Pulse
+
+
+class OpenSession(Session):
+    """A session at this replica. One task iterates; `close` and `send_away` may come from any."""
+
+    def __init__(self, engine: Engine, pulse: Pulse, client: ClientId, clock: Clock) -> None:
+        self.application: ApplicationId = engine.application
+        self.client = client
+        self._engine = engine
+        self._pulse = pulse
+        self._clock = clock
+        self._changed = engine.changed.subscribe()
+        self._ready: deque[Message] = deque()
+        self._sent: dict[DirectiveId, int] = {}  #: With how many failures it had when it was sent.
+        self._suspended: Suspension | None = None
+        self._farewell: GoAway | None = None
+        self.closed = False
+        engine.hold()
+
+    @property
+    def answered(self) -> int:
+        client = self._engine.state.clients.get(self.client)
+        return max((span.last for span in client.answered), default=client.confirmed) if client is not None else 0
+
+    @property
+    def outstanding(self) -> int:
+        return len(self._engine.state.directives)
+
+    async def heartbeat(self) -> None:
+        self._pulse.touch()
+
+    def send_away(self, farewell: GoAway) -> None:
+        """The session ends with this; the first farewell counts."""
+        self._farewell = self._farewell or farewell
+        self._changed.set()
+
+    async def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._engine.changed.unsubscribe(self._changed)
+            self._engine.release()
+            self._changed.set()
+
+    async def __anext__(self) -> Message:
+        while not self.closed:
+            if self._farewell is not None:
+                await self.close()
+                return self._farewell
+            if self._ready:
+                return self._ready.popleft()
+            self._changed.clear()
+            if not self._look():
+                await wait_event(self._changed, self._until_due_s())
+        raise StopAsyncIteration
+
+    def _look(self) -> bool:
+        """Whether the state has anything to tell."""
+        state = self._engine.state
+        self._note_end()
+        self._note_suspension(state.meta.suspended)
+        self._sent = {directive: sent for directive, sent in self._sent.items() if directive in state.directives}
+        for directive in self._unsent():
+            if directive.due_ms <= self._now_ms():
+                self._sent[directive.directive] = directive.failures
+                self._ready.append(directive)
+        return bool(self._ready) or self._farewell is not None
+
+    def _unsent(self) -> list[Directive]:
+        """Directives that this session has not carried yet, or not since their last failure; in their order."""
+        known = sorted(self._engine.state.directives.items())
+        return [directive for key, directive in known if self._sent.get(key) != directive.failures]
+
+    def _until_due_s(self) -> float | None:
+        due_ms = min((directive.due_ms for directive in self._unsent()), default=None)
+        return None if due_ms is None else max(0.001, (due_ms - self._now_ms()) / 1000)
+
+    def _now_ms(self) -> int:
+        """Event time, which is what directives are due in."""
+        return max(self._clock.wall_ms(), self._engine.state.meta.time_ms)
+
+    def _note_end(self) -> None:
+        if self._engine.broken is not None:
+            self.send_away(GoAway(str(self._engine.broken)))
+        elif self._engine.state.meta.ending is not None:
+            self.send_away(GoAway(f"the application has {self._engine.state.meta.ending.value}"))
+
+    def _note_suspension(self, suspended: Suspension | None) -> None:
+        if suspended is not None and suspended is not self._suspended:
+            self._ready.append(Notice(f"deletion is suspended: {suspended.value}"))
+        if suspended is None and self._suspended is not None:
+            self._ready.append(Notice("deletion is resumed"))
+        self._suspended = suspended
+
+
+class Sessions:
+    """The sessions that are open at this replica: one an application, the newest."""
+
+    def __init__(self) -> None:
+        self._open: dict[ApplicationId, OpenSession] = {}
+
+    def replace(self, session: OpenSession) -> None:
+        """The newest one; an earlier one of the application is sent away."""
+        self._open = {key: known for key, known in self._open.items() if not known.closed}
+        self.send_away(session.application, GoAway("a newer session of the application was opened here"))
+        self._open[session.application] = session
+
+    def send_away(self, application: ApplicationId, farewell: GoAway) -> None:
+        """Ends the application's session, if one is open."""
+        session = self._open.pop(application, None)
+        if session is not None:
+            session.send_away(farewell)
+
+    def send_all_away(self, farewell: GoAway) -> None:
+        """Ends every session."""
+        for application in list(self._open):
+            self.send_away(application, farewell)

@@ -1,0 +1,101 @@
+"""Folded state in the store, so that a log is not folded from its first event for ever.
+
+Responsible for writing a snapshot beside the log, for reading the newest one, and for taking away those that nothing
+needs. Refuses to know when one is due. Invariant: a head names a snapshot only after all its parts are in the store,
+and a snapshot that cannot be read is passed over for the log, never guessed at.
+
+Segments may leave the store only below the last snapshot but one, and only when archived and read back; that is for
+whoever archives, and `Head.archived_below` is where it is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import structlog
+
+from coordinator.core.ids import ApplicationId, Sequence
+from coordinator.core.state import State
+from coordinator.runtime import places
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import Head
+from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
+from state_backend.api import StateBackend
+from state_backend.errors import Conflict, OutcomeUnknown
+from state_backend.values import Absent, Delete, Keyspace, Put
+
+T = TypeVar("T")
+#: Runs what takes long without holding up the event loop, or simply runs it.
+Aside = Callable[[Callable[[], T]], Awaitable[T]]
+
+_PRUNE_KEYS = 100
+
+log = structlog.get_logger(__name__)
+
+
+async def at_once(run: Callable[[], T]) -> T:
+    """The `Aside` of simulations: in the event loop's own thread."""
+    return run()
+
+
+class Snapshots:
+    """One application's snapshots."""
+
+    def __init__(self, backend: StateBackend, application: ApplicationId, aside: Aside[list[bytes]]) -> None:
+        self._backend = backend
+        self._application = application
+        self._aside = aside
+
+    async def read(self, head: Head) -> State | None:
+        """The state of the newest snapshot; None where there is none, or none that can be read."""
+        if not head.last_snapshot:
+            return None
+        prefix = places.snapshot(self._application, head.last_snapshot)
+        page = await self._backend.scan_all(Keyspace.SNAPSHOTS, prefix, limit=2)
+        try:
+            return _checked(decode_snapshot([entry.value for entry in page.entries], f"snapshots/{prefix}"), head).state
+        except WireError as error:
+            log.warning("snapshot passed over, folding the log", application=self._application, error=str(error))
+            return None
+
+    async def write(self, state: State) -> int | None:
+        """Stores the state, which nobody else may change meanwhile. Gives the number of parts.
+
+        None: another replica is at this very snapshot, or nobody knows whether a part was written.
+        """
+        sequence = Sequence(state.meta.next_sequence - 1)
+        snapshot = Snapshot(self._application, sequence, state)
+        parts = await self._aside(lambda: encode_snapshot(snapshot))
+        try:
+            for number, value in enumerate(parts):
+                key = places.snapshot_part(self._application, sequence, number)
+                await self._backend.put_txn((Absent(Keyspace.SNAPSHOTS, key),), (Put(Keyspace.SNAPSHOTS, key, value),))
+        except (Conflict, OutcomeUnknown):
+            return None
+        return len(parts)
+
+    async def prune(self, head: Head) -> None:
+        """Takes away every snapshot that is older than the newest, but for the one before it."""
+        prefix = places.within_application(self._application)
+        page = await self._backend.scan_keys(Keyspace.SNAPSHOTS, prefix, limit=_PRUNE_KEYS)
+        old = [key for key in page.keys if places.first_sequence_of(key) < head.last_snapshot]
+        gone = [key for key in old if places.first_sequence_of(key) != head.previous_snapshot]
+        if gone:
+            await self._backend.put_txn((), [Delete(Keyspace.SNAPSHOTS, key) for key in gone])
+
+
+def named(head: Head, sequence: int, parts: int) -> Head:
+    """The head that names a new snapshot."""
+    return replace(head, last_snapshot=Sequence(sequence), snapshot_parts=parts, previous_snapshot=head.last_snapshot)
+
+
+def _checked(snapshot: Snapshot, head: Head) -> Snapshot:
+    if snapshot.sequence != head.last_snapshot or snapshot.state.meta.next_sequence != head.last_snapshot + 1:
+        raise WireError(
+            f"the snapshot is of event {snapshot.sequence}",
+            f"event {head.last_snapshot}, as the head says",
+            "Fold the log instead.",
+        )
+    return snapshot

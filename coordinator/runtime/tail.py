@@ -1,0 +1,86 @@
+"""The log as it is read by people and programs: a stretch of it, or all that comes.
+
+Responsible for finding where a stretch begins and for following without a gap. Refuses to fold anything. Invariant:
+what is given begins right after the event that was asked for, in order, and nothing is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from coordinator.core.events import Recorded
+from coordinator.runtime import places
+from coordinator.runtime.errors import Archived, UnknownApplication
+from coordinator.runtime.journal import Journal, Mark
+from coordinator.wire.codec import Segment
+from state_backend.api import StateBackend
+from state_backend.errors import Compacted
+from state_backend.values import Commit, Keyspace, Revision, Written
+
+
+async def events(journal: Journal, after: int, limit: int) -> list[Recorded]:
+    """Up to ``limit`` events above ``after``. Raises `Archived` and `UnknownApplication`."""
+    mark = await _known_mark(journal, after)
+    found: list[Recorded] = []
+    if after + 1 >= mark.head.next_sequence or limit < 1:
+        return found
+    async for segment in _from(journal, after):
+        found.extend(_above(segment, after))
+        if len(found) >= limit:
+            return found[:limit]
+    return found
+
+
+async def follow(backend: StateBackend, journal: Journal, after: int) -> AsyncIterator[Recorded]:
+    """All events above ``after``, then each new one, until the caller stops."""
+    await _known_mark(journal, after)
+    while True:
+        _, at = await journal.mark()
+        async for segment in _from(journal, after):
+            for recorded in _above(segment, after):
+                yield recorded
+            after = max(after, segment.next_sequence - 1)
+        try:
+            async for segment in _coming(backend, journal, Revision(at + 1)):
+                if segment.first_sequence > after + 1:
+                    journal.check_follows(after, segment)
+                for recorded in _above(segment, after):
+                    yield recorded
+                after = max(after, segment.next_sequence - 1)
+        except Compacted:
+            continue
+
+
+async def _known_mark(journal: Journal, after: int) -> Mark:
+    mark, _ = await journal.mark()
+    if not mark.revision:
+        raise UnknownApplication(journal.application)
+    if after + 1 < mark.head.archived_below:
+        raise Archived(journal.application, mark.head.archived_below)
+    return mark
+
+
+async def _from(journal: Journal, after: int) -> AsyncIterator[Segment]:
+    """The segments from the one that holds the event above ``after`` on."""
+    first = await journal.segment_start(after + 1)
+    if first is None:
+        return
+    async for segment in journal.segments(first - 1):
+        yield segment
+
+
+async def _coming(backend: StateBackend, journal: Journal, from_revision: Revision) -> AsyncIterator[Segment]:
+    """Each segment as it is appended."""
+    prefix = places.within_application(journal.application)
+    async with backend.watch(Keyspace.EVENTS, prefix, from_revision) as watch:
+        async for commit in watch:
+            for segment in _segments_of(journal, commit):
+                yield segment
+
+
+def _segments_of(journal: Journal, commit: Commit) -> list[Segment]:
+    return [journal.decode(change.entry) for change in commit.changes if isinstance(change, Written)]
+
+
+def _above(segment: Segment, after: int) -> list[Recorded]:
+    return [recorded for recorded in segment.records if recorded.sequence > after]
