@@ -20,6 +20,8 @@ OPERATIONS_MAX = 128
 REQUEST_BYTES_MAX = 1_572_864
 KEY_BYTES_MAX = 1_024
 PAGE_LIMIT = 500
+PAGE_LIMIT_MAX = 1_000_000
+REVISION_MAX = 2**63 - 1
 
 _ITEM_BYTES = 256
 _KEY_COPIES = 3
@@ -48,8 +50,8 @@ def check_scan(prefix: str, after: str | None, limit: int) -> None:
         check_key(prefix)
     if after:
         check_key(after)
-    if limit < 1:
-        raise InvalidRequest(f"the page limit is {limit}", "1 or more")
+    if not 1 <= limit <= PAGE_LIMIT_MAX:
+        raise InvalidRequest(f"the page limit is {limit}", f"1 to {PAGE_LIMIT_MAX}")
 
 
 def check_read_revision(at: Revision | None, compacted: Revision, present: Revision) -> Revision:
@@ -66,7 +68,7 @@ def check_read_revision(at: Revision | None, compacted: Revision, present: Revis
 def check_watch(prefix: str, from_revision: Revision) -> None:
     """Refuses to start before the beginning, which etcd would take for "now"."""
     check_scan(prefix, None, 1)
-    if from_revision < 1:
+    if not 1 <= from_revision <= REVISION_MAX:
         raise InvalidRequest(f"the watch is to start at revision {from_revision}", "1 or more")
 
 
@@ -122,8 +124,8 @@ def _check_count(what: str, size: int, limit: int) -> None:
 def _check_meaning(compare: Compare) -> None:
     """Zero is how etcd counts a missing key; here absence has its own compare."""
     count = getattr(compare, "revision", getattr(compare, "version", 1))
-    if count < 1:
-        raise InvalidRequest(f"the compare {compare} counts from {count}", "1 or more, or the compare Absent")
+    if not 1 <= count <= REVISION_MAX:
+        raise InvalidRequest(f"the compare {compare} names {count}", "1 or more, or the compare Absent")
 
 
 def _check_once_each(touched: Sequence[tuple[Keyspace, str]]) -> None:

@@ -13,6 +13,7 @@ import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Compacted, NoSuchLease
@@ -195,7 +196,7 @@ class MemoryBackend(StateBackend, History):
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
-        self._watches: list[FollowingWatch] = []
+        self._watches: WeakSet[FollowingWatch] = WeakSet()
         self._leases: list[Lease] = []
         self._closed = False
 
@@ -257,7 +258,7 @@ class MemoryBackend(StateBackend, History):
         self._check_open()
         check_watch(prefix, from_revision)
         watch = FollowingWatch(self, self.store.signal, keyspace, prefix, from_revision)
-        self._watches.append(watch)
+        self._watches.add(watch)
         return watch
 
     async def read_commits(self, keyspace: Keyspace, prefix: str, from_revision: Revision) -> Stretch:
@@ -267,7 +268,7 @@ class MemoryBackend(StateBackend, History):
 
     async def close(self) -> None:
         self._closed = True
-        for watch in self._watches:
+        for watch in tuple(self._watches):
             await watch.close()
         for lease in self._leases:
             await lease.abandon("its backend was closed")

@@ -10,6 +10,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from weakref import WeakSet
 
 from state_backend.address import EtcdAddress
 from state_backend.api import StateBackend
@@ -54,7 +55,7 @@ class EtcdBackend(StateBackend):
     def __init__(self, address: EtcdAddress, deadlines: Deadlines) -> None:
         self._cluster = Cluster(address, deadlines)
         self._translator = Translator(Names(address.prefix))
-        self._watches: list[EtcdWatch] = []
+        self._watches: WeakSet[EtcdWatch] = WeakSet()
         self._leases: list[Lease] = []
 
     # ---- reading ----------------------------------------------------------------------------------------------------
@@ -188,10 +189,8 @@ class EtcdBackend(StateBackend):
 
     async def renew_lease(self, lease: LeaseId) -> None:
         async def send(member: Member, metadata: Metadata, timeout_seconds: float) -> int:
-            call = member.lease.LeaseKeepAlive(timeout=timeout_seconds, metadata=metadata)
-            await call.write(rpc_pb2.LeaseKeepAliveRequest(ID=lease))
-            await call.done_writing()
-            async for response in call:
+            asked = iter((rpc_pb2.LeaseKeepAliveRequest(ID=lease),))
+            async for response in member.lease.LeaseKeepAlive(asked, timeout=timeout_seconds, metadata=metadata):
                 return int(response.TTL)
             return 0
 
@@ -215,11 +214,11 @@ class EtcdBackend(StateBackend):
         check_watch(prefix, from_revision)
         self._cluster.check_open()
         watch = EtcdWatch(self._cluster, self._translator, keyspace, prefix, from_revision)
-        self._watches.append(watch)
+        self._watches.add(watch)
         return watch
 
     async def close(self) -> None:
-        for watch in self._watches:
+        for watch in tuple(self._watches):
             await watch.close()
         for lease in self._leases:
             await lease.abandon("its backend was closed")

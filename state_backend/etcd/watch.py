@@ -66,6 +66,9 @@ class EtcdWatch(Watch):
                 await self._pause()
             except Closed:
                 break
+            except asyncio.CancelledError:
+                if not self._closing.is_set():  # else it was the stream that was cancelled, by `close`
+                    raise
         raise StopAsyncIteration
 
     async def close(self) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakSet
 
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Compacted, NoSuchLease, StateBackendError
@@ -62,7 +63,7 @@ class SqliteBackend(StateBackend, History):
         self._history_commits = history_commits
         self._signal = Signal()
         self._worker = Worker(connection, str(path), self._signal.tell)
-        self._watches: list[FollowingWatch] = []
+        self._watches: WeakSet[FollowingWatch] = WeakSet()
         self._leases: list[Lease] = []
         self._looking: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
@@ -157,8 +158,8 @@ class SqliteBackend(StateBackend, History):
             raise Closed(str(self.path))
         check_watch(prefix, from_revision)
         watch = FollowingWatch(self, self._signal, keyspace, prefix, from_revision)
-        self._watches.append(watch)
-        if self._looking is None:
+        self._watches.add(watch)
+        if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name=f"look at {self.path}")
         return watch
 
@@ -175,7 +176,7 @@ class SqliteBackend(StateBackend, History):
 
     async def close(self) -> None:
         self._closed.set()
-        for watch in self._watches:
+        for watch in tuple(self._watches):
             await watch.close()
         for lease in self._leases:
             await lease.abandon("its backend was closed")
@@ -186,7 +187,7 @@ class SqliteBackend(StateBackend, History):
     async def _look(self) -> None:
         """Notices what other processes committed, and what ran out; a reader that is woken meets errors itself."""
         seen = 0
-        while not self._closed.is_set():
+        while self._signal.has_readers and not self._closed.is_set():
             before = seen
             with suppress(StateBackendError):
                 seen = await self._read(self._data_version)

