@@ -203,3 +203,32 @@ async def test_the_keys_of_a_client_that_died_go_with_its_lease(single: Cluster,
     await watch.close()
     with pytest.raises(Conflict):
         await one.put_txn((Present(Keyspace.REPLICAS, "r"),), (Put(HEADS, "x", b""),))
+
+
+async def test_a_minority_neither_reads_nor_writes(trio: Cluster, three: EtcdBackend) -> None:
+    await three.put(LIVE, "a", b"1")
+    for member in trio.members[:2]:
+        member.kill()
+    with pytest.raises(Unavailable):
+        await three.get(LIVE, "a")
+    with pytest.raises((Unavailable, OutcomeUnknown)):
+        await three.put(LIVE, "a", b"2")
+
+
+async def test_a_quiet_watch_does_not_fall_behind_a_compaction(
+    single: Cluster, one: EtcdBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("state_backend.etcd.watch.IDLE_SECONDS", 0.05)
+    start = await one.put(LIVE, "quiet", b"")
+    watch = one.watch(LIVE, "quiet", Revision(start + 1))
+    reading = asyncio.ensure_future(take(watch, 1))
+    for number in range(10):
+        last = await one.put(LIVE, "busy", str(number).encode())
+    while watch.revision < last:  # noqa: ASYNC110 - the watch is told how far the store is, but tells nobody
+        await asyncio.sleep(0.01)
+    single.etcdctl("compact", str(last))
+    single.members[0].kill()
+    await asyncio.to_thread(single.members[0].start)
+    await settled_put(one, "quiet/later")
+    assert keys(await reading) == ["quiet/later"]
+    await watch.close()

@@ -240,3 +240,58 @@ async def test_closing_ends_the_thread(tmp_path: Path) -> None:
     backend: StateBackend = await open_sqlite(tmp_path / "store.db")
     await backend.close()
     assert not [thread for thread in threading.enumerate() if str(tmp_path) in thread.name]
+
+
+async def test_a_bug_in_a_job_is_an_answer_and_undoes_its_batch(backend: SqliteBackend) -> None:
+    def broken() -> None:
+        backend._records.set_revision(Revision(10_000))
+        raise ZeroDivisionError
+
+    before = await backend.put(LIVE, "a", b"1")
+    with pytest.raises(ZeroDivisionError):
+        await backend._worker.write("a bug", broken)
+    assert await backend.put(LIVE, "b", b"2") == before + 1
+
+
+async def test_a_reader_that_was_away_pages_from_where_it_was(backend: SqliteBackend) -> None:
+    for name in NAMES:
+        await backend.put(LIVE, f"app/{name}", b"")
+    found: list[str] = []
+    async for page in backend.pages(LIVE, "app/", limit=3):
+        found += [entry.key for entry in page.entries]
+    assert found == [f"app/{name}" for name in NAMES]
+    assert (await backend.scan_keys(LIVE, "app/", after="a")).keys[0] == "app/00"
+
+
+WRITING_PROCESS = """
+import asyncio, sys
+from pathlib import Path
+from state_backend.api import Keyspace
+from state_backend.sqlite.backend import open_sqlite
+
+async def main():
+    backend = await open_sqlite(Path(sys.argv[1]))
+    for number in range(1_000_000):
+        await backend.put(Keyspace.LIVE, f"{number:06d}", b"x" * 1_000)
+        print(number, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_what_was_acknowledged_survives_a_killed_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITING_PROCESS, str(tmp_path / "store.db")]
+    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    heard = [int(writer.stdout.readline()) for _ in range(200)]
+    writer.kill()
+    heard += [int(line) for line in writer.communicate()[0].splitlines()]
+
+    async def keys_of_store() -> tuple[str, ...]:
+        async with await open_sqlite(tmp_path / "store.db") as backend:
+            page = await backend.scan_all(LIVE)
+            return tuple(entry.key for entry in page.entries)
+
+    found = asyncio.run(keys_of_store())
+    assert found[: len(heard)] == tuple(f"{number:06d}" for number in heard)
+    assert len(found) <= len(heard) + 1, "at most the one that was not acknowledged"
