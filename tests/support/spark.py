@@ -30,7 +30,16 @@ PATIENCE = 60.0
 
 @contextmanager
 def spark_session(local_dir: Path, master: str = LOCAL, **conf: str) -> Iterator[SparkSession]:
-    """A running session; `conf` keys are Spark's with `_` for `.` unless they hold a dot already."""
+    """A running session that is stopped at the end of the block."""
+    session = start_session(local_dir, master, **conf)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def start_session(local_dir: Path, master: str = LOCAL, **conf: str) -> SparkSession:
+    """A running session that its program ends, or leaves running when it exits."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -40,10 +49,7 @@ def spark_session(local_dir: Path, master: str = LOCAL, **conf: str) -> Iterator
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        session.stop()
+    return session
 
 
 def _defaults(local_dir: Path) -> dict[str, str]:

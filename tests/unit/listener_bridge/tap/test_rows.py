@@ -26,7 +26,7 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("row", "fact"),
     [
-        ({"e": "jobEnded", "job": 1, "time": 9, "succeeded": True, "reason": None}, facts.JobEnded(0, 1, 9, True, None)),
+        ({"e": "jobEnded", "job": 1, "time": 9, "succeeded": True, "reason": ""}, facts.JobEnded(0, 1, 9, True, "")),
         ({"e": "stageSubmitted", "time": 9, "stage": STAGE}, facts.StageSubmitted(0, 9, STAGE_FACT)),
         (
             {"e": "stageCompleted", "time": 9, "stage": STAGE, "failure": None, "written": 1, "read": 2, "outBytes": 3,

@@ -1,0 +1,153 @@
+"""The tap on real jobs: what it tells, in which order, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listener_bridge.tap import facts
+from listener_bridge.tap.tap import Tap
+from tests.support.spark import FactLog, in_background, wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_a_chain_is_told_in_order(run: Any) -> None:
+    run.spark.sparkContext.setLocalProperty("spark.shuffleLifecycle.policy", "observe")
+    run.log.settle()
+    start = len(run.log.facts)
+    run.keyed().map(lambda kv: (kv[1] % 3, 1)).partitionBy(2).collect()
+    run.spark.sparkContext.setLocalProperty("spark.shuffleLifecycle.policy", None)
+    run.log.settle()
+    told = [f for f in run.log.facts[start:] if not isinstance(f, facts.MarkerPassed | facts.ShuffleCleaned)]
+    kinds = [type(fact).__name__ for fact in told]
+    assert kinds == ["JobStarted", *["StageSubmitted", "StageCompleted"] * 3, "JobEnded"]
+    job = told[0]
+    by_id = {stage.stage_id: stage for stage in job.stages}
+    chain = [by_id[job.result_stage_id]]
+    while chain[-1].parent_stage_ids:
+        chain.append(by_id[chain[-1].parent_stage_ids[0]])
+    assert [stage.writes is None for stage in chain] == [True, False, False]
+    assert job.properties == {"spark.shuffleLifecycle.policy": "observe"}
+    completed = [fact for fact in told if isinstance(fact, facts.StageCompleted)]
+    assert completed[0].shuffle_bytes_written > 0
+    assert completed[0].shuffle_bytes_written == completed[1].shuffle_bytes_read
+    assert [fact.seq for fact in run.log.facts] == list(range(len(run.log.facts)))
+
+
+def test_an_execution_that_writes_says_so(run: Any) -> None:
+    run.spark.range(10).groupBy("id").count().collect()
+    run.spark.range(10).write.mode("overwrite").parquet(str(run.folder / "written"))
+    run.log.settle()
+    started = run.log.of(facts.ExecutionStarted)[-2:]
+    assert [execution.writes_output for execution in started] == [False, True]
+    assert {e.execution_id for e in run.log.of(facts.ExecutionEnded) if not e.failed} >= {
+        e.execution_id for e in started
+    }
+
+
+def test_a_lost_file_is_told_as_fetch_failure_and_then_as_outputs(run: Any) -> None:
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    next(path for path in run.files(shuffle) if path.suffix == ".data").unlink()
+    assert sorted(keyed.collect()) == right
+    run.log.settle()
+    failed = run.log.wait(lambda f: isinstance(f, facts.FetchFailed) and f.app_shuffle == shuffle, "the fetch failure")
+    changed = run.log.wait(lambda f: isinstance(f, facts.OutputsChanged) and f.app_shuffle == shuffle, "what is left")
+    assert failed.seq < changed.seq
+    assert (changed.available < 4, changed.total) == (True, 4)
+
+
+def test_what_the_cleaner_lets_go_is_told(run: Any) -> None:
+    keyed = run.keyed()
+    keyed.cache().count()
+    shuffle, rdd = run.newest_shuffle(), keyed.id()
+    keyed.unpersist(True)
+    run.log.wait(lambda f: isinstance(f, facts.RddUnpersisted) and f.rdd_id == rdd, "the unpersisted RDD")
+    del keyed
+
+    def collected() -> bool:
+        run.spark.sparkContext._jvm.System.gc()
+        run.spark.sparkContext.parallelize([1], 1).count()
+        return any(fact.app_shuffle == shuffle for fact in run.log.of(facts.ShuffleCleaned))
+
+    wait_for(collected, "Spark's cleaner")
+
+
+def test_a_snapshot_is_ordered_by_its_marker(run: Any) -> None:
+    gate = run.gate()
+    folder = gate.folder
+
+    def held(index: int, rows: Any) -> Any:
+        type(gate)(folder).pass_through(index)
+        return rows
+
+    keyed = run.keyed()
+    with in_background(lambda: keyed.mapPartitionsWithIndex(held).count()):
+        wait_for(gate.arrived, "a reader's task")
+        seen = run.tap.snapshot()
+        gate.open()
+    run.log.settle()
+    assert [shuffle.available for shuffle in seen.shuffles if shuffle.app_shuffle == run.newest_shuffle()] == [4]
+    (job,), (stage,) = seen.active_jobs, seen.running_stages
+    assert stage.stage_id == job.result_stage_id
+    marker = next(f for f in run.log.of(facts.MarkerPassed) if f.name == seen.marker)
+    ended = next(f for f in run.log.of(facts.JobEnded) if f.job_id == job.job_id)
+    started = next(f for f in run.log.of(facts.JobStarted) if f.job_id == job.job_id)
+    assert started.seq < marker.seq < ended.seq
+
+
+def test_16_what_does_not_fit_is_counted_and_the_stream_has_no_gap(run: Any) -> None:
+    other = Tap.open(run.spark, capacity_chars=2000)
+    for n in range(100):
+        other.post_marker(f"m{n}")
+    run.log.settle()
+    log = FactLog(other)
+    log.wait(lambda f: isinstance(f, facts.EventsDropped), "what was dropped")
+    log.settle()
+    dropped = sum(fact.count for fact in log.of(facts.EventsDropped) if fact.where == "tap")
+    assert dropped + len(log.of(facts.MarkerPassed)) >= 100
+    other.close()
+    log.thread.join(10)
+    assert not log.thread.is_alive()
+
+
+ENDINGS = {
+    "stop without close": "spark.stop(); log.thread.join(20); assert not log.thread.is_alive()",
+    "close after stop": "spark.stop(); tap.close(); tap.close(); assert tap.snapshot(0.2) is None",
+    "close before stop": "tap.close(); log.thread.join(20); assert not log.thread.is_alive(); spark.stop()",
+    "exit without stop": "pass",
+    "sys.exit": "import sys; sys.exit(0)",
+}
+PROGRAM = """
+from pathlib import Path
+from listener_bridge.tap.tap import Tap
+from tests.support.spark import FactLog, start_session
+spark = start_session(Path({folder!r}))
+tap = Tap.open(spark)
+log = FactLog(tap)
+spark.range(10).repartition(2).count()
+{ending}
+"""
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_however_a_program_ends_it_ends(ending: str, tmp_path: Path) -> None:
+    program = PROGRAM.format(folder=str(tmp_path), ending=ENDINGS[ending])
+    root = str(Path(__file__).parents[3])
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert "Traceback" not in ended.stderr
