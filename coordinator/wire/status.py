@@ -7,7 +7,6 @@ name that programs can compare.
 
 from __future__ import annotations
 
-from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2  # type: ignore[import-untyped]
@@ -30,20 +29,24 @@ CODES: dict[Reason, int] = {
 
 def status_of(rejection: Rejection, retry_ms: int = 0) -> status_pb2.Status:
     """The status of a rejection; ``retry_ms``: when asking again may help, 0: it will not."""
-    details: list[Message] = [
-        error_details_pb2.ErrorInfo(
-            reason=rejection.reason.name,
-            domain=DOMAIN,
-            metadata={"fact": rejection.fact, "expected": rejection.expected, "next_step": rejection.next_step},
-        ),
-        rejection_to_message(rejection),
-        *_details(rejection),
-    ]
+    reason = rejection.reason
+    status = status_with(CODES[reason], reason.name, rejection.fact, rejection.expected, rejection.next_step, retry_ms)
+    for detail in (rejection_to_message(rejection), *_details(rejection)):
+        status.details.add().Pack(detail)
+    return status
+
+
+def status_with(
+    code: int, reason: str, fact: str, expected: str, next_step: str, retry_ms: int = 0
+) -> status_pb2.Status:
+    """A status in the words that every error here has."""
+    status = status_pb2.Status(code=code, message=f"{fact}; expected {expected}. {next_step}")
+    words = {"fact": fact, "expected": expected, "next_step": next_step}
+    status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=words))
     if retry_ms:
-        details.append(
-            error_details_pb2.RetryInfo(retry_delay=Duration(nanos=retry_ms % 1000 * 10**6, seconds=retry_ms // 1000))
-        )
-    return status_pb2.Status(code=CODES[rejection.reason], message=str(rejection), details=[_pack(d) for d in details])
+        delay = Duration(seconds=retry_ms // 1000, nanos=retry_ms % 1000 * 1_000_000)
+        status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
+    return status
 
 
 def rejection_of(error: WireError) -> Rejection:
@@ -64,9 +67,3 @@ def _details(rejection: Rejection) -> list[Message]:
             )
         ]
     return []
-
-
-def _pack(detail: Message) -> AnyMessage:
-    packed = AnyMessage()
-    packed.Pack(detail)
-    return packed

@@ -1,0 +1,1 @@
+"""The gRPC services over a replica, thin."""

@@ -1,0 +1,104 @@
+"""Commands, one a call.
+
+Responsible for carrying one command, or a batch of them, from a caller to the replica and its answer back. Refuses to
+know sessions and questions. Invariant: a refusal is a status, never an empty success; who asks under no client's name
+asks without a number, and is not protected from asking twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import grpc
+from shuffle_lifecycle.v1 import service_pb2
+
+from coordinator.core.commands import RegisterApplication, Request
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.rejections import Answer, Rejection
+from coordinator.runtime.api import Coordinator, UnknownApplication
+from coordinator.server.options import ServerOptions
+from coordinator.server.security import Gate, hash_of, token_of
+from coordinator.server.statuses import Refused
+from coordinator.wire.errors import Malformed
+from coordinator.wire.messages import answer_fields, answers_to_message, command_of, requests_of
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The commands of one server."""
+
+    coordinator: Coordinator
+    gate: Gate
+    options: ServerOptions
+
+    async def command(self, call: Any, context: Context) -> dict[str, Any]:
+        """Carries out the call's command; the fields of its reply."""
+        request = _request(call)
+        await self.gate.admit(call.caller.application, token(call.caller, context), context.peer())
+        (answer,) = await self._submit(call.caller, [request], context)
+        return _told(answer)
+
+    async def register(self, call: Any, context: Context) -> dict[str, Any]:
+        """Registers an application, which may be the first that is heard of it."""
+        request = _request(call)
+        return _told(await self.enroll(request, token(call.caller, context), context.peer()))
+
+    async def enroll(self, request: Request, secret: str, peer: str) -> Answer:
+        """Registers what is not known yet; what is known, only for who has its token."""
+        wished = request.command
+        if not isinstance(wished, RegisterApplication) or not wished.application:
+            raise Malformed("no application is named", "a UUID in `command.application`")
+        try:
+            await self.coordinator.registration(wished.application)
+            await self.gate.admit(wished.application, secret, peer)
+        except UnknownApplication:
+            pass
+        registered = replace(wished, token_hash=hash_of(secret))
+        return await self.coordinator.register(replace(request, command=registered))
+
+    async def submit(self, call: Any, context: Context) -> service_pb2.SubmitReply:
+        """Carries out a batch of commands; refusals stand among the answers."""
+        if len(call.requests) > self.options.batch_max:
+            raise too_many(len(call.requests), self.options.batch_max)
+        batch = service_pb2.Batch(requests=call.requests, confirmed=call.caller.confirmed)
+        requests = requests_of(batch, ClientId(call.caller.client))
+        if not call.caller.client:
+            requests = [replace(request, number=0) for request in requests]
+        await self.gate.admit(call.caller.application, token(call.caller, context), context.peer())
+        answers = await self._submit(call.caller, requests, context)
+        numbered = zip([request.number for request in requests], answers, strict=True)
+        return service_pb2.SubmitReply(answers=answers_to_message(numbered).answers)
+
+    async def _submit(self, caller: Any, requests: Sequence[Request], context: Context) -> list[Answer]:
+        application = ApplicationId(caller.application)
+        return await self.coordinator.submit(application, requests, within_s=context.time_remaining())
+
+
+def token(caller: Any, context: Context) -> str:
+    """The caller's token, from wherever it came."""
+    return token_of(caller.token, context.invocation_metadata())
+
+
+def too_many(found: int, limit: int) -> Malformed:
+    """A batch that is too large."""
+    return Malformed(f"the batch holds {found} requests", f"at most {limit}", "Send it in several batches.")
+
+
+def _request(call: Any) -> Request:
+    caller = call.caller
+    if not call.HasField("command"):
+        raise Malformed(f"{call.DESCRIPTOR.name} holds no command", "one in the field `command`")
+    if caller.client and not caller.number:
+        raise Malformed("`number` is 0", "the client's consecutive number, from 1", "Number it, or leave out `client`.")
+    number = caller.number if caller.client else 0
+    return Request(ClientId(caller.client), number, command_of(call.command), caller.confirmed)
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    if isinstance(answer, Rejection):
+        raise Refused(answer)
+    return answer_fields(answer)

@@ -1,0 +1,31 @@
+"""How a server listens.
+
+Responsible for the numbers and secrets that somebody may want to choose. Refuses to know where they come from
+(`coordinator.config`). Invariant: the defaults are safe: nobody but this machine is listened to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import grpc
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How one server listens, and what it lets in."""
+
+    replica: str = ""  #: Told in every Welcome: who answers here.
+    bind: str = "127.0.0.1:7337"  #: Port 0: any that is free.
+    bind_beyond_loopback: bool = False  #: Somebody has said that other machines shall reach it.
+    credentials: grpc.ServerCredentials | None = field(default=None, repr=False)  #: TLS; None: plain text.
+    operator_token: str = field(default="", repr=False)  #: Opens every application; empty: there is none.
+    message_bytes_max: int = 4 * 1024 * 1024
+    batch_max: int = 1_024  #: Requests of one batch.
+    unconfirmed_max: int = 4_096  #: Requests of one session that were sent and not confirmed.
+    hello_within_s: float = 10.0
+    write_within_s: float = 30.0  #: A session whose driver does not read for so long is closed.
+    heartbeat_ms: int = 5_000
+    keepalive_ms: int = 30_000
+    drain_s: float = 10.0  #: How long calls under way may take once the server stops.
+    reflection: bool = True

@@ -1,0 +1,154 @@
+"""Questions: what is so, and what has happened.
+
+Responsible for paging and for saying what exists where something was not found. Refuses to change anything. Invariant:
+what was acknowledged before a question was asked is seen by its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from shuffle_lifecycle.v1 import events_pb2, service_pb2
+
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId
+from coordinator.core.rejections import Reason
+from coordinator.core.state import State
+from coordinator.runtime import views
+from coordinator.runtime.api import Coordinator
+from coordinator.server import shown
+from coordinator.server.calls import Context, token
+from coordinator.server.options import ServerOptions
+from coordinator.server.security import Gate, token_of
+from coordinator.server.statuses import Refused, refuse
+from coordinator.wire.codec import record_to_message
+
+_PAGE = 100
+_PAGE_MAX = 1_000
+_EVENTS = 1_000
+_EVENTS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions of one server."""
+
+    coordinator: Coordinator
+    gate: Gate
+    options: ServerOptions
+
+    async def applications(self, asked: Any, context: Context) -> service_pb2.ListApplicationsReply:
+        """Registered applications, a page."""
+        await self.gate.admit_operator(token_of(asked.token, context.invocation_metadata()), context.peer())
+        size = _page_size(asked.page_size)
+        found = await self.coordinator.applications(asked.page_token, size + 1, asked.running_only)
+        page = found[:size]
+        more = page[-1].application if len(found) > size else ""
+        return service_pb2.ListApplicationsReply(
+            applications=[shown.record_shown(record) for record in page], next_page_token=more
+        )
+
+    async def application(self, asked: Any, context: Context) -> service_pb2.Application:
+        """One application."""
+        return shown.application_shown(await self._state(asked, context))
+
+    async def shuffles(self, asked: Any, context: Context) -> service_pb2.ListShufflesReply:
+        """Generations, a page."""
+        after, size = _page_after(asked.page_token), _page_size(asked.page_size)
+        wanted = {shown.number_of(life) for life in shown.lives_of(asked.lives)}
+        state = await self._state(asked, context)
+        found = [one for one in shown.shuffles_shown(state) if one.life in wanted and one.shuffle_id > after]
+        page = found[:size]
+        more = str(page[-1].shuffle_id) if len(found) > size else ""
+        return service_pb2.ListShufflesReply(shuffles=page, next_page_token=more)
+
+    async def shuffle(self, asked: Any, context: Context) -> service_pb2.Shuffle:
+        """One generation, by its id, or the newest of an app shuffle."""
+        which = asked.WhichOneof("which")
+        if which is None:
+            raise refuse(Reason.INVALID, "no shuffle is named", "`shuffle_id` or `app_shuffle`", "Name one.")
+        wanted = getattr(asked, which)
+        told = shown.shuffles_shown(await self._state(asked, context))
+        found = [one for one in told if getattr(one, which) == wanted]
+        if not found:
+            raise _not_found(which, wanted, sorted({getattr(one, which) for one in told}))
+        return found[-1]
+
+    async def graph(self, asked: Any, context: Context) -> service_pb2.Graph:
+        """Stages, shuffles and the lineage between them."""
+        return shown.graph_shown(await self._state(asked, context))
+
+    async def directives(self, asked: Any, context: Context) -> service_pb2.ListDirectivesReply:
+        """What the driver was asked to do and has not answered."""
+        state = await self._state(asked, context)
+        told = [shown.directive_shown(directive) for directive in views.outstanding(state)]
+        return service_pb2.ListDirectivesReply(directives=told)
+
+    async def events(self, asked: Any, context: Context) -> service_pb2.ListEventsReply:
+        """Events of a range, a page; cut where the message would be too large."""
+        application = await self._admitted(asked, context)
+        limit = min(asked.limit or _EVENTS, _EVENTS_MAX)
+        found = await self.coordinator.events(application, asked.after, limit + 1)
+        wanted = [one for one in found if not asked.until or one.sequence <= asked.until]
+        page = self._fitting(wanted[:limit])
+        more = page[-1].sequence if len(page) < len(wanted) else 0
+        return service_pb2.ListEventsReply(records=page, next_after=more)
+
+    async def tail(self, asked: Any, context: Context) -> AsyncIterator[events_pb2.Record]:
+        """Events from a place on, for as long as the caller listens."""
+        application = await self._admitted(asked, context)
+        following: Any = self.coordinator.follow(application, asked.after)
+        async with aclosing(following):
+            async for recorded in following:
+                yield record_to_message(recorded)
+
+    async def _state(self, asked: Any, context: Context) -> State:
+        return await self.coordinator.view(await self._admitted(asked, context))
+
+    async def _admitted(self, asked: Any, context: Context) -> ApplicationId:
+        caller = asked.caller
+        await self.gate.admit(caller.application, token(caller, context), context.peer())
+        return ApplicationId(caller.application)
+
+    def _fitting(self, records: list[Recorded]) -> list[events_pb2.Record]:
+        """The first records that fit into half a message; at least one."""
+        page: list[events_pb2.Record] = []
+        left = self.options.message_bytes_max // 2
+        for recorded in records:
+            message = record_to_message(recorded)
+            left -= message.ByteSize()
+            if page and left < 0:
+                break
+            page.append(message)
+        return page
+
+
+def _page_size(asked: int) -> int:
+    return min(asked or _PAGE, _PAGE_MAX)
+
+
+def _page_after(page_token: str) -> int:
+    if not page_token:
+        return 0
+    if not page_token.isdecimal():
+        raise refuse(
+            Reason.INVALID,
+            f"the page token is {page_token!r}",
+            "the `next_page_token` of the reply before",
+            "Begin again without one.",
+        )
+    return int(page_token)
+
+
+def _not_found(which: str, wanted: int, exist: list[int]) -> Refused:
+    what = which.replace("_", " ")
+    there = f"one of {_few(exist)}" if exist else "any, once a job has been reported: there is none yet"
+    return refuse(Reason.NOT_FOUND, f"{what} {wanted} was never heard of", there, "List them with ListShuffles.")
+
+
+def _few(numbers: list[int]) -> str:
+    told = ", ".join(map(str, numbers[:10]))
+    return told if len(numbers) <= 10 else f"{told}, … {numbers[-1]} ({len(numbers)} in all)"

@@ -1,0 +1,105 @@
+"""The server: a port, the service, health and reflection.
+
+Responsible for listening, for saying whether it serves, and for going away without losing anything. Refuses to know
+what is asked. Invariant: it listens where it was told to and nowhere else; once it has begun to stop nothing new is let
+in, and drivers were told where else to go.
+"""
+
+from __future__ import annotations
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
+from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]
+from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
+
+from coordinator.runtime.api import Coordinator
+from coordinator.server.options import ServerOptions
+from coordinator.server.security import check_bind
+from coordinator.server.service import ShuffleLifecycle
+
+SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"].full_name
+
+
+class CannotListen(OSError):  # noqa: N818 - it says what is so
+    """The address cannot be listened on."""
+
+    def __init__(self, bind: str, cause: object) -> None:
+        super().__init__(
+            f"cannot listen on {bind} ({cause}); expected a free port of this machine. "
+            "Stop what listens there, or choose another port (0: any that is free)."
+        )
+
+
+class Server:
+    """One server over one replica. Stopping the server stops the replica: only so are drivers sent away."""
+
+    def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
+        self._coordinator = coordinator
+        self._options = options
+        self._health = health.aio.HealthServicer()
+        self._server = grpc.aio.server(options=_channel_options(options))
+        service_pb2_grpc.add_ShuffleLifecycleServicer_to_server(ShuffleLifecycle(coordinator, options), self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        if options.reflection:
+            names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._server)
+        self.port = 0  #: Known once it has started.
+
+    @property
+    def address(self) -> str:
+        """Where it is reached."""
+        host, _, _ = self._options.bind.rpartition(":")
+        return self._options.bind if self._options.bind.startswith("unix:") else f"{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Listens, and says that it serves. Raises `BindRefused` and `CannotListen`."""
+        check_bind(self._options.bind, self._options.bind_beyond_loopback)
+        self.port = self._listen()
+        await self._server.start()
+        await self._say(health_pb2.HealthCheckResponse.SERVING)
+
+    async def stop(self) -> None:
+        """Says that it does not serve, sends drivers elsewhere, and lets calls under way finish."""
+        await self._health.enter_graceful_shutdown()
+        await self._coordinator.stop()
+        await self._server.stop(self._options.drain_s)
+
+    async def wait(self) -> None:
+        """Until it has stopped."""
+        await self._server.wait_for_termination()
+
+    async def __aenter__(self) -> Server:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stop()
+
+    def _listen(self) -> int:
+        bind, credentials = self._options.bind, self._options.credentials
+        try:
+            if credentials is None:
+                port = self._server.add_insecure_port(bind)
+            else:
+                port = self._server.add_secure_port(bind, credentials)
+        except RuntimeError as error:
+            raise CannotListen(bind, error) from error
+        if port == 0:
+            raise CannotListen(bind, "the address cannot be bound")
+        return port
+
+    async def _say(self, status: int) -> None:
+        for name in ("", SERVICE):
+            await self._health.set(name, status)
+
+
+def _channel_options(options: ServerOptions) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", options.message_bytes_max),
+        ("grpc.max_send_message_length", options.message_bytes_max),
+        ("grpc.keepalive_time_ms", options.keepalive_ms),
+        ("grpc.keepalive_timeout_ms", options.keepalive_ms // 2),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", options.keepalive_ms // 3),
+        ("grpc.so_reuseport", 0),
+    ]

@@ -1,0 +1,128 @@
+"""The service: which method is what.
+
+Responsible for sending every method to its work and every error to its status. Refuses to do anything itself.
+Invariant: a method ends in its reply or in a status that says why; a mistake in this program is logged and said to be
+one, and ends no other call.
+"""
+
+# The methods have the protocol's names.
+# ruff: noqa: N802
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, TypeVar
+
+from shuffle_lifecycle.v1 import events_pb2, service_pb2, service_pb2_grpc
+
+from coordinator.runtime.api import Coordinator
+from coordinator.server.calls import Calls, Context
+from coordinator.server.options import ServerOptions
+from coordinator.server.questions import Questions
+from coordinator.server.security import Gate
+from coordinator.server.sessions import Sessions
+from coordinator.server.statuses import abort, expected_errors
+
+_LOG = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+
+class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
+    """`shuffle_lifecycle.v1.ShuffleLifecycle` over one replica."""
+
+    def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
+        gate = Gate(coordinator, options.operator_token)
+        self._calls = Calls(coordinator, gate, options)
+        self._questions = Questions(coordinator, gate, options)
+        self._sessions = Sessions(coordinator, gate, self._calls, options)
+
+    async def Session(self, requests: Any, context: Context) -> None:  # noqa: ARG002 - the line reads for itself
+        await _answered(self._sessions.serve(context), context)
+
+    # ---- commands ---------------------------------------------------------------------------------------------------
+
+    async def RegisterApplication(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return service_pb2.CommandReply(**await _answered(self._calls.register(call, context), context))
+
+    async def EndApplication(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def GetShuffleId(self, call: Any, context: Context) -> service_pb2.GetShuffleIdReply:
+        return await self._ask(call, context)
+
+    async def ReportMissingShuffle(self, call: Any, context: Context) -> service_pb2.GetShuffleIdReply:
+        return await self._ask(call, context)
+
+    async def ReportJobStarted(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def ReportJobEnded(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def ReportStageSubmitted(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def ReportStageCompleted(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def SetPolicy(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def SetPin(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def RemovePin(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def ResumeDeletion(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return await self._command(call, context)
+
+    async def Submit(self, call: Any, context: Context) -> service_pb2.SubmitReply:
+        return await _answered(self._calls.submit(call, context), context)
+
+    async def _command(self, call: Any, context: Context) -> service_pb2.CommandReply:
+        return service_pb2.CommandReply(**await _answered(self._calls.command(call, context), context))
+
+    async def _ask(self, call: Any, context: Context) -> service_pb2.GetShuffleIdReply:
+        return service_pb2.GetShuffleIdReply(**await _answered(self._calls.command(call, context), context))
+
+    # ---- questions --------------------------------------------------------------------------------------------------
+
+    async def ListApplications(self, asked: Any, context: Context) -> service_pb2.ListApplicationsReply:
+        return await _answered(self._questions.applications(asked, context), context)
+
+    async def GetApplication(self, asked: Any, context: Context) -> service_pb2.Application:
+        return await _answered(self._questions.application(asked, context), context)
+
+    async def ListShuffles(self, asked: Any, context: Context) -> service_pb2.ListShufflesReply:
+        return await _answered(self._questions.shuffles(asked, context), context)
+
+    async def GetShuffle(self, asked: Any, context: Context) -> service_pb2.Shuffle:
+        return await _answered(self._questions.shuffle(asked, context), context)
+
+    async def GetGraph(self, asked: Any, context: Context) -> service_pb2.Graph:
+        return await _answered(self._questions.graph(asked, context), context)
+
+    async def ListDirectives(self, asked: Any, context: Context) -> service_pb2.ListDirectivesReply:
+        return await _answered(self._questions.directives(asked, context), context)
+
+    async def ListEvents(self, asked: Any, context: Context) -> service_pb2.ListEventsReply:
+        return await _answered(self._questions.events(asked, context), context)
+
+    async def TailEvents(self, asked: Any, context: Context) -> AsyncIterator[events_pb2.Record]:
+        records = self._questions.tail(asked, context)
+        while (record := await _answered(anext(records, None), context)) is not None:
+            yield record
+
+
+async def _answered(work: Awaitable[R], context: Context) -> R:
+    """What the work gives; its errors end the call with their status."""
+    try:
+        return await work
+    except expected_errors() as error:
+        await abort(context, error)
+    except Exception as error:  # noqa: BLE001 - told to the caller and to the log
+        _LOG.exception("a call of %s failed; its caller was told so, other calls go on", context.peer())
+        await abort(context, error)

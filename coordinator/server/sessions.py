@@ -1,0 +1,110 @@
+"""How a session begins and ends.
+
+Responsible for the Hello and the Welcome: who may open the line, and what both sides know when it is open. Refuses to
+know what is sent on it. Invariant: nothing is carried out before the Hello was checked, and a session that ends leaves
+nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+from shuffle_lifecycle.v1 import service_pb2
+
+from coordinator.core.commands import RegisterClient, Request
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.rejections import Answer, Reason, Rejection
+from coordinator.runtime.api import Coordinator, CoordinatorError, Session
+from coordinator.server.calls import Calls, Context
+from coordinator.server.line import Line
+from coordinator.server.options import ServerOptions
+from coordinator.server.security import Gate, token_of
+from coordinator.server.statuses import Refused, refuse
+from coordinator.wire.errors import Malformed
+from coordinator.wire.messages import command_of
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """The sessions of one server."""
+
+    coordinator: Coordinator
+    gate: Gate
+    calls: Calls
+    options: ServerOptions
+
+    async def serve(self, context: Context) -> None:
+        """One session, from its Hello to its end."""
+        hello = await self._hello(context)
+        await self._admit(hello, context)
+        session = await self.coordinator.open_session(ApplicationId(hello.application), ClientId(hello.client))
+        async with session:
+            await context.write(service_pb2.SessionReply(welcome=await self._welcome(session)))
+            await Line(self.coordinator, session, context, self.options, hello.confirmed).run()
+
+    async def _hello(self, context: Context) -> service_pb2.Hello:
+        try:
+            first: Any = await asyncio.wait_for(context.read(), self.options.hello_within_s)
+        except asyncio.TimeoutError:
+            raise refuse(
+                Reason.FAILED_PRECONDITION,
+                f"no Hello came within {self.options.hello_within_s:g} s",
+                "Hello as the first message",
+                "Open the session again and send it at once.",
+            ) from None
+        if first is grpc.aio.EOF or first.WhichOneof("message") != "hello":
+            found = "missing" if first is grpc.aio.EOF else first.WhichOneof("message") or "empty"
+            raise Malformed(f"the first message of a session is {found}", "Hello")
+        hello: service_pb2.Hello = first.hello
+        if not hello.client:
+            raise Malformed("Hello.client is empty", "a name for the client, the same whenever it comes back")
+        return hello
+
+    async def _admit(self, hello: service_pb2.Hello, context: Context) -> None:
+        secret = token_of(hello.token, context.invocation_metadata())
+        if hello.HasField("register"):
+            await self._enroll(hello, secret, context.peer())
+        else:
+            await self.gate.admit(hello.application, secret, context.peer())
+
+    async def _enroll(self, hello: service_pb2.Hello, secret: str, peer: str) -> None:
+        """Registers application and client, neither under a number: harmless when repeated."""
+        if hello.register.application != hello.application:
+            raise Malformed(
+                f"Hello registers application {hello.register.application!r} and is of {hello.application!r}", "one id"
+            )
+        client = ClientId(hello.client)
+        _accept(await self.calls.enroll(Request(client, 0, command_of(hello.register)), secret, peer))
+        requests = [Request(client, 0, RegisterClient(client))]
+        (answer,) = await self.coordinator.submit(ApplicationId(hello.application), requests)
+        _accept(answer)
+
+    async def _welcome(self, session: Session) -> service_pb2.Welcome:
+        return service_pb2.Welcome(
+            replica=self.options.replica,
+            answered=session.answered,
+            outstanding=session.outstanding,
+            limits=service_pb2.Limits(
+                max_batch=self.options.batch_max,
+                max_unconfirmed=self.options.unconfirmed_max,
+                max_message_bytes=self.options.message_bytes_max,
+                heartbeat_ms=self.options.heartbeat_ms,
+            ),
+            elsewhere=await self._elsewhere(),
+        )
+
+    async def _elsewhere(self) -> list[str]:
+        """Where else the driver may go; nobody where the store does not say."""
+        try:
+            peers = await self.coordinator.replicas()
+        except CoordinatorError:
+            return []
+        return [peer.address for peer in peers if peer.address and peer.replica != self.options.replica]
+
+
+def _accept(answer: Answer) -> None:
+    if isinstance(answer, Rejection):
+        raise Refused(answer)

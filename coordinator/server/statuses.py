@@ -1,0 +1,79 @@
+"""Errors as gRPC statuses.
+
+Responsible for the one status that each error of the replica, of the wire and of a caller ends in. Refuses to know
+calls. Invariant: no error reaches a caller without code, words and a reason, and none with words of another caller.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import grpc
+from google.rpc import code_pb2  # type: ignore[import-untyped]
+from grpc_status import rpc_status  # type: ignore[import-untyped]
+
+from coordinator.core.rejections import Reason, Rejection
+from coordinator.runtime import errors as e
+from coordinator.wire.errors import WireError
+from coordinator.wire.status import rejection_of, status_of, status_with
+
+#: Asking again sooner does not help.
+RETRY_MS = 500
+
+_CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
+    e.UnknownApplication: (code_pb2.NOT_FOUND, 0),
+    e.ApplicationOver: (code_pb2.FAILED_PRECONDITION, 0),
+    e.Unavailable: (code_pb2.UNAVAILABLE, RETRY_MS),
+    e.InDoubt: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
+    e.Overloaded: (code_pb2.RESOURCE_EXHAUSTED, RETRY_MS),
+    e.OverSize: (code_pb2.INVALID_ARGUMENT, 0),
+    e.Draining: (code_pb2.UNAVAILABLE, RETRY_MS),
+    e.DamagedLog: (code_pb2.DATA_LOSS, 0),
+    e.NewerLog: (code_pb2.FAILED_PRECONDITION, 0),
+    e.Archived: (code_pb2.OUT_OF_RANGE, 0),
+    e.Defect: (code_pb2.INTERNAL, RETRY_MS),
+}
+
+
+class Refused(Exception):  # noqa: N818 - it says what is so
+    """The server itself refuses: the call is not let through to the replica."""
+
+    def __init__(self, rejection: Rejection, retry_ms: int = 0) -> None:
+        super().__init__(str(rejection))
+        self.rejection = rejection
+        self.retry_ms = retry_ms
+
+
+def refuse(reason: Reason, fact: str, expected: str, next_step: str, retry_ms: int = 0) -> Refused:
+    """A refusal to raise."""
+    return Refused(Rejection(reason, fact, expected, next_step), retry_ms)
+
+
+def status_for(error: Exception) -> Any:
+    """The google.rpc.Status of an error."""
+    if isinstance(error, Refused):
+        return status_of(error.rejection, error.retry_ms)
+    if isinstance(error, WireError):
+        return status_of(rejection_of(error))
+    if isinstance(error, e.CoordinatorError):
+        code, retry_ms = _CODES.get(type(error), (code_pb2.INTERNAL, 0))
+        return status_with(code, type(error).__name__, error.fact, error.expected, error.next_step, retry_ms)
+    return status_with(
+        code_pb2.INTERNAL,
+        "Defect",
+        "the server failed",
+        "no mistake in this program",
+        "Try again; the server's log says what happened.",
+    )
+
+
+def expected_errors() -> tuple[type[Exception], ...]:
+    """Errors that are answers, not mistakes in this program."""
+    return (Refused, WireError, e.CoordinatorError)
+
+
+async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
+    """Ends the call with the error's status."""
+    status: Any = rpc_status.to_status(status_for(error))
+    await context.abort(status.code, status.details, status.trailing_metadata)
+    raise AssertionError("abort raises")
