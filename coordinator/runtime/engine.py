@@ -299,6 +299,7 @@ class Engine:
             self._due_ms = next_due_ms(self.state)
         self.used_s = self._clock.monotonic_s()
         self.changed.tell()
+        self._wake.set()  # what is due may have changed
         self._begin_snapshot()
 
     # ---- what is due ------------------------------------------------------------------------------------------------

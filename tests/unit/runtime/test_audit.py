@@ -1,0 +1,70 @@
+"""Refusals are counted, and nobody fills the store by being refused."""
+
+from __future__ import annotations
+
+import asyncio
+
+from coordinator.wire.records import AuditRecord, decode
+from state_backend.testing.faults import Refused
+from state_backend.values import Keyspace
+from tests.simulation import virtual
+from tests.simulation.world import World
+
+
+async def records_of(world: World) -> list[AuditRecord]:
+    page = await world.reader().scan_all(Keyspace.AUDIT)
+    return [decode(AuditRecord, entry.value, entry.key) for entry in page.entries]
+
+
+def test_refusals_of_one_peer_kind_and_minute_are_one_record() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            for number in range(100):
+                await (one, two)[number % 2].audit("10.0.0.1", "unknown application", f"app-{number}")
+            await asyncio.sleep(3)
+            (record,) = await records_of(world)
+            assert (record.peer, record.kind, record.count) == ("10.0.0.1", "unknown application", 100)
+
+    virtual.run(story())
+
+
+def test_the_oldest_records_go_first() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False, audit_records_max=10)).replica
+            for number in range(30):
+                await replica.audit(f"peer {number:02}", "token", "")
+                await asyncio.sleep(61)
+            assert [record.peer for record in await records_of(world)] == [f"peer {n}" for n in range(20, 30)]
+
+    virtual.run(story())
+
+
+def test_many_peers_at_once_are_counted_together() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            for number in range(3_000):
+                await replica.audit(f"peer {number}", "token", "x" * 10_000)
+            await asyncio.sleep(5)
+            records = await records_of(world)
+            assert len(records) == 1_001
+            assert sum(record.count for record in records) == 3_000
+            assert max(len(record.detail) for record in records) <= 100
+
+    virtual.run(story())
+
+
+def test_a_strangers_words_are_safe_and_an_outage_is_no_error() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            await running.replica.audit("a/b\n%", "", "\x00")
+            await asyncio.sleep(3)
+            assert [record.peer for record in await records_of(world)] == ["a/b?%"]
+            running.backend.weather = Refused()
+            await running.replica.audit("peer", "token", "")
+            await asyncio.sleep(3)
+
+    virtual.run(story())

@@ -1,0 +1,241 @@
+"""Group commit: what waits is decided together, durable before it is told, and cut where a segment is full."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from coordinator.core.commands import ReportStageSubmitted, Request, SetPin
+from coordinator.core.ids import AppShuffle, ClientId
+from coordinator.core.rejections import Accepted, Ready, Rejection
+from coordinator.runtime.errors import (
+    Draining,
+    Happened,
+    InDoubt,
+    Overloaded,
+    OverSize,
+    Unavailable,
+    UnknownApplication,
+)
+from coordinator.wire.records import Head, decode
+from state_backend.testing.faults import AnswerLost, Fault, Faults, Late, Overtaken, Refused, RequestLost
+from state_backend.values import Keyspace
+from tests.simulation import checks, facts, virtual
+from tests.simulation.world import OPTIONS, World, registered
+
+
+def test_what_arrives_together_is_one_segment_and_every_asker_gets_its_own_answers() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number([*facts.writes(0), *facts.reads(0)]))
+            before = len(await checks.read_log(world.reader(), facts.APP))
+            batches = [number([facts.asks(0)] * 10) for _ in range(8)]
+            told = await asyncio.gather(*(replica.submit(facts.APP, batch) for batch in batches))
+            assert [answer.shuffle_id for answers in told for answer in answers if isinstance(answer, Ready)] == [
+                1
+            ] * 80
+            assert len(await checks.read_log(world.reader(), facts.APP)) - before <= 2
+            assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, number.last + 1))}) == []
+
+    virtual.run(story())
+
+
+def test_a_batch_that_moves_more_than_a_segment_holds_is_cut_between_commands() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            writers = [ReportStageSubmitted(facts.attempt(n), writes=AppShuffle(n), tasks=1) for n in range(120)]
+            answers = await replica.submit(facts.APP, number(writers))
+            assert answers == [Accepted()] * 120
+            segments = (await checks.read_log(world.reader(), facts.APP))[2:]
+            started = [sum(hasattr(r.event, "shuffle_id") for r in segment.records) for segment in segments]
+            assert max(started) <= 50
+            assert sum(started) == 120
+            assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, 121))}) == []
+
+    virtual.run(story())
+
+
+def test_one_command_beyond_a_segment_is_refused_alone() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number(facts.writes(0)))
+            huge = replica.submit(facts.APP, [Request(ClientId("a"), 0, SetPin(AppShuffle(0), "x" * 1_100_000))])
+            small = replica.submit(facts.APP, number(facts.reads(0)))
+            refused, told = await asyncio.gather(huge, small, return_exceptions=True)
+            assert isinstance(refused, OverSize)
+            assert isinstance(told, list)
+            assert isinstance(told[1], Ready)
+
+    virtual.run(story())
+
+
+def test_a_failing_rule_is_one_askers_error() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            poison = replica.submit(facts.APP, [Request(ClientId("a"), 0, "no command")])  # type: ignore[arg-type]
+            good = replica.submit(facts.APP, number(facts.writes(0)))
+            refused, told = await asyncio.gather(poison, good, return_exceptions=True)
+            assert isinstance(refused, KeyError)
+            assert told == [Accepted()] * 3
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("fault", [AnswerLost(), RequestLost(), Late(1), Late(3), Overtaken(), Refused()], ids=str)
+def test_whatever_the_store_says_a_commit_is_in_the_log_once(fault: Fault) -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(Faults(writes={2: fault, 3: fault, 5: fault}), reap=False)
+            number = await registered(running.replica)
+            for job in range(4):
+                answers = await running.replica.submit(facts.APP, number(facts.whole(job)))
+                assert not [answer for answer in answers if isinstance(answer, Rejection)]
+            await running.backend.apply_late()
+            wrong = await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, number.last + 1))})
+            assert wrong == []
+            assert await running.replica.view(facts.APP) == checks.fold_log(
+                await checks.read_log(world.reader(), facts.APP)
+            )
+
+    virtual.run(story())
+
+
+def test_an_outage_is_told_as_nothing_happened_and_ends_by_itself() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            requests = number(facts.writes(0))
+            running.backend.weather = Refused()
+            with pytest.raises(Unavailable) as told:
+                await running.replica.submit(facts.APP, requests)
+            assert told.value.happened is Happened.NOTHING
+            with pytest.raises(Unavailable):
+                await running.replica.view(facts.APP)
+            assert len(await checks.read_log(world.reader(), facts.APP)) == 2
+            running.backend.weather = None
+            assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 3
+
+    virtual.run(story())
+
+
+def test_who_waits_through_a_short_outage_gets_an_answer() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            running.backend.weather = Refused()
+            waiting = asyncio.create_task(running.replica.submit(facts.APP, number(facts.writes(0))))
+            await asyncio.sleep(1)
+            running.backend.weather = None
+            assert await waiting == [Accepted()] * 3
+
+    virtual.run(story())
+
+
+def test_an_answer_that_is_lost_each_time_is_found_in_the_log() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            running.backend.weather = AnswerLost()
+            assert await running.replica.submit(facts.APP, number(facts.writes(0))) == [Accepted()] * 3
+
+    virtual.run(story())
+
+
+def test_an_unknown_outcome_is_told_as_unknown_and_settled_later() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            requests = number(facts.writes(0))
+            running.backend.weather = RequestLost()
+            with pytest.raises(InDoubt) as told:
+                await running.replica.submit(facts.APP, requests, within_s=0.5)
+            assert told.value.happened is Happened.UNKNOWN
+            running.backend.weather = None
+            assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 3
+            assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: {1, 2, 3}}) == []
+
+    virtual.run(story())
+
+
+def test_more_than_may_wait_is_refused_and_nothing_of_it_happens() -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, waiting_requests_max=4)) as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            running.backend.weather = Refused()
+            first = asyncio.create_task(running.replica.submit(facts.APP, number(facts.writes(0))))
+            await virtual.moment()
+            with pytest.raises(Overloaded) as told:
+                await running.replica.submit(facts.APP, number(facts.reads(0)), within_s=0.1)
+            assert told.value.happened is Happened.NOTHING
+            with pytest.raises(Unavailable):
+                await first
+
+    virtual.run(story())
+
+
+def test_an_application_that_nobody_registered_is_unknown_and_leaves_nothing_behind() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            with pytest.raises(UnknownApplication):
+                await replica.submit(facts.APP, facts.Numbers()(facts.writes(0)))
+            await registered(replica)
+            assert await replica.submit(facts.APP, facts.Numbers()(facts.writes(0))) == [Accepted()] * 3
+
+    virtual.run(story())
+
+
+def test_a_repeated_registration_is_accepted_and_another_ones_is_not() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            assert await replica.register(facts.opening()[0]) == Accepted()
+            other = Request(facts.DRIVER, 0, replace(facts.registration(), token_hash="another"))
+            assert isinstance(await replica.register(other), Rejection)
+
+    virtual.run(story())
+
+
+def test_stopping_commits_what_waits_and_takes_nothing_more() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            last = asyncio.create_task(replica.submit(facts.APP, number(facts.writes(0))))
+            await asyncio.sleep(0)
+            await replica.stop()
+            assert await last == [Accepted()] * 3
+            with pytest.raises(Draining):
+                await replica.submit(facts.APP, number(facts.reads(0)))
+
+    virtual.run(story())
+
+
+def test_the_head_says_where_the_log_ends() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number(facts.whole(0)))
+            entry = (await world.reader().get(Keyspace.HEADS, facts.APP)).entry
+            assert entry is not None
+            state = await replica.view(facts.APP)
+            assert decode(Head, entry.value, "head").next_sequence == state.meta.next_sequence
+
+    virtual.run(story())

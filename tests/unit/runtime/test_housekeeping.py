@@ -1,0 +1,165 @@
+"""The reaper: a driver that is gone is noticed, and an outage of the store is not a driver that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from coordinator.core import events as e
+from coordinator.core.commands import EndApplication, ReportStageSubmitted
+from coordinator.core.ids import AppShuffle
+from coordinator.core.values import Deletion, Ending
+from coordinator.runtime import places
+from coordinator.runtime.replica import Replica
+from state_backend.testing.faults import Refused
+from state_backend.values import Keyspace, RevisionIs
+from tests.simulation import checks, facts, virtual
+from tests.simulation.world import World, registered
+
+HOUR_S = 3_600.0
+
+
+async def ending_of(replica: Replica) -> Ending | None:
+    return (await replica.view(facts.APP)).meta.ending
+
+
+def test_20_the_application_of_a_driver_that_is_gone_is_closed_to_the_last_record() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start()).replica
+            number = await registered(replica)
+            writers = [ReportStageSubmitted(facts.attempt(n), writes=AppShuffle(n), tasks=1) for n in range(100)]
+            await replica.submit(facts.APP, number(writers))
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            await session.close()
+            await asyncio.sleep(60)
+            state = await replica.view(facts.APP)
+            assert state.meta.ending is Ending.LOST
+            assert not state.generations
+            told = [recorded.event for recorded in await replica.events(facts.APP, 0, 9_999)]
+            causes = [event.cause for event in told if isinstance(event, e.GenerationDeleted)]
+            assert causes == [Deletion.APPLICATION_LOST] * 100
+            key = places.of_application(facts.APP)
+            assert (await world.reader().get(Keyspace.SESSIONS, key)).entry is None
+            assert [record.ending for record in await replica.applications()] == [Ending.LOST]
+            assert await replica.applications(running_only=True) == []
+            assert await checks.wrongs(world.reader(), facts.APP, {}) == []
+
+    virtual.run(story())
+
+
+def test_a_driver_that_gives_signs_of_life_is_left_alone() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start()).replica
+            await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            for _ in range(100):
+                await session.heartbeat()
+                await asyncio.sleep(10)
+            assert await ending_of(replica) is None
+            await asyncio.sleep(60)
+            assert await ending_of(replica) is Ending.LOST
+
+    virtual.run(story())
+
+
+def test_requests_are_signs_of_life_too() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start()).replica
+            number = await registered(replica)
+            for job in range(30):
+                await replica.submit(facts.APP, number(facts.whole(job)))
+                await asyncio.sleep(10)
+            assert await ending_of(replica) is None
+
+    virtual.run(story())
+
+
+def test_41a_an_hour_without_the_store_reaps_nobody() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start()
+            await registered(running.replica)
+            session = await running.replica.open_session(facts.APP, facts.DRIVER)
+            await asyncio.sleep(20)
+            running.backend.weather = Refused()
+            for _ in range(360):
+                await session.heartbeat()
+                await asyncio.sleep(10)
+            running.backend.weather = None
+            await asyncio.sleep(25)
+            assert await ending_of(running.replica) is None, "a full time-out counts from the store's return"
+            await session.heartbeat()
+            await asyncio.sleep(20)
+            assert await ending_of(running.replica) is None
+
+    virtual.run(story())
+
+
+def test_the_count_begins_anew_with_a_new_keeper_of_the_house() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one = await world.start()
+            two = await world.start()
+            await registered(two.replica)
+            await asyncio.sleep(25)
+            await one.kill()
+            await asyncio.sleep(25)
+            assert await ending_of(two.replica) is None
+            await asyncio.sleep(30)
+            assert await ending_of(two.replica) is Ending.LOST
+
+    virtual.run(story())
+
+
+def test_a_sign_of_life_in_the_last_moment_saves_the_application() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            key = places.of_application(facts.APP)
+            entry = (await world.reader().get(Keyspace.SESSIONS, key)).entry
+            assert entry is not None
+            await world.reader().put(Keyspace.SESSIONS, key, entry.value)
+            counted = RevisionIs(Keyspace.SESSIONS, key, entry.revision)
+            assert not await replica._end(facts.APP, Ending.LOST, (counted,))
+            assert await ending_of(replica) is None
+
+    virtual.run(story())
+
+
+def test_a_driver_that_comes_back_after_it_was_reaped_finds_out() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start()).replica
+            await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            await asyncio.sleep(90)
+            farewell = await session.__anext__()
+            assert "lost" in str(farewell)
+            await session.heartbeat()
+            await asyncio.sleep(1)
+            key = places.of_application(facts.APP)
+            assert (await world.reader().get(Keyspace.SESSIONS, key)).entry is None
+
+    virtual.run(story())
+
+
+def test_a_sweep_that_a_dead_replica_left_is_finished_by_another() -> None:
+    async def story() -> None:
+        async with World(seed=1) as world:
+            one = await world.start(reap=False)
+            number = await registered(one.replica)
+            writers = [ReportStageSubmitted(facts.attempt(n), writes=AppShuffle(n), tasks=1) for n in range(200)]
+            await one.replica.submit(facts.APP, number(writers))
+            await one.replica.submit(facts.APP, number([EndApplication()]))
+            await one.kill()
+            store = world.reader()
+            assert (await store.scan(Keyspace.LIVE)).entries, "the story needs something that is left over"
+            two = (await world.start()).replica
+            await asyncio.sleep(60)
+            assert not (await two.view(facts.APP)).generations
+            assert not (await store.scan(Keyspace.LIVE)).entries
+
+    virtual.run(story())

@@ -1,0 +1,261 @@
+"""The log: every prefix is a state, snapshots are shortcuts, and damage is named and left alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from coordinator.core.commands import EndApplication
+from coordinator.core.evolve import fold
+from coordinator.core.ids import Sequence
+from coordinator.core.state import copy, empty
+from coordinator.runtime import places
+from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
+from coordinator.wire.codec import segment_to_message
+from coordinator.wire.records import Head, decode, encode
+from coordinator.wire.sealing import seal
+from state_backend.memory import MemoryBackend
+from state_backend.values import Keyspace
+from tests.simulation import checks, facts, virtual
+from tests.simulation.world import OPTIONS, World, registered
+
+OFTEN = replace(OPTIONS, snapshot_every_events=20)
+
+
+async def tell_jobs(world: World, jobs: int) -> None:
+    """A replica tells so many jobs and stops."""
+    replica = (await world.start(reap=False)).replica
+    number = await registered(replica)
+    for job in range(jobs):
+        await replica.submit(facts.APP, number(facts.whole(job)))
+    await asyncio.sleep(1)
+    await replica.stop()
+
+
+def test_the_load_of_every_prefix_is_the_state_that_was_live_there() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            lives = [await replica.view(facts.APP)]
+            for command in [*facts.whole(0), *facts.whole(1), EndApplication()]:
+                await replica.submit(facts.APP, number([command]))
+                lives.append(await replica.view(facts.APP))
+            log = await checks.read_log(world.reader(), facts.APP)
+            for live in lives:
+                prefix = [segment for segment in log if segment.first_sequence < live.meta.next_sequence]
+                assert checks.fold_log(prefix) == live
+            fresh = (await world.start(reap=False)).replica
+            assert await fresh.view(facts.APP) == lives[-1]
+
+    virtual.run(story())
+
+
+def test_a_snapshot_and_the_tail_are_the_whole_log() -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 12)
+            store = world.reader()
+            head = await read_head(store)
+            assert head.last_snapshot > head.previous_snapshot > 0
+            kept = {places.first_sequence_of(key) for key in (await store.scan_keys(Keyspace.SNAPSHOTS)).keys}
+            assert kept == {head.last_snapshot, head.previous_snapshot}
+            for entry in (await store.scan_all(Keyspace.EVENTS)).entries:
+                if places.first_sequence_of(entry.key) <= head.last_snapshot // 2:
+                    await store.delete(Keyspace.EVENTS, entry.key)  # a fold of the whole log would fail now
+            whole = (await world.start(reap=False)).replica
+            number = facts.Numbers()
+            number.last = 12 * 7
+            await whole.submit(facts.APP, number(facts.writes(99)))
+            assert [s.life.value for s in (await whole.view(facts.APP)).generations.values()].count("readable") == 1
+
+    virtual.run(story())
+
+
+def test_a_snapshot_equals_the_replay_of_its_events() -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 5)
+            log = await checks.read_log(world.reader(), facts.APP)
+            fresh = (await world.start(reap=False)).replica
+            assert await fresh.view(facts.APP) == checks.fold_log(log)
+
+    virtual.run(story())
+
+
+def test_a_damaged_snapshot_is_passed_over() -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 5)
+            store = world.reader()
+            head = await read_head(store)
+            await store.put(Keyspace.SNAPSHOTS, places.snapshot_part(facts.APP, head.last_snapshot, 0), b"torn")
+            fresh = (await world.start(reap=False)).replica
+            assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
+
+    virtual.run(story())
+
+
+def flip(value: bytes) -> bytes:
+    return value[:20] + bytes([value[20] ^ 0xFF]) + value[21:]
+
+
+def tear(value: bytes) -> bytes:
+    return value[: len(value) // 2]
+
+
+@pytest.mark.parametrize("damage", [flip, tear])
+@pytest.mark.parametrize("which", [2, -1], ids=["in the middle", "at the end"])
+def test_a_damaged_segment_is_named_left_alone_and_stops_nobody_else(
+    damage: Callable[[bytes], bytes], which: int
+) -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 3)
+            store = world.reader()
+            entry = (await store.scan_all(Keyspace.EVENTS)).entries[which]
+            await store.put(Keyspace.EVENTS, entry.key, damage(entry.value))
+            before = (await store.scan_all(Keyspace.EVENTS)).entries
+            replica = (await world.start(reap=False)).replica
+            with pytest.raises(DamagedLog, match=entry.key):
+                await replica.submit(facts.APP, facts.Numbers()(facts.writes(9)))
+            assert (await store.scan_all(Keyspace.EVENTS)).entries == before
+            other = facts.APP.__class__("another")
+            number = await registered(replica, other)
+            await replica.submit(other, number(facts.writes(0)))
+            await store.put(Keyspace.EVENTS, entry.key, entry.value)
+            assert (await replica.view(facts.APP)).meta.application == facts.APP
+
+    virtual.run(story())
+
+
+def test_a_missing_segment_is_a_gap_and_a_missing_end_is_noticed() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 3)
+            store = world.reader()
+            for which, fact in ((2, "comes event"), (-1, "its head says")):
+                entry = (await store.scan_all(Keyspace.EVENTS)).entries[which]
+                await store.delete(Keyspace.EVENTS, entry.key)
+                replica = (await world.start(reap=False)).replica
+                with pytest.raises(DamagedLog, match=fact):
+                    await replica.view(facts.APP)
+                await store.put(Keyspace.EVENTS, entry.key, entry.value)
+
+    virtual.run(story())
+
+
+def test_a_segment_of_a_newer_release_is_refused_and_left_alone() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 1)
+            store = world.reader()
+            last = (await checks.read_log(store, facts.APP))[-1]
+            message = segment_to_message(last)
+            message.version = 99
+            key = places.segment(facts.APP, last.first_sequence)
+            await store.put(Keyspace.EVENTS, key, seal(message))
+            replica = (await world.start(reap=False)).replica
+            with pytest.raises(NewerLog, match="99"):
+                await replica.view(facts.APP)
+
+    virtual.run(story())
+
+
+def test_a_newer_head_is_refused_and_a_damaged_one_is_named() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 1)
+            store = world.reader()
+            head = await read_head(store)
+            await store.put(Keyspace.HEADS, facts.APP, encode(replace(head, version=99)))
+            with pytest.raises(NewerLog):
+                await (await world.start(reap=False)).replica.view(facts.APP)
+            await store.put(Keyspace.HEADS, facts.APP, b"torn")
+            with pytest.raises(DamagedLog, match="heads/"):
+                await (await world.start(reap=False)).replica.view(facts.APP)
+
+    virtual.run(story())
+
+
+def test_events_begin_where_they_are_asked_for() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            for job in range(30):
+                await replica.submit(facts.APP, number(facts.whole(job)))
+            every = [r for s in await checks.read_log(world.reader(), facts.APP) for r in s.records]
+            assert await replica.events(facts.APP, 0, 10_000) == every
+            for after in (0, 1, 7, 100, len(every) - 1, len(every), len(every) + 5):
+                assert await replica.events(facts.APP, after, 5) == every[after : after + 5]
+            with pytest.raises(UnknownApplication):
+                await replica.events(facts.APP.__class__("nobody"))
+
+    virtual.run(story())
+
+
+def test_events_that_left_the_store_are_said_to_be_in_the_archive() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 2)
+            store = world.reader()
+            head = await read_head(store)
+            await store.put(Keyspace.HEADS, facts.APP, encode(replace(head, archived_below=Sequence(10))))
+            replica = (await world.start(reap=False)).replica
+            with pytest.raises(Archived):
+                await replica.events(facts.APP, 3)
+            assert (await replica.events(facts.APP, 12, 1))[0].sequence == 13
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("gaps", [None, 2], ids=["a steady watch", "a watch that is compacted"])
+def test_who_follows_sees_every_event_once(gaps: int | None) -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 2)
+            running = await world.start(reap=False)
+            running.backend._faults = replace(running.backend._faults, watch_commits=gaps)
+            seen = []
+
+            async def look() -> None:
+                async for recorded in running.replica.follow(facts.APP, 3):
+                    seen.append(recorded.sequence)  # noqa: PERF401 - it never ends
+
+            looking = asyncio.create_task(look())
+            number = facts.Numbers()
+            number.last = 14
+            writer = (await world.start(reap=False)).replica
+            for job in range(2, 12):
+                await writer.submit(facts.APP, number(facts.whole(job)))
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
+            looking.cancel()
+            last = (await writer.view(facts.APP)).meta.next_sequence - 1
+            assert seen == list(range(4, last + 1))
+
+    virtual.run(story())
+
+
+def test_folding_from_the_middle_is_folding_from_the_beginning() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 3)
+            log = await checks.read_log(world.reader(), facts.APP)
+            whole = checks.fold_log(log)
+            for cut in range(len(log)):
+                half = copy(checks.fold_log(log[:cut]))
+                assert fold(half, (r for s in log[cut:] for r in s.records)) == whole
+            assert checks.fold_log([]) == empty()
+
+    virtual.run(story())
+
+
+async def read_head(store: MemoryBackend) -> Head:
+    entry = (await store.get(Keyspace.HEADS, facts.APP)).entry
+    assert entry is not None
+    return decode(Head, entry.value, "head")

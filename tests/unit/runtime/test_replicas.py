@@ -1,0 +1,322 @@
+"""Several replicas on one store: whoever appends, everybody is in the same state, and a driver may go anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from coordinator.core import events as e
+from coordinator.core.commands import EndApplication, Failed, Fenced, ReportOutcome
+from coordinator.core.rejections import Accepted, Ready, Recover
+from coordinator.core.state import Directive
+from coordinator.core.values import DirectiveKind, Locator, Policy, Rule
+from coordinator.runtime.api import GoAway, Message, Notice, Session
+from coordinator.runtime.errors import ApplicationOver
+from coordinator.runtime.replica import Replica
+from state_backend.testing.faults import Refused
+from tests.simulation import checks, facts, virtual
+from tests.simulation.world import World, registered
+
+
+async def next_of(session: Session, within_s: float = 5.0) -> Message:
+    return await asyncio.wait_for(session.__anext__(), within_s)
+
+
+async def directive_of(session: Session, within_s: float = 5.0) -> Directive:
+    message = await next_of(session, within_s)
+    assert isinstance(message, Directive)
+    return message
+
+
+async def silent(session: Session, for_s: float) -> bool:
+    try:
+        await asyncio.wait_for(session.__anext__(), for_s)
+    except asyncio.TimeoutError:
+        return True
+    return False
+
+
+async def fencing(replica: Replica) -> facts.Numbers:
+    """An application with one fence outstanding."""
+    number = await registered(replica)
+    await replica.submit(facts.APP, number(facts.whole(0)))
+    return number
+
+
+def test_27_two_reports_of_one_loss_on_two_replicas_are_one_recovery() -> None:
+    async def story() -> None:
+        async with World(seed=3) as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(one, completes_after_loss=False)
+            await one.submit(facts.APP, number([*facts.writes(0), *facts.reads(0)]))
+            await two.view(facts.APP)
+            first, second = number([facts.misses(0, 1, 1)] * 2)
+            told = await asyncio.gather(one.submit(facts.APP, [first]), two.submit(facts.APP, [second]))
+            answers = [answers[0] for answers in told]
+            assert all(isinstance(answer, Recover) for answer in answers)
+            assert answers[0] == answers[1]
+            log = await checks.read_log(world.reader(), facts.APP)
+            kinds = [type(recorded.event) for segment in log for recorded in segment.records]
+            assert kinds.count(e.RecoveryOpened) == 1
+            assert kinds.count(e.RecoveryJoined) == 1
+            assert await checks.wrongs(world.reader(), facts.APP, {}) == []
+            assert await one.view(facts.APP) == await two.view(facts.APP)
+
+    virtual.run(story())
+
+
+def test_35_a_request_sent_again_to_another_replica_is_carried_out_once() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(one)
+            requests = number([*facts.writes(0), *facts.reads(0)])
+            first = await one.submit(facts.APP, requests)
+            length = (await two.view(facts.APP)).meta.next_sequence
+            assert await two.submit(facts.APP, requests) == first
+            assert (await two.view(facts.APP)).meta.next_sequence == length
+
+    virtual.run(story())
+
+
+def test_many_at_once_on_three_replicas_agree() -> None:
+    async def story() -> None:
+        async with World(seed=11) as world:
+            replicas = [(await world.start(reap=False)).replica for _ in range(3)]
+            number = await registered(replicas[0])
+            await replicas[0].submit(facts.APP, number(command for job in range(6) for command in facts.writes(job)))
+            asked = [number(facts.reads(job)) for job in range(6)]
+            told = await asyncio.gather(
+                *(replicas[n % 3].submit(facts.APP, requests) for n, requests in enumerate(asked))
+            )
+            assert [answers[1] for answers in told] == [Ready(n + 1) for n in range(6)]  # type: ignore[arg-type]
+            states = [await replica.view(facts.APP) for replica in replicas]
+            assert states[0] == states[1] == states[2]
+            assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, number.last + 1))}) == []
+
+    virtual.run(story())
+
+
+def test_a_question_sees_what_another_replica_has_just_acknowledged() -> None:
+    async def story() -> None:
+        async with World(seed=5) as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(one)
+            for job in range(5):
+                await one.submit(facts.APP, number(facts.writes(job)))
+                assert len((await two.view(facts.APP)).shuffles) == job + 1
+
+    virtual.run(story())
+
+
+def test_directives_reach_the_session_whoever_appends() -> None:
+    async def story() -> None:
+        async with World() as world:
+            here, there = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(here)
+            session = await here.open_session(facts.APP, facts.DRIVER)
+            await there.submit(facts.APP, number(facts.whole(0)))
+            fence = await directive_of(session)
+            assert (fence.kind, fence.shuffle_id) == (DirectiveKind.FENCE, 1)
+            done = ReportOutcome(fence.directive, Fenced(1_000, Locator("native", b"0")))
+            await there.submit(facts.APP, number([done]))
+            delete = await directive_of(session)
+            assert (delete.kind, delete.locator) == (DirectiveKind.DELETE, Locator("native", b"0"))
+            assert session.answered == number.last
+            assert session.outstanding == 1
+
+    virtual.run(story())
+
+
+def test_21_another_replica_sends_the_outstanding_directive_again() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            await fencing(running.replica)
+            before = await directive_of(await running.replica.open_session(facts.APP, facts.DRIVER))
+            await running.kill()
+            after = await directive_of(
+                await (await world.start(reap=False)).replica.open_session(facts.APP, facts.DRIVER)
+            )
+            assert after == before
+
+    virtual.run(story())
+
+
+def test_a_directive_is_sent_once_a_session_and_again_in_the_next() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await fencing(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            first = await directive_of(session)
+            await replica.submit(facts.APP, number(facts.writes(5)))
+            assert await silent(session, 5)
+            again = await replica.open_session(facts.APP, facts.DRIVER)
+            assert await directive_of(again) == first
+
+    virtual.run(story())
+
+
+def test_23_a_failed_deletion_is_asked_again_when_its_pause_is_over() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await fencing(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            fence = await directive_of(session)
+            await replica.submit(facts.APP, number([ReportOutcome(fence.directive, Fenced(10))]))
+            delete = await directive_of(session)
+            await replica.submit(facts.APP, number([ReportOutcome(delete.directive, Failed("disk"))]))
+            assert await silent(session, 0.1)
+            again = await directive_of(session, 0.2)
+            assert (again.directive, again.failures) == (delete.directive, 1)
+
+    virtual.run(story())
+
+
+def test_17_grace_runs_in_event_time_and_only_where_the_session_is_held() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            graceful = Policy(Rule.EAGER, observe=False, grace_ms=60_000)
+            number = await registered(replica, policy=graceful)
+            await replica.submit(facts.APP, number(facts.whole(0)))
+            await asyncio.sleep(120)
+            assert not (await replica.view(facts.APP)).directives
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            assert (await directive_of(session)).kind is DirectiveKind.FENCE
+            await replica.submit(facts.APP, number(facts.whole(1)))
+            assert await silent(session, 55)
+            assert (await directive_of(session, 10)).shuffle_id == 2
+
+    virtual.run(story())
+
+
+def test_a_clock_that_is_behind_does_not_turn_event_time_back() -> None:
+    async def story() -> None:
+        async with World() as world:
+            ahead = (await world.start(reap=False, skew_s=3_600)).replica
+            behind = (await world.start(reap=False)).replica
+            number = await registered(ahead)
+            await ahead.submit(facts.APP, number(facts.writes(0)))
+            await behind.submit(facts.APP, number(facts.reads(0)))
+            times = [recorded.time_ms for recorded in await behind.events(facts.APP)]
+            assert times == sorted(times)
+
+    virtual.run(story())
+
+
+def test_a_newer_session_sends_the_older_one_away() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            await registered(one)
+            old = await one.open_session(facts.APP, facts.DRIVER)
+            new = await one.open_session(facts.APP, facts.DRIVER)
+            assert isinstance(await next_of(old), GoAway)
+            with pytest.raises(StopAsyncIteration):
+                await old.__anext__()
+            await two.open_session(facts.APP, facts.DRIVER)
+            await asyncio.sleep(2)
+            await new.heartbeat()
+            assert isinstance(await next_of(new), GoAway)
+
+    virtual.run(story())
+
+
+def test_the_end_of_the_application_ends_its_session_and_lets_no_other_open() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            assert await replica.submit(facts.APP, number([EndApplication()])) == [Accepted()]
+            assert isinstance(await next_of(session), GoAway)
+            with pytest.raises(ApplicationOver):
+                await replica.open_session(facts.APP, facts.DRIVER)
+
+    virtual.run(story())
+
+
+def test_a_stopping_replica_tells_its_sessions_where_else_to_go() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one = (await world.start(reap=False, address="one:1")).replica
+            two = (await world.start(reap=False, address="two:2")).replica
+            await registered(one)
+            assert {peer.address for peer in await one.replicas()} == {"one:1", "two:2"}
+            session = await one.open_session(facts.APP, facts.DRIVER)
+            await one.stop()
+            farewell = await next_of(session)
+            assert isinstance(farewell, GoAway)
+            assert farewell.elsewhere == ("two:2",)
+            assert {peer.address for peer in await two.replicas()} == {"two:2"}
+
+    virtual.run(story())
+
+
+def test_a_killed_replicas_registration_goes_with_its_lease() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one = await world.start(reap=False)
+            two = (await world.start(reap=False)).replica
+            await asyncio.sleep(1)
+            await one.kill()
+            assert len(await two.replicas()) == 2
+            await asyncio.sleep(10)
+            assert len(await two.replicas()) == 1
+
+    virtual.run(story())
+
+
+def test_18_a_suspension_is_told_to_the_driver() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            for job in range(12):
+                await replica.submit(facts.APP, number(facts.whole(job)))
+                fence = await next_of(session)
+                if isinstance(fence, Notice):
+                    assert "suspended" in fence.text
+                    return
+                assert isinstance(fence, Directive)
+                await replica.submit(facts.APP, number([ReportOutcome(fence.directive, Fenced(1))]))
+                await next_of(session)
+                await replica.submit(facts.APP, number(facts.reads(job)))
+            pytest.fail("every shuffle was missed and nobody was told")
+
+    virtual.run(story())
+
+
+def test_an_outage_ends_and_the_session_goes_on() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            session = await running.replica.open_session(facts.APP, facts.DRIVER)
+            running.backend.weather = Refused()
+            await session.heartbeat()
+            await asyncio.sleep(30)
+            running.backend.weather = None
+            await running.replica.submit(facts.APP, number(facts.whole(0)))
+            assert (await directive_of(session)).kind is DirectiveKind.FENCE
+
+    virtual.run(story())
+
+
+def test_what_nobody_asks_about_is_forgotten_and_loaded_again() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False, idle_s=10.0)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number(facts.writes(0)))
+            assert replica._engines.find(facts.APP) is not None
+            await asyncio.sleep(30)
+            assert replica._engines.find(facts.APP) is None
+            assert len((await replica.view(facts.APP)).shuffles) == 1
+
+    virtual.run(story())
