@@ -71,11 +71,15 @@ class Questions:
         if which is None:
             raise refuse(Reason.INVALID, "no shuffle is named", "`shuffle_id` or `app_shuffle`", "Name one.")
         wanted = getattr(asked, which)
-        told = shown.shuffles_shown(await self._state(asked, context))
+        state = await self._state(asked, context)
+        told = shown.shuffles_shown(state)
         found = [one for one in told if getattr(one, which) == wanted]
-        if not found:
+        if found:
+            return found[-1]
+        gone = shown.long_gone_shown(state, wanted) if which == "shuffle_id" else None
+        if gone is None:
             raise _not_found(which, wanted, sorted({getattr(one, which) for one in told}))
-        return found[-1]
+        return gone
 
     async def graph(self, asked: Any, context: Context) -> service_pb2.Graph:
         """Stages, shuffles and the lineage between them."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
-from coordinator.core.ids import AppShuffle
+from coordinator.core.ids import AppShuffle, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, Directive, Generation, Meta, Shuffle, State
 from coordinator.runtime import views
@@ -110,6 +110,14 @@ def shuffles_shown(state: State) -> list[service_pb2.Shuffle]:
         if shuffle.current is not None and shuffle.current not in state.generations
     ]
     return sorted([*alive, *gone], key=lambda shown: shown.shuffle_id)
+
+
+def long_gone_shown(state: State, shuffle_id: ShuffleId) -> service_pb2.Shuffle | None:
+    """A generation of which state keeps no more than that it was there, and whether it was lost; None: it never was."""
+    if not 0 < shuffle_id < state.meta.next_shuffle_id:
+        return None
+    life = Life.LOST if within(state.meta.lost, shuffle_id) else Life.DELETED
+    return service_pb2.Shuffle(shuffle_id=shuffle_id, life=number_of(life))  # type: ignore[arg-type]
 
 
 def graph_shown(state: State) -> service_pb2.Graph:

@@ -1,0 +1,53 @@
+"""Tokens, and the interfaces that are listened on."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.server import security
+
+
+def test_a_token_is_kept_as_its_hash_and_compared_whole() -> None:
+    kept = security.hash_of("s3cret")
+    assert "s3cret" not in kept
+    assert security.matches("s3cret", kept)
+    assert not security.matches("s3cre", kept)
+    assert not security.matches("", kept)
+
+
+def test_no_token_has_no_hash() -> None:
+    assert security.hash_of("") == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "metadata", "expected"),
+    [
+        ("a", [("authorization", "Bearer b")], "a"),
+        ("", [("authorization", "Bearer b")], "b"),
+        ("", [("authorization", "bearer  b ")], "b"),
+        ("", [("authorization", "Basic b")], ""),
+        ("", [("authorization-bin", b"Bearer b")], ""),
+        ("", None, ""),
+    ],
+)
+def test_a_token_comes_in_the_message_or_as_metadata(
+    told: str, metadata: list[tuple[str, object]] | None, expected: str
+) -> None:
+    assert security.token_of(told, metadata) == expected
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1:7337", "127.8.8.8:0", "[::1]:7337", "localhost:7337", "unix:/run/sl.sock"])
+def test_this_machine_may_be_listened_to(bind: str) -> None:
+    security.check_bind(bind, beyond_loopback=False)
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0:7337", "[::]:7337", ":7337", "10.1.2.3:7337"])
+def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
+    with pytest.raises(security.BindRefused, match="expected a loopback address"):
+        security.check_bind(bind, beyond_loopback=False)
+    security.check_bind(bind, beyond_loopback=True)
+
+
+def test_what_is_no_address_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'no such host' is no address"):
+        security.check_bind("no such host:7337", beyond_loopback=False)

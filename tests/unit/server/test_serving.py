@@ -1,0 +1,79 @@
+"""Listening, health, reflection, and going away."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # type: ignore[import-untyped]
+
+from coordinator.server.options import ServerOptions
+from coordinator.server.security import BindRefused
+from coordinator.server.server import SERVICE, CannotListen, Server
+from tests.unit.server import facts
+from tests.unit.server.driver import session
+from tests.unit.server.fakes import FakeCoordinator, running
+
+Serving = health_pb2.HealthCheckResponse
+
+
+async def test_says_that_it_serves_and_that_it_does_not() -> None:
+    async with running() as run:
+        stub = health_pb2_grpc.HealthStub(run.channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service=SERVICE))
+        assert (await watch.read()).status == Serving.SERVING
+        assert (await stub.Check(health_pb2.HealthCheckRequest())).status == Serving.SERVING
+        stopping = asyncio.ensure_future(run.server.stop())
+        assert (await watch.read()).status == Serving.NOT_SERVING
+        await stopping
+
+
+async def test_describes_itself() -> None:
+    async with running() as run:
+        stub = reflection_pb2_grpc.ServerReflectionStub(run.channel)
+        asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+        (reply,) = [reply async for reply in stub.ServerReflectionInfo(asked)]
+        names = {service.name for service in reply.list_services_response.service}
+        assert {SERVICE, "grpc.health.v1.Health"} <= names
+
+
+async def test_describes_nothing_where_it_shall_not() -> None:
+    async with running(reflection=False) as run:
+        stub = reflection_pb2_grpc.ServerReflectionStub(run.channel)
+        with pytest.raises(grpc.aio.AioRpcError, match="UNIMPLEMENTED"):
+            await stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")])).read()
+
+
+async def test_sends_drivers_away_before_it_stops() -> None:
+    async with running() as run, session(run) as (driver, _):
+        await driver.send(facts.batch(facts.story()))
+        await driver.answers(3)
+        stopping = asyncio.ensure_future(run.server.stop())
+        farewell = (await driver.read()).go_away
+        assert farewell.why == "the replica is stopping"
+        assert list(farewell.elsewhere) == ["elsewhere:1"]
+        assert await driver.read() is grpc.aio.EOF
+        await asyncio.wait_for(stopping, 10)
+
+
+async def test_listens_for_this_machine_alone() -> None:
+    server = Server(FakeCoordinator(), ServerOptions(bind="0.0.0.0:0"))
+    with pytest.raises(BindRefused):
+        await server.start()
+    await server.stop()
+
+
+async def test_listens_for_others_where_somebody_says_so() -> None:
+    async with Server(FakeCoordinator(), ServerOptions(bind="0.0.0.0:0", bind_beyond_loopback=True)) as server:
+        assert server.port > 0
+
+
+async def test_a_port_in_use_is_named() -> None:
+    async with running() as run:
+        second = Server(FakeCoordinator(), ServerOptions(bind=run.server.address))
+        with pytest.raises(CannotListen, match=f"cannot listen on {run.server.address}") as caught:
+            await second.start()
+        assert "choose another port" in str(caught.value)
+        await second.stop()
