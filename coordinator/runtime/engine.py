@@ -83,6 +83,7 @@ class Engine:
             return batch.done.result() if batch.done.done() else self._give_up(batch, within_s)
         finally:
             self._waiting.withdraw(batch)
+            batch.done.cancel()  # nobody hears what comes of it now
 
     def _give_up(self, batch: Batch, within_s: float) -> list[Answer]:
         if batch in self._in_flight:

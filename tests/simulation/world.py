@@ -36,6 +36,11 @@ class Distant(FaultyBackend):
         if self._chance is not None:
             await asyncio.sleep(self._chance.choice((0.0, 0.001, 0.002, 0.02)))
 
+    async def heal(self) -> None:
+        """From now on everything works."""
+        await self.apply_late()
+        self.weather, self._faults = None, Faults()
+
     def _read_in_weather(self) -> None:
         if isinstance(self.weather, Refused):
             raise Unavailable("a distant store", "an outage")
