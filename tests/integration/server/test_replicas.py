@@ -1,0 +1,146 @@
+"""The server over real replicas and a real store: what was answered survives the replica that answered it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from shuffle_lifecycle.v1 import service_pb2 as pb
+from shuffle_lifecycle.v1 import service_pb2_grpc
+
+from coordinator.core.commands import GetShuffleId
+from coordinator.core.ids import ShuffleId
+from coordinator.core.rejections import Accepted, Ready
+from coordinator.runtime.options import Options
+from coordinator.runtime.replica import Replica
+from coordinator.server.options import ServerOptions
+from coordinator.server.server import Server
+from coordinator.wire.codec import record_from_message
+from state_backend.open import open_backend
+from tests.unit.server import facts
+from tests.unit.server.driver import Driver, hello
+from tests.unit.server.fakes import APP, TOKEN
+
+READY = Ready(ShuffleId(1))
+
+
+@asynccontextmanager
+async def replica(store: Path, name: str) -> AsyncIterator[Any]:
+    """A stub of a server over a replica of its own on the store."""
+    backend = await open_backend(f"sqlite:///{store}")
+    try:
+        options = ServerOptions(bind="127.0.0.1:0", replica=name, drain_s=0.2)
+        async with (
+            Replica(backend, Options(replica=name, heartbeat_s=0)) as coordinator,
+            Server(coordinator, options) as server,
+            grpc.aio.insecure_channel(server.address) as channel,
+        ):
+            yield service_pb2_grpc.ShuffleLifecycleStub(channel)
+    finally:
+        await backend.close()
+
+
+@asynccontextmanager
+async def session(stub: Any, **told: Any) -> AsyncIterator[tuple[Driver, pb.Welcome]]:
+    driver = Driver(stub.Session())
+    try:
+        await driver.send(hello(**told))
+        yield driver, (await driver.read()).welcome
+    finally:
+        driver.call.cancel()
+
+
+async def events(stub: Any) -> list[Any]:
+    caller = pb.Caller(application=APP, token=TOKEN)
+    reply = await stub.ListEvents(pb.ListEventsRequest(caller=caller))
+    return [record_from_message(record) for record in reply.records]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+async def test_a_driver_goes_on_at_another_replica(store: Path) -> None:
+    async with replica(store, "a") as first, replica(store, "b") as second:
+        async with session(first) as (driver, _):
+            await driver.send(facts.batch(facts.story()))
+            await driver.answers(3)
+        before = await events(first)
+        async with session(second, register=False) as (driver, welcome):
+            assert (welcome.replica, welcome.answered) == ("b", 3)
+            await driver.send(facts.batch([*facts.story(), *facts.asks([4])]))
+            answers = await driver.answers(4)
+        assert answers == [(1, Accepted()), (2, Accepted()), (3, Accepted()), (4, READY)]
+        after = await events(first)
+        assert after[: len(before)] == before
+        assert [type(recorded.event).__name__ for recorded in after[len(before) :]] == [
+            "ReaderRegistered",
+            "RequestsAnswered",
+        ]
+
+
+async def test_a_driver_goes_on_after_a_restart(store: Path) -> None:
+    async with replica(store, "a") as stub, session(stub) as (driver, _):
+        await driver.send(facts.batch(facts.story()))
+        await driver.answers(3)
+    async with replica(store, "b") as stub, session(stub, register=False) as (driver, welcome):
+        assert welcome.answered == 3
+        await driver.send(facts.batch(facts.asks([4])))
+        assert await driver.answers(1) == [(4, READY)]
+
+
+async def test_a_session_elsewhere_ends_the_one_here(store: Path) -> None:
+    async with (
+        replica(store, "a") as first,
+        replica(store, "b") as second,
+        session(first) as (old, _),
+        session(second, register=False),
+    ):
+        await old.send(pb.SessionRequest(heartbeat=pb.Heartbeat()))
+        assert "newer session" in (await old.read()).go_away.why
+        assert await old.read() is grpc.aio.EOF
+
+
+async def test_a_stopping_replica_keeps_what_it_answered(store: Path) -> None:
+    async with replica(store, "a") as stub, session(stub) as (driver, _):
+        await driver.send(facts.batch(facts.story()))
+        answered = await driver.answers(3)
+    async with replica(store, "b") as stub:
+        kept = {type(recorded.event).__name__ for recorded in await events(stub)}
+        assert len(answered) == 3
+        assert {"JobStarted", "StageSubmitted", "StageCompleted", "GenerationCompleted"} <= kept
+
+
+async def test_two_replicas_list_and_follow_the_same(store: Path) -> None:
+    async with replica(store, "a") as first, replica(store, "b") as second, session(first) as (driver, _):
+        caller = pb.Caller(application=APP, token=TOKEN)
+        following = second.TailEvents(pb.TailEventsRequest(caller=caller))
+        await driver.send(facts.batch(facts.story()))
+        await driver.answers(3)
+        told = await events(first)
+        followed = [record_from_message(await asyncio.wait_for(following.read(), 10)) for _ in told]
+        assert followed == told
+        shown = await second.ListShuffles(pb.ListShufflesRequest(caller=caller))
+        assert [one.shuffle_id for one in shown.shuffles] == [1]
+        listed = await second.ListApplications(pb.ListApplicationsRequest())
+        assert [one.application for one in listed.applications] == [APP]
+        following.cancel()
+
+
+async def test_ten_thousand_questions_of_one_stage_are_answered_and_counted(store: Path) -> None:
+    async with replica(store, "a") as stub, session(stub) as (driver, _):
+        await driver.send(facts.batch(facts.story()))
+        await driver.answers(3)
+        for first in range(4, 10_004, 250):
+            await driver.send(facts.batch(facts.asks(range(first, first + 250)), confirmed=first - 1))
+            answers = await driver.answers(250)
+            assert {answer for _, answer in answers} == {READY}
+        kept = [recorded.event for recorded in await events(stub)]
+        assert sum(getattr(event, "repeats", 0) for event in kept) == 9_999
+        assert GetShuffleId.__name__ not in {type(event).__name__ for event in kept}
