@@ -91,5 +91,5 @@ def kill_executors(spark: object) -> int:
     context = spark.sparkContext._jsc.sc()  # type: ignore[attr-defined]
     ids = context.getExecutorIds()
     for index in range(ids.size()):
-        context.killExecutor(ids.apply(index))
+        context.killAndReplaceExecutor(ids.apply(index))
     return int(ids.size())
