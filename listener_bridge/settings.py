@@ -1,0 +1,185 @@
+"""What people choose: the conf keys `spark.shuffleLifecycle.*`, and the arguments of `attach`, which go first.
+
+Responsible for: the keys, their meaning, their defaults, and a sentence for every one that cannot be right.
+Refuses to know: where the texts come from, and what is done with the values.
+Invariant: a key that is not known is an error, never ignored; nothing here reads or writes anything.
+
+The argument of `attach` for a key is its last part in snake case: `policy`, `delayed_rule`, `budget_premature`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from listener_bridge.durations import milliseconds
+
+PREFIX = "spark.shuffleLifecycle."
+RULES = ("reachable", "frontier", "eager")
+POLICIES = ("observe", *RULES, "delayed")
+SERVICES = ("native",)
+DEFAULT_RULE = "frontier"
+DEFAULT_GRACE_MS = 60_000
+T = TypeVar("T")
+
+
+class WrongSettingError(ValueError):
+    """A key or a value that cannot be right: what was found, what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When a generation expires, whether it is only observed, and how long its fence waits."""
+
+    rule: str = DEFAULT_RULE
+    observe: bool = True
+    grace_ms: int = 0
+
+    def __str__(self) -> str:
+        if self.observe:
+            return "observe"
+        return f"delayed({self.rule}, {self.grace_ms} ms)" if self.grace_ms else self.rule
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that can be chosen, read."""
+
+    enabled: bool = True
+    policy: Policy = Policy()
+    addresses: tuple[str, ...] = ()  #: None: a coordinator inside this process.
+    store: str = ""  #: Of that coordinator; empty: the default file (`embedded`).
+    token: str = ""
+    service: str = "native"
+    deterministic: bool = False
+    delete_indeterminate: bool = False
+    premature_budget: int | None = None
+    strict: bool = False
+    name: str = ""  #: Empty: Spark's application name.
+
+
+def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
+    """Read conf keys with our prefix and the arguments of `attach`. Raises `WrongSettingError`."""
+    texts = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
+    texts.update({_key_of(name): _text(value) for name, value in (overrides or {}).items()})
+    for key in texts:
+        _check_known(key)
+    return Settings(
+        enabled=_read(texts, "enabled", _flag, True),
+        policy=_policy(texts),
+        addresses=_read(texts, "address", _addresses, ()),
+        store=texts.get("store", ""),
+        token=texts.get("token", ""),
+        service=_read(texts, "service", _one_of(SERVICES), "native"),
+        deterministic=_read(texts, "deterministic", _flag, False),
+        delete_indeterminate=_read(texts, "delete.indeterminate", _flag, False),
+        premature_budget=_read(texts, "budget.premature", _count, None),
+        strict=_read(texts, "strict", _flag, False),
+        name=texts.get("name", ""),
+    )
+
+
+def policy_of_job(properties: Mapping[str, str]) -> Policy | None:
+    """The policy that a job's local properties choose; None: they choose none. Raises `WrongSettingError`."""
+    texts = {key.removeprefix(PREFIX): value for key, value in properties.items() if key.startswith(PREFIX)}
+    if not _read(texts, "enabled", _flag, True):
+        return Policy(observe=True)
+    return _policy(texts) if "policy" in texts else None
+
+
+def _policy(texts: Mapping[str, str]) -> Policy:
+    name = _read(texts, "policy", _one_of(POLICIES), "observe")
+    grace_ms = _read(texts, "grace", milliseconds, DEFAULT_GRACE_MS if name == "delayed" else 0)
+    rule = _read(texts, "delayed.rule", _one_of(RULES), DEFAULT_RULE)
+    if name == "observe":
+        return Policy(rule, observe=True, grace_ms=grace_ms)
+    return Policy(rule if name == "delayed" else name, observe=False, grace_ms=grace_ms)
+
+
+def _read(texts: Mapping[str, str], key: str, parse: Callable[[str], T], default: T) -> T:
+    if key not in texts:
+        return default
+    try:
+        return parse(texts[key])
+    except ValueError as error:
+        raise WrongSettingError(f"{PREFIX}{key}: {error}") from None
+
+
+def _flag(text: str) -> bool:
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is no flag; expected true or false")
+    return text.strip().lower() == "true"
+
+
+def _count(text: str) -> int | None:
+    if not text.strip().isdecimal():
+        raise ValueError(f"{text!r} is no count; expected a whole number, 0 or more")
+    return int(text)
+
+
+def _one_of(known: tuple[str, ...]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        found = text.strip().lower()
+        if found not in known:
+            raise ValueError(f"{text!r} is not known; expected one of {', '.join(known)}{_nearest(found, known)}")
+        return found
+
+    return parse
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    found = tuple(address.strip() for address in text.split(",") if address.strip())
+    for address in found:
+        if not re.fullmatch(r"(unix:.+|.+:\d{1,5})", address):
+            raise ValueError(f"{address!r} is no address; expected host:port, or several with commas between them")
+    return found
+
+
+KEYS = {
+    "enabled": "false: as if the plugin were not there",
+    "policy": "observe (decide and record, delete nothing), frontier, eager, reachable, delayed",
+    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: frontier, eager, reachable",
+    "grace": "between expiry and fence, restarted by use; a duration as 30s; 60s under `delayed`, else none",
+    "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
+    "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",
+    "token": "the secret that the coordinators ask for",
+    "service": "the shuffle service: native",
+    "deterministic": "true: you vouch that every recomputation gives the same",
+    "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",
+    "budget.premature": "premature deletions after which deletion suspends itself; 8",
+    "strict": "true: a result that would mix two generations fails its job",
+    "name": "what people call this application; Spark's application name",
+}
+"""Every key, without the prefix, and what it says."""
+
+_ARGUMENTS = {key.replace(".", "_"): key for key in KEYS}
+
+
+def _key_of(name: str) -> str:
+    if name not in _ARGUMENTS:
+        near = _nearest(name, tuple(_ARGUMENTS))
+        raise WrongSettingError(f"attach knows no argument {name!r}; expected one of {', '.join(_ARGUMENTS)}{near}")
+    return _ARGUMENTS[name]
+
+
+def _check_known(key: str) -> None:
+    if key not in KEYS:
+        near = _nearest(key, tuple(KEYS), PREFIX)
+        raise WrongSettingError(f"{PREFIX}{key} is not known; expected {PREFIX} and one of {', '.join(KEYS)}{near}")
+
+
+def _nearest(text: str, known: tuple[str, ...], prefix: str = "") -> str:
+    folded = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(text.lower(), folded, 1)
+    return f" (did you mean {prefix}{folded[near[0]]}?)" if near else ""
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value)

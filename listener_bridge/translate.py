@@ -1,0 +1,259 @@
+"""From Spark's facts to what the coordinator is told: pure.
+
+Responsible for: which requests a fact becomes, and in which order.
+Refuses to know: how requests are numbered and sent (`outbox`, `client`), and what the coordinator makes of them.
+Invariant: requests stand in the order of the facts; a fact that cannot be understood is told as a gap, never guessed.
+
+By default GetShuffleId is asked once for each attempt of a stage and each app shuffle that it reads or writes, when the
+stage is submitted. The answer gates nothing; it names the generation that a later fetch failure of that attempt missed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
+
+from listener_bridge import settings, words
+from listener_bridge.lineage import Memory
+from listener_bridge.tap import facts
+from listener_bridge.tap.facts import Fact, StageFact
+from listener_bridge.words import Request
+
+log = logging.getLogger("shuffle_lifecycle")
+
+
+class Translator:
+    """One application's facts, in order, into requests."""
+
+    def __init__(self) -> None:
+        self._memory = Memory()
+        self._executions: dict[int, service_pb2.ReportExecutionStarted] = {}
+        self._warned: set[str] = set()
+
+    def requests_of(self, told: Iterable[Fact]) -> list[Request]:
+        """What the coordinator is told of these facts."""
+        found: list[Request] = []
+        for kind, group in groupby(told, type):
+            if kind is facts.OutputsChanged:
+                found.append(_outputs(group))
+            else:
+                for fact in group:
+                    found.extend(self._read(kind, fact))
+        return found
+
+    def resync(self, snapshot: facts.Snapshot) -> Request:
+        """The whole truth at the snapshot's place. From here on everything counts as not told yet."""
+        self._memory.clear()
+        jobs = [self._active_job(job) for job in snapshot.active_jobs]
+        named = {job.execution for job in jobs if job.HasField("execution")}
+        self._executions.update(
+            (execution, service_pb2.ReportExecutionStarted(execution=execution))
+            for execution in named
+            if execution not in self._executions
+        )
+        return Request(
+            resync=service_pb2.Resync(
+                jobs=jobs,
+                stages=[self._submitted(stage) for stage in snapshot.running_stages],
+                executions=[self._executions[execution] for execution in sorted(self._executions)],
+                outputs=[
+                    common_pb2.Outputs(app_shuffle=s.app_shuffle, available=s.available, total=s.total)
+                    for s in snapshot.shuffles
+                ],
+            )
+        )
+
+    def learn(self, asked: service_pb2.GetShuffleId, shuffle_id: int) -> None:
+        """GetShuffleId was answered: this attempt reads this generation."""
+        if not asked.write:
+            self._memory.give((asked.stage.stage, asked.stage.attempt), asked.app_shuffle, shuffle_id)
+
+    def _read(self, kind: type, fact: Fact) -> Iterator[Request]:
+        reader = _READERS.get(kind)
+        return reader(self, fact) if reader is not None else iter(())
+
+    # ---- jobs ----
+
+    def _job_started(self, fact: facts.JobStarted) -> Iterator[Request]:
+        started = self._job(
+            fact.job_id, fact.stages, fact.result_stage_id, fact.execution_id, fact.group, fact.properties
+        )
+        started.call_site = fact.call_site
+        yield Request(report_job_started=started)
+
+    def _active_job(self, job: facts.ActiveJob) -> service_pb2.ReportJobStarted:
+        return self._job(job.job_id, job.stages, job.result_stage_id, job.execution_id, job.group, job.properties)
+
+    def _job(
+        self,
+        job_id: int,
+        stages: tuple[StageFact, ...],
+        final_stage: int | None,
+        execution: int | None,
+        group: str | None,
+        properties: Mapping[str, str],
+    ) -> service_pb2.ReportJobStarted:
+        lineage = self._memory.add_job(job_id, stages)
+        final = next((stage for stage in stages if stage.stage_id == final_stage), None)
+        return service_pb2.ReportJobStarted(
+            job=job_id,
+            final_stage=final_stage or 0,
+            reads=self._memory.reads(final) if final is not None else (),
+            writes=final.writes if final is not None else None,
+            stages=_spans(stage.stage_id for stage in stages),
+            lineage=lineage,
+            execution=execution,
+            group=group or "",
+            policy=self._policy(properties),
+        )
+
+    def _policy(self, properties: Mapping[str, str]) -> common_pb2.Policy | None:
+        try:
+            chosen = settings.policy_of_job(properties)
+        except settings.WrongSettingError as error:
+            self._warn_once(f"a local property is left out: {error}")
+            return None
+        return words.policy(chosen) if chosen is not None else None
+
+    def _job_ended(self, fact: facts.JobEnded) -> Iterator[Request]:
+        self._memory.end_job(fact.job_id)
+        yield Request(
+            report_job_ended=service_pb2.ReportJobEnded(
+                job=fact.job_id, succeeded=fact.succeeded, failure=fact.reason or ""
+            )
+        )
+
+    # ---- stages ----
+
+    def _stage_submitted(self, fact: facts.StageSubmitted) -> Iterator[Request]:
+        submitted = self._submitted(fact.stage)
+        yield Request(report_stage_submitted=submitted)
+        for app_shuffle in submitted.reads:
+            yield _ask(app_shuffle, submitted.stage, write=False)
+        if submitted.HasField("writes"):
+            yield _ask(submitted.writes, submitted.stage, write=True)
+
+    def _submitted(self, stage: StageFact) -> service_pb2.ReportStageSubmitted:
+        return service_pb2.ReportStageSubmitted(
+            stage=_attempt(stage),
+            reads=self._memory.reads(stage),
+            writes=stage.writes,
+            tasks=stage.num_tasks,
+            name=stage.name,
+        )
+
+    def _stage_completed(self, fact: facts.StageCompleted) -> Iterator[Request]:
+        yield Request(
+            report_stage_completed=service_pb2.ReportStageCompleted(
+                stage=_attempt(fact.stage),
+                failure="" if fact.failure is None else fact.failure or "failed",
+                shuffle_bytes_written=fact.shuffle_bytes_written,
+                shuffle_bytes_read=fact.shuffle_bytes_read,
+                output_bytes=fact.output_bytes,
+                output_records=fact.output_records,
+            )
+        )
+
+    def _fetch_failed(self, fact: facts.FetchFailed) -> Iterator[Request]:
+        attempt = (fact.stage_id, fact.attempt)
+        if self._memory.first_miss(attempt, fact.app_shuffle):
+            missed = "all outputs" if fact.map_index is None else f"the output of map task {fact.map_index}"
+            yield Request(
+                report_missing=service_pb2.ReportMissing(
+                    app_shuffle=fact.app_shuffle,
+                    shuffle_id=self._memory.given(attempt, fact.app_shuffle),
+                    stage=common_pb2.StageAttempt(stage=fact.stage_id, attempt=fact.attempt),
+                    detail=f"{missed} for reduce task {fact.reduce_id}, executor {fact.executor or 'unknown'}",
+                )
+            )
+
+    # ---- the rest ----
+
+    def _execution_started(self, fact: facts.ExecutionStarted) -> Iterator[Request]:
+        started = service_pb2.ReportExecutionStarted(
+            execution=fact.execution_id, name=fact.description or fact.call_site, writes_output=fact.writes_output
+        )
+        self._executions[fact.execution_id] = started
+        yield Request(report_execution_started=started)
+
+    def _execution_ended(self, fact: facts.ExecutionEnded) -> Iterator[Request]:
+        self._executions.pop(fact.execution_id, None)
+        yield Request(
+            report_execution_ended=service_pb2.ReportExecutionEnded(execution=fact.execution_id, failed=fact.failed)
+        )
+
+    def _cleaned(self, fact: facts.ShuffleCleaned) -> Iterator[Request]:
+        self._memory.clean(fact.app_shuffle)
+        yield Request(report_shuffle_cleaned=service_pb2.ReportShuffleCleaned(app_shuffle=fact.app_shuffle))
+
+    def _executor_removed(self, fact: facts.ExecutorRemoved) -> Iterator[Request]:
+        yield Request(report_executor_lost=service_pb2.ReportExecutorLost(executor=fact.executor, reason=fact.reason))
+
+    def _dropped(self, fact: facts.EventsDropped) -> Iterator[Request]:
+        yield gap(fact.count, fact.where)
+
+    def _ended(self, _: facts.ApplicationEnded) -> Iterator[Request]:
+        yield end_of_application()
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned and len(self._warned) < 100:
+            self._warned.add(text)
+            log.warning("%s", text)
+
+
+def gap(dropped: int, where: str) -> Request:
+    """Facts are missing here."""
+    return Request(report_gap=service_pb2.ReportGap(dropped=dropped, where=where))
+
+
+def end_of_application() -> Request:
+    return Request(end_application=service_pb2.EndApplication(ending=common_pb2.ENDING_ENDED))
+
+
+def _outputs(changed: Iterable[Any]) -> Request:
+    return Request(
+        report_outputs=service_pb2.ReportOutputs(
+            outputs=[
+                common_pb2.Outputs(app_shuffle=fact.app_shuffle, available=fact.available, total=fact.total)
+                for fact in changed
+            ]
+        )
+    )
+
+
+def _attempt(stage: StageFact) -> common_pb2.StageAttempt:
+    return common_pb2.StageAttempt(stage=stage.stage_id, attempt=stage.attempt)
+
+
+def _ask(app_shuffle: int, stage: common_pb2.StageAttempt, write: bool) -> Request:
+    return Request(get_shuffle_id=service_pb2.GetShuffleId(app_shuffle=app_shuffle, stage=stage, write=write))
+
+
+def _spans(numbers: Iterable[int]) -> list[common_pb2.Span]:
+    """The fewest spans that hold exactly these numbers, ascending."""
+    spans: list[common_pb2.Span] = []
+    for number in sorted(set(numbers)):
+        if spans and spans[-1].last + 1 == number:
+            spans[-1].last = number
+        else:
+            spans.append(common_pb2.Span(first=number, last=number))
+    return spans
+
+
+_READERS: dict[type, Callable[[Translator, Any], Iterator[Request]]] = {
+    facts.JobStarted: Translator._job_started,  # noqa: SLF001 - the class's own table
+    facts.JobEnded: Translator._job_ended,  # noqa: SLF001
+    facts.StageSubmitted: Translator._stage_submitted,  # noqa: SLF001
+    facts.StageCompleted: Translator._stage_completed,  # noqa: SLF001
+    facts.FetchFailed: Translator._fetch_failed,  # noqa: SLF001
+    facts.ExecutorRemoved: Translator._executor_removed,  # noqa: SLF001
+    facts.ExecutionStarted: Translator._execution_started,  # noqa: SLF001
+    facts.ExecutionEnded: Translator._execution_ended,  # noqa: SLF001
+    facts.ShuffleCleaned: Translator._cleaned,  # noqa: SLF001
+    facts.EventsDropped: Translator._dropped,  # noqa: SLF001
+    facts.ApplicationEnded: Translator._ended,  # noqa: SLF001
+}

@@ -1,0 +1,89 @@
+"""Small values of ours as the protocol says them.
+
+Responsible for: policies, levels, locators and outcomes as messages, and locators back.
+Refuses to know: when anything is said.
+Invariant: what is said reads back equal at the coordinator; nothing is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
+
+from listener_bridge.settings import Policy, Settings
+from listener_bridge.shuffle_services import api
+from listener_bridge.tap.facts import Level
+
+Request: TypeAlias = service_pb2.NumberedRequest
+Outcome: TypeAlias = api.FenceOutcome | api.FreeOutcome | api.ForgetOutcome
+
+_RULES = {
+    "reachable": common_pb2.RULE_REACHABLE,
+    "frontier": common_pb2.RULE_FRONTIER,
+    "eager": common_pb2.RULE_EAGER,
+}
+_LEVELS = {
+    Level.DETERMINATE: common_pb2.LEVEL_DETERMINATE,
+    Level.UNORDERED: common_pb2.LEVEL_UNORDERED,
+    Level.INDETERMINATE: common_pb2.LEVEL_INDETERMINATE,
+}
+
+
+def policy(chosen: Policy) -> common_pb2.Policy:
+    return common_pb2.Policy(rule=_RULES[chosen.rule], observe=chosen.observe, grace_ms=chosen.grace_ms)
+
+
+def level(declared: Level) -> common_pb2.Level:
+    return _LEVELS[declared]
+
+
+def promises(settings: Settings) -> common_pb2.Settings:
+    """The limits and promises that are fixed at registration."""
+    said = common_pb2.Settings(
+        declared_deterministic=settings.deterministic, delete_indeterminate=settings.delete_indeterminate
+    )
+    if settings.premature_budget is not None:
+        said.premature_budget = settings.premature_budget
+    return said
+
+
+def capabilities(can: api.Capability) -> common_pb2.Capabilities:
+    why_not = "" if can.deletes is True else can.deletes.reason
+    return common_pb2.Capabilities(
+        deletes=not why_not, completes_after_loss=can.can_complete_generation_after_loss, why_not=why_not
+    )
+
+
+def locator(named: api.Locator) -> common_pb2.Locator:
+    return common_pb2.Locator(service=named.service, payload=named.payload.encode())
+
+
+def locator_of(message: common_pb2.Locator) -> api.Locator | None:
+    """The locator that the message says; None: it says none."""
+    if not message.service:
+        return None
+    return api.Locator(message.service, message.payload.decode(errors="replace"))
+
+
+def outcome(directive: int, came: Outcome) -> Request:
+    """What became of a directive."""
+    said = service_pb2.ReportOutcome(directive=directive)
+    if isinstance(came, api.Fenced):
+        said.fenced.CopyFrom(service_pb2.Fenced(bytes=came.bytes, locator=locator(came.locator)))
+    elif isinstance(came, api.Busy):
+        said.busy.CopyFrom(service_pb2.Busy(who=came.who))
+    elif isinstance(came, api.Cannot):
+        said.cannot.CopyFrom(service_pb2.Cannot(why=came.why))
+    elif isinstance(came, api.Freed):
+        said.freed.CopyFrom(service_pb2.Freed(bytes=came.bytes))
+    elif isinstance(came, api.Superseded):
+        said.superseded.CopyFrom(service_pb2.Superseded(by=came.by))
+    else:
+        said.failed.CopyFrom(service_pb2.Failed(error=came.why))
+    return Request(report_outcome=said)
+
+
+def revoked(directive: int, why: str) -> Request:
+    """A directive that was not carried out and never will be."""
+    return Request(report_outcome=service_pb2.ReportOutcome(directive=directive, revoked=service_pb2.Revoked(why=why)))
