@@ -1,0 +1,93 @@
+"""The application: a store, a replica and a server, put together.
+
+Responsible for the order in which they are started and stopped, in the caller's event loop (`running`) or in a thread
+of its own (`start_replica`, for the driver's process and for tests). Refuses to know rules, and who chose the options.
+Invariant: what was opened is closed in reverse, whatever fails on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from coordinator.runtime.options import Options
+from coordinator.runtime.replica import Replica as Coordinator
+from coordinator.server.options import ServerOptions
+from coordinator.server.server import Server
+from state_backend.open import open_backend
+
+#: How long starting or stopping from another thread may take, in seconds.
+_PATIENCE_S = 30.0
+
+
+def replica_name() -> str:
+    """A name for one run of one process; never used twice."""
+    return f"replica-{uuid.uuid4().hex[:12]}"
+
+
+@asynccontextmanager
+async def running(store: str, server: ServerOptions, options: Options) -> AsyncIterator[Server]:
+    """A server that serves over this store until the block is left, which drains it.
+
+    Raises what opening the store or listening raises; nothing is left open then.
+    """
+    async with AsyncExitStack() as opened:
+        backend = await open_backend(store)
+        opened.push_async_callback(backend.close)
+        coordinator = Coordinator(backend, options, aside=asyncio.to_thread)
+        listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
+        await listening.start()
+        opened.push_async_callback(listening.stop)
+        await coordinator.start()
+        yield listening
+
+
+@dataclass(slots=True)
+class Replica:
+    """A replica in a thread of its own. ``address``: where it is reached."""
+
+    address: str
+    _loop: asyncio.AbstractEventLoop
+    _stop: asyncio.Event
+    _thread: threading.Thread
+
+    def stop(self, within_s: float = _PATIENCE_S) -> None:
+        """Drains it and waits for its thread's end, so long at the most. May be repeated."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(within_s)
+
+
+def start_replica(
+    store: str, bind: str = "127.0.0.1:0", options: Options | None = None, server: ServerOptions | None = None
+) -> Replica:
+    """Starts a replica in a daemon thread and waits until it serves. Raises what kept it from serving."""
+    chosen = options or Options(replica=replica_name())
+    listening = replace(server or ServerOptions(), bind=bind)
+    served: Future[Replica] = Future()
+    thread = threading.Thread(
+        target=lambda: asyncio.run(_serve(store, listening, chosen, served, thread)),
+        name="shuffle-lifecycle-replica",
+        daemon=True,
+    )
+    thread.start()
+    return served.result(_PATIENCE_S)
+
+
+async def _serve(
+    store: str, server: ServerOptions, options: Options, served: Future[Replica], thread: threading.Thread
+) -> None:
+    stop = asyncio.Event()
+    try:
+        async with running(store, server, options) as listening:
+            served.set_result(Replica(listening.address, asyncio.get_running_loop(), stop, thread))
+            await stop.wait()
+    except BaseException as error:
+        if served.done():
+            raise
+        served.set_exception(error)
