@@ -1,0 +1,32 @@
+"""How long to wait before trying again.
+
+Responsible for: pauses that double, with chance in them so that drivers do not come back all at once.
+Refuses to know: what is tried.
+Invariant: a pause is never longer than the limit, and the first one is short.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+FIRST_S = 0.1
+LIMIT_S = 10.0
+
+
+class BackOff:
+    """One sequence of failures."""
+
+    def __init__(self, chance: Callable[[], float] = random.random) -> None:
+        self._chance = chance
+        self._failures = 0
+
+    def next_s(self) -> float:
+        """The next pause: between half and all of what doubles up to the limit."""
+        whole_s: float = min(LIMIT_S, FIRST_S * 2 ** min(self._failures, 16))
+        self._failures += 1
+        return whole_s * (0.5 + self._chance() / 2)
+
+    def reset(self) -> None:
+        """It has worked."""
+        self._failures = 0

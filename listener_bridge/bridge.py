@@ -1,0 +1,180 @@
+"""One attached application: tap, reporter, executor and client, put together.
+
+Responsible for: who hands what to whom, and the order in which things start and end.
+Refuses to know: how any of them works, and how people attach (`plugin`).
+Invariant: whatever fails in here ends in a line of the log; `stop` returns within its deadline.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from shuffle_lifecycle.v1 import service_pb2
+
+from listener_bridge import translate
+from listener_bridge.client import Client
+from listener_bridge.executor import Executor
+from listener_bridge.reporter import Reporter
+from listener_bridge.session import Session
+from listener_bridge.shuffle_services.api import ShuffleService
+from listener_bridge.tap.facts import Fact, JobEnded, ShuffleCleaned, StageCompleted
+from listener_bridge.tap.tap import Tap
+
+log = logging.getLogger("shuffle_lifecycle")
+
+AGENT = "listener_bridge 0.1.0"
+STOP_LIMIT_S = 1.0
+LAST_MARKER = "last"
+ATTACH_SNAPSHOT_LIMIT_S = 1.0
+
+
+class Bridge:
+    """The `Desk` of the session, and the consumer of the tap."""
+
+    def __init__(
+        self,
+        tap: Tap,
+        service: ShuffleService,
+        registration: service_pb2.RegisterApplication,
+        token: str,
+        addresses: Callable[[], Sequence[str]],
+    ) -> None:
+        self.reporter = Reporter()
+        self.executor = Executor(service, tap.snapshot, self.reporter)
+        self.client = Client(self, addresses, self._begin_again)
+        self.is_stopped = threading.Event()
+        self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
+        self._tap = tap
+        self._service = service
+        self._registration = registration
+        self._token = token
+        self._clients = 1  # names of ours so far
+        self._stopping = threading.Lock()
+        self._is_ended = False  # the coordinator was told the end
+        self._last_passed = threading.Event()
+        self._listening = threading.Thread(target=self._listen, name="shuffle-lifecycle-tap", daemon=True)
+
+    # ---- its life ----
+
+    def start(self) -> None:
+        """Begin to listen. What runs already is told first."""
+        self.reporter.on_gap = self.executor.want_snapshot
+        present = self._tap.snapshot(ATTACH_SNAPSHOT_LIMIT_S)
+        if present is None:
+            self.reporter.want_resync()
+        elif present.shuffles or present.active_jobs:
+            self.reporter.settle("attach", present, present.marker)
+        self.executor.start()
+        self._listening.start()
+        self.client.start()
+
+    def stop(self, why: str, limit_s: float = STOP_LIMIT_S) -> None:
+        """Tell the rest and the end, for as long as the limit allows, and let go of everything. Once."""
+        if not self._stopping.acquire(blocking=False):
+            self.is_stopped.wait(limit_s)
+            return
+        end_s = time.monotonic() + limit_s
+        try:
+            self._wind_up(why, end_s)
+        except Exception:
+            log.exception("the end of the bridge was not orderly; the job is not touched by this")
+        finally:
+            self.is_stopped.set()
+            self._let_go(end_s)
+
+    def _let_go(self, end_s: float) -> None:
+        try:
+            self.on_stopped(max(0.2, _left(end_s)))
+        except Exception:
+            log.exception("the embedded coordinator did not stop in order; its file is whole all the same")
+
+    def _wind_up(self, why: str, end_s: float) -> None:
+        self.executor.stop(why, _left(end_s) / 2)
+        if self._listening.is_alive() and threading.current_thread() is not self._listening:
+            self._tap.post_marker(LAST_MARKER)
+            self._last_passed.wait(_left(end_s) / 2)
+        self._tap.close()
+        if not self._is_ended:
+            self.reporter.tell(translate.end_of_application())
+        if self.client.address:
+            self.reporter.wait_empty(_left(end_s))
+        self.client.close(_left(end_s))
+        self._service.close()
+
+    def _begin_again(self) -> None:
+        self._clients += 1
+        self.reporter.begin_again()
+
+    # ---- the tap's thread ----
+
+    def _listen(self) -> None:
+        try:
+            while (facts := self._tap.take()) is not None:
+                if facts:
+                    self._hear(facts)
+            why = "the application has ended"
+        except Exception as error:  # a stream that cannot be trusted is not listened to any more
+            why = f"listening failed ({type(error).__name__}: {error})"
+            log.exception("listening to Spark failed: the job goes on, nothing more is deleted early")
+        self.stop(why)
+
+    def _hear(self, facts: Sequence[Fact]) -> None:
+        self.reporter.facts(facts)
+        for fact in facts:
+            if isinstance(fact, ShuffleCleaned):
+                self.executor.shuffle_cleaned(fact.app_shuffle)
+            elif getattr(fact, "name", "") == LAST_MARKER:
+                self._last_passed.set()
+        self._is_ended = self._is_ended or type(facts[-1]).__name__ == "ApplicationEnded"
+        if any(isinstance(fact, (StageCompleted, JobEnded)) for fact in facts):
+            self.executor.tasks_ended()
+
+    # ---- the session's desk ----
+
+    def hello(self) -> service_pb2.Hello:
+        return service_pb2.Hello(
+            application=self._registration.application,
+            token=self._token,
+            client=f"driver-{self._clients}",
+            confirmed=self.reporter.confirmed,
+            register=self._registration,
+            agent=AGENT,
+        )
+
+    def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
+        self.reporter.connected(welcome.limits.max_unconfirmed or 1_024)
+        self.client.welcomed(address)
+
+    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch:
+        return self.reporter.take(most, bytes_max, timeout, lambda: session.is_over)
+
+    def wake(self) -> None:
+        self.reporter.wake()
+
+    def is_behind(self) -> bool:
+        return self.reporter.backlog().unanswered > 0
+
+    def answered(self, answer: service_pb2.NumberedAnswer) -> None:
+        kind = answer.WhichOneof("answer")
+        for request in self.reporter.answered(answer):
+            asked = request.WhichOneof("command")
+            if asked == "report_outcome":
+                self.executor.acknowledged(request.report_outcome.directive)
+            elif asked == "get_shuffle_id" and kind == "ready" and request.get_shuffle_id.write:
+                self.executor.generation_known(request.get_shuffle_id.app_shuffle, answer.ready.shuffle_id)
+            if kind == "rejection":
+                log.debug("%s was refused: %s", asked, answer.rejection.fact)
+
+    def directed(self, directives: service_pb2.Directives) -> None:
+        for directive in directives.directives:
+            self.executor.submit(directive)
+
+    def noticed(self, text: str) -> None:
+        log.warning("%s", text)
+
+
+def _left(end_s: float) -> float:
+    return max(0.0, end_s - time.monotonic())

@@ -1,0 +1,113 @@
+"""The way to the coordinator: one session after the other, on whichever replica answers.
+
+Responsible for: addresses, fail-over, pauses between tries, and one line for people when the coordinator goes away and
+when it is back.
+Refuses to know: what is said in a session (`session`), and what happens without one: nothing.
+Invariant: one session at a time, in one thread of its own; whatever happens here, nobody else waits or hears of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from listener_bridge.backoff import BackOff
+from listener_bridge.session import Desk, Ending, Session
+
+log = logging.getLogger("shuffle_lifecycle")
+
+REFUSALS_MAX = 3  # in a row: then the coordinator means it
+AWAY = "the job goes on, nothing more is deleted early"
+
+
+class Client:
+    """Keeps a session open until it is closed, or refused."""
+
+    def __init__(self, desk: Desk, addresses: Callable[[], Sequence[str]], forgotten: Callable[[], None]) -> None:
+        """`addresses` may start what they name, and may fail; `forgotten`: begin again as a new client."""
+        self.address = ""  #: Of the present session; empty: there is none.
+        self.refused = ""  #: Why there will be none any more.
+        self._desk = desk
+        self._addresses = addresses
+        self._forgotten = forgotten
+        self._known: list[str] = []
+        self.is_away = False  #: And people were told so.
+        self._refusals = 0
+        self._closed = threading.Event()
+        self._session: Session | None = None
+        self._back_off = BackOff()
+        self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-session", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self, timeout: float) -> None:
+        """Hang up; waits up to `timeout` seconds for the thread's end."""
+        self._closed.set()
+        session = self._session
+        if session is not None:
+            session.close()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def welcomed(self, address: str) -> None:
+        """A session has begun."""
+        self.address = address
+        self._back_off.reset()
+        self._refusals = 0
+        if self.is_away:
+            self.is_away = False
+            log.warning("the coordinator is back at %s: reporting goes on where it stopped", address)
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        while not self._closed.is_set() and not self.refused:
+            try:
+                self._try_all()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the driver must not hear of it
+                self._tell_away("the coordinator", f"{type(error).__name__}: {error}")
+            if not self.refused:
+                self._closed.wait(self._back_off.next_s())
+
+    def _try_all(self) -> None:
+        """Each address once, beginning behind the one that went away; as long as sessions come about, go on."""
+        if not self._known:
+            self._known = list(self._addresses())
+        for _ in range(len(self._known)):
+            if self._closed.is_set() or self.refused:
+                return
+            address = self._known[0]
+            self._talk(address)
+            self._known.remove(address)
+            self._known.append(address)
+
+    def _talk(self, address: str) -> None:
+        session = self._session = Session(self._desk, address)
+        if self._closed.is_set():
+            return
+        ending = session.converse()
+        self.address = ""
+        self._learn(session.elsewhere)
+        if ending is Ending.FORGOTTEN:
+            log.warning("the coordinator at %s has lost its log: %s; everything is told anew", address, session.why)
+            self._forgotten()
+        elif ending is Ending.REFUSED:
+            self._note_refusal(address, session.why)
+        elif ending is Ending.AWAY:
+            self._tell_away(address, session.why)
+
+    def _note_refusal(self, address: str, why: str) -> None:
+        self._refusals += 1
+        if self._refusals >= REFUSALS_MAX:
+            self.refused = why
+            log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)
+
+    def _learn(self, elsewhere: Sequence[str]) -> None:
+        self._known.extend(address for address in elsewhere if address not in self._known)
+
+    def _tell_away(self, address: str, why: str) -> None:
+        if not self.is_away and not self._closed.is_set():
+            self.is_away = True
+            log.warning("the coordinator at %s does not answer (%s): %s", address, why, AWAY)

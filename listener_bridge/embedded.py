@@ -1,0 +1,107 @@
+"""The coordinator inside the driver's own process: what `attach` starts where nobody names an address.
+
+Responsible for: starting one replica over a SQLite file, once, and where that file lies by default.
+Refuses to know: the session; the bridge reaches this coordinator as it reaches any other, through gRPC.
+Invariant: the only module of the driver part that imports the coordinator; without it, everything else still works.
+
+The file: `spark.shuffleLifecycle.store`, else `$XDG_STATE_HOME/shuffle-lifecycle/coordinator.db`, with
+`~/.local/state` for an unset variable, and the machine's folder for temporary files where that cannot be written.
+All drivers of a user share it, so that `shufflectl apps` finds them all; SQLite takes turns between processes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+FILE = "coordinator.db"
+FOLDER = "shuffle-lifecycle"
+
+
+def default_store() -> str:
+    """The address of the default file; its folder is made."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    for folder in (state / FOLDER, Path(tempfile.gettempdir()) / f"{FOLDER}-{_user()}"):
+        if _is_writable(folder):
+            return f"sqlite://{folder / FILE}"
+    raise OSError(
+        f"neither {state} nor {tempfile.gettempdir()} can be written; expected a folder for the coordinator's file: "
+        "set spark.shuffleLifecycle.store=sqlite:///a/folder/coordinator.db, or name coordinators by address"
+    )
+
+
+class Embedded:
+    """The coordinator of this attachment, started when it is first asked for."""
+
+    def __init__(self, store: str) -> None:
+        self.store = store
+        self._lock = threading.Lock()
+        self._running: Any = None
+        self._stopped = False
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def addresses(self) -> tuple[str, ...]:
+        """Where it is reached. Raises what has kept it from starting."""
+        with self._lock:
+            if self._running is None and not self._stopped:
+                self._running = self._start()
+            return (self._running.address,) if self._running is not None else ()
+
+    def stop(self, timeout: float) -> None:
+        """Drain and stop, for at most `timeout` seconds."""
+        with self._lock:
+            self._stopped = True
+            if self._running is not None:
+                stopping = threading.Thread(target=self._running.stop, name="shuffle-lifecycle-stop", daemon=True)
+                stopping.start()
+                stopping.join(timeout)
+            if self._folder is not None:
+                self._folder.cleanup()
+
+    def _start(self) -> Any:
+        from coordinator.app import start_replica
+
+        _log_through_logging()
+        return start_replica(self.store, self._bind())
+
+    def _bind(self) -> str:
+        """A socket that only this user can open; a loopback port where there are none."""
+        if os.name == "nt":
+            return "127.0.0.1:0"
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix=f"{FOLDER}-", ignore_cleanup_errors=True)
+        return f"unix:{self._folder.name}/socket"
+
+
+def _log_through_logging() -> None:
+    """The coordinator's log joins the driver's, unless the program has its own wishes."""
+    import structlog
+
+    if structlog.is_configured():
+        return
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.processors.format_exc_info,
+            structlog.processors.KeyValueRenderer(key_order=["event"]),
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    logging.getLogger("coordinator").addHandler(logging.NullHandler())
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")

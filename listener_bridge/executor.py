@@ -1,0 +1,243 @@
+"""Carries out directives: fence, delete, invalidate; and takes snapshots.
+
+Responsible for: one thread that calls the shuffle service, the outcome of each directive until the coordinator has
+acknowledged it, the same outcome for a directive that comes again, and what `forget` still has to do.
+Refuses to know: why a generation goes, how a service works, how outcomes travel.
+Invariant: a directive is carried out at most once; one that names a generation older than a known one is `Superseded`.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
+
+from listener_bridge import words
+from listener_bridge.reporter import Reporter
+from listener_bridge.shuffle_services import api
+from listener_bridge.tap.facts import Snapshot
+from listener_bridge.words import Outcome, Request
+
+log = logging.getLogger("shuffle_lifecycle")
+
+FENCE_TIMEOUT = 5.0
+FREE_TIMEOUT = 20.0
+FORGET_PAUSE_S = 0.5
+WAITING_MAX = 10_000  # directives; what is beyond is sent again with the next session
+Directive: TypeAlias = service_pb2.Directive
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was done so far."""
+
+    fenced: int = 0
+    busy: int = 0
+    refused: int = 0
+    deleted: int = 0
+    freed_bytes: int = 0
+    failed: int = 0
+    fence_ms: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
+
+
+class Executor:
+    """One application's hands."""
+
+    def __init__(
+        self, service: api.ShuffleService, snapshot: Callable[[], Snapshot | None], reporter: Reporter
+    ) -> None:
+        self.counts = Counts()
+        self._service = service
+        self._snapshot = snapshot
+        self._reporter = reporter
+        self._forgets = service.probe().forget_is_separate
+        self._tasks: queue.SimpleQueue[Directive | str] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._outcomes: dict[int, Request | None] = {}  # directive -> its outcome; None: not carried out yet
+        self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
+        self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
+        self._forget_due = 0.0  # monotonic seconds
+        self._stopped = ""
+        self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-executor", daemon=True)
+
+    # ---- called by others ----
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, directive: Directive) -> None:
+        """Carry it out once; what was carried out before is only told again."""
+        with self._lock:
+            known = directive.directive in self._outcomes
+            outcome = self._outcomes.get(directive.directive)
+            if not known and len(self._outcomes) < WAITING_MAX:
+                self._outcomes[directive.directive] = None
+                self._note_newest(directive.app_shuffle, directive.shuffle_id)
+                self._tasks.put(directive)
+        if outcome is not None:
+            self._reporter.tell_again(outcome)
+
+    def acknowledged(self, directive: int) -> None:
+        """The coordinator has the outcome: a directive of this number will not come again."""
+        with self._lock:
+            if self._outcomes.get(directive) is not None:
+                del self._outcomes[directive]
+
+    def generation_known(self, app_shuffle: int, shuffle_id: int) -> None:
+        """A writer was told this generation: directives for older ones come too late."""
+        with self._lock:
+            self._note_newest(app_shuffle, shuffle_id)
+
+    def shuffle_cleaned(self, app_shuffle: int) -> None:
+        with self._lock:
+            self._newest.pop(app_shuffle, None)
+
+    def want_snapshot(self) -> None:
+        self._tasks.put("snapshot")
+
+    def tasks_ended(self) -> None:
+        """Some stage or job is over: what waited for its tasks may be forgotten."""
+        if self._to_forget:
+            self._tasks.put("forget")
+
+    def stop(self, why: str, timeout: float) -> None:
+        """Carry out nothing more: what waits is revoked. Waits up to `timeout` seconds for what is under way."""
+        self._stopped = why
+        self._tasks.put("stop")
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _note_newest(self, app_shuffle: int, shuffle_id: int) -> None:
+        self._newest[app_shuffle] = max(shuffle_id, self._newest.get(app_shuffle, 0))
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        while True:
+            task = self._tasks.get()
+            if task == "stop":
+                return
+            try:
+                self._do(task)
+            except Exception:  # whatever it is, the driver must not hear of it, and the next task is another one
+                log.exception("a task of the executor failed and is left out: %s", task)
+
+    def _do(self, task: Directive | str) -> None:
+        if isinstance(task, Directive):
+            self._carry_out(task)
+        elif task == "snapshot":
+            self._take_snapshot()
+        elif time.monotonic() >= self._forget_due:
+            self._forget_some()
+
+    def _carry_out(self, directive: Directive) -> None:
+        if self._stopped:
+            self._settle(directive, words.revoked(directive.directive, self._stopped), None)
+        elif directive.kind == common_pb2.DIRECTIVE_KIND_FENCE:
+            self._fence(directive)
+        elif directive.kind == common_pb2.DIRECTIVE_KIND_DELETE:
+            self._delete(directive)
+        elif directive.kind == common_pb2.DIRECTIVE_KIND_INVALIDATE:
+            self._invalidate(directive)
+        else:
+            self._report(directive, api.Failed(f"directives of kind {directive.kind} are not known to this driver"))
+
+    def _fence(self, directive: Directive) -> None:
+        newest = self._newest.get(directive.app_shuffle, 0)
+        if newest > directive.shuffle_id:
+            self._report(directive, api.Superseded(f"generation {newest} of app shuffle {directive.app_shuffle}"))
+            return
+        self._reporter.begin(directive.directive)
+        began = time.perf_counter()
+        outcome = self._fenced(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT))
+        self.counts.fence_ms.append((time.perf_counter() - began) * 1000)
+        self._report(directive, outcome)
+
+    def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
+        try:
+            return verb()
+        except Exception as error:  # noqa: BLE001 - an adapter that raises has done nothing that we could name
+            return api.Cannot(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+
+    def _delete(self, directive: Directive) -> None:
+        locator = words.locator_of(directive.locator)
+        if locator is None:
+            self._report(directive, api.Failed("the directive names no generation; expected the locator of its fence"))
+        else:
+            self._report(directive, self._free(locator))
+
+    def _free(self, locator: api.Locator) -> api.FreeOutcome:
+        try:
+            outcome = self._service.free(locator, FREE_TIMEOUT)
+        except Exception as error:  # noqa: BLE001 - as above
+            return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+        if isinstance(outcome, api.Freed) and self._forgets:
+            self._to_forget.append(locator)
+        return outcome
+
+    def _invalidate(self, directive: Directive) -> None:
+        """Without a locator, what is there now may be a later generation: it is left alone."""
+        locator = words.locator_of(directive.locator)
+        if locator is None:
+            held = self._service.holds(directive.app_shuffle)
+            there = f"what is there of app shuffle {directive.app_shuffle}, whose generation nobody named"
+            self._report(directive, api.Freed(0) if isinstance(held, api.NotHeld) else api.Superseded(there))
+            return
+        outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT))
+        self._report(directive, self._free(outcome.locator) if isinstance(outcome, api.Fenced) else outcome)
+
+    # ---- outcomes ----
+
+    def _report(self, directive: Directive, outcome: Outcome) -> None:
+        self._count(outcome)
+        marker = outcome.marker if isinstance(outcome, api.Fenced) else None
+        self._settle(directive, words.outcome(directive.directive, outcome), marker)
+
+    def _settle(self, directive: Directive, told: Request, marker: str | None) -> None:
+        with self._lock:
+            self._outcomes[directive.directive] = told
+        self._reporter.settle(directive.directive, told, marker)
+
+    def _count(self, outcome: Outcome) -> None:
+        if isinstance(outcome, api.Fenced):
+            self.counts.fenced += 1
+        elif isinstance(outcome, api.Busy):
+            self.counts.busy += 1
+        elif isinstance(outcome, api.Freed):
+            self.counts.deleted += 1
+            self.counts.freed_bytes += outcome.bytes
+        elif isinstance(outcome, api.Failed):
+            self.counts.failed += 1
+        else:
+            self.counts.refused += 1
+
+    # ---- the rest ----
+
+    def _forget_some(self) -> None:
+        """Files of late writers: a try for each generation that waits; what is busy waits on."""
+        for _ in range(len(self._to_forget)):
+            if not self._tasks.empty() or self._stopped:
+                return  # what others wait for goes first
+            locator = self._to_forget.popleft()
+            if isinstance(self._service.forget(locator, FREE_TIMEOUT), (api.Busy, api.Failed)):
+                self._to_forget.append(locator)
+        self._forget_due = time.monotonic() + FORGET_PAUSE_S
+
+    def _take_snapshot(self) -> None:
+        self._reporter.begin("snapshot")
+        try:
+            taken = self._snapshot()
+        except Exception:
+            self._reporter.give_up("snapshot")
+            raise
+        if taken is None:
+            self._reporter.give_up("snapshot")
+        else:
+            self._reporter.settle("snapshot", taken, taken.marker)

@@ -1,0 +1,277 @@
+"""Attaching to a Spark session, and letting go of it.
+
+Responsible for: what people call: `attach`, `Attachment`; and for turning everything that cannot work into one clear
+line and a session that runs as if nobody had attached.
+Refuses to know: what is listened to and what is done about it (`bridge`).
+Invariant: after `attach` has returned nothing here raises into the program or makes it wait, but for `STOP_LIMIT_S` at
+its end. Only a wrong argument of `attach` itself raises.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import logging
+import platform
+import secrets
+import statistics
+import sys
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
+
+from listener_bridge import settings as choices
+from listener_bridge import words
+from listener_bridge.bridge import STOP_LIMIT_S, Bridge
+from listener_bridge.settings import Settings, WrongSettingError
+from listener_bridge.shuffle_services.api import Capability
+from listener_bridge.shuffle_services.native import NativeShuffleService
+from listener_bridge.tap.jvm import CannotTapError
+from listener_bridge.tap.tap import Tap
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger("shuffle_lifecycle")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How it stands, for people and tests. Numbers count since `attach`."""
+
+    application: str
+    state: str  #: off, connecting, connected, away, refused, detached
+    why: str  #: Why it is off, or only observes; empty where nothing is to be said.
+    policy: str
+    address: str
+    store: str  #: Of the embedded coordinator; empty where an address was given.
+    fenced: int = 0
+    busy: int = 0
+    refused: int = 0
+    deleted: int = 0
+    freed_bytes: int = 0
+    failed: int = 0
+    fence_median_ms: float = 0.0
+    unanswered: int = 0
+    dropped: int = 0
+
+
+class Attachment:
+    """One attached application, or none where that was not possible. A context manager."""
+
+    def __init__(self, application: str, chosen: Settings, why: str, store: str = "") -> None:
+        self.application = application  #: Its id in the log; empty where the plugin is off.
+        self._settings = chosen
+        self._why = why
+        self._store = store
+        self._bridge: Bridge | None = None
+
+    def detach(self) -> None:
+        """Tell the coordinator the rest and the end, for at most a second, and let go. May be repeated."""
+        if self._bridge is not None:
+            self._bridge.stop("detached", STOP_LIMIT_S)
+
+    def status(self) -> Status:
+        """How it stands now."""
+        bridge = self._bridge
+        if bridge is None:
+            return Status("", "off", self._why, str(self._settings.policy), "", "")
+        counts, backlog = bridge.executor.counts, bridge.reporter.backlog()
+        return Status(
+            application=self.application,
+            state=_state_of(bridge),
+            why=bridge.client.refused or self._why,
+            policy=str(self._settings.policy),
+            address=bridge.client.address,
+            store=self._store,
+            fenced=counts.fenced,
+            busy=counts.busy,
+            refused=counts.refused,
+            deleted=counts.deleted,
+            freed_bytes=counts.freed_bytes,
+            failed=counts.failed,
+            fence_median_ms=statistics.median(counts.fence_ms or [0.0]),
+            unanswered=backlog.unanswered,
+            dropped=backlog.dropped,
+        )
+
+    def __enter__(self) -> Attachment:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.detach()
+
+    def __repr__(self) -> str:
+        return f"<Attachment {self.application or 'off'}: {self.status().state}>"
+
+
+_ATTACHED: weakref.WeakValueDictionary[str, Attachment] = weakref.WeakValueDictionary()
+"""Spark's application id -> who listens to it."""
+_RUNNING: set[Bridge] = set()
+_LOCK = threading.Lock()
+
+
+def attach(spark: SparkSession, **overrides: object) -> Attachment:
+    """Listen to the session's application, report to a coordinator, carry out what it asks for.
+
+    `overrides` are conf keys without their prefix, in snake case: `policy="frontier"`, `store="sqlite:///f.db"`; they
+    go before `spark.shuffleLifecycle.*`. Raises `ValueError` where one of them is wrong, and nothing else ever.
+    """
+    choices.read({}, overrides)  # the caller's own mistakes are the caller's to see
+    _show_log()
+    try:
+        return _attach(spark, overrides)
+    except WrongSettingError as error:
+        return _off(f"{error}")
+    except CannotTapError as error:
+        return _off(f"{error}")
+    except Exception as error:
+        log.debug("attach failed", exc_info=True)
+        return _off(f"{type(error).__name__}: {error}")
+
+
+def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
+    if getattr(spark, "_sc", None) is None:
+        raise CannotTapError("this session has no driver in this process (Spark Connect): attach where the driver runs")
+    chosen = choices.read(_conf_of(spark), overrides)
+    if not chosen.enabled:
+        return _off("spark.shuffleLifecycle.enabled=false")
+    with _LOCK:
+        spark_id = str(spark.sparkContext.applicationId)
+        present = _ATTACHED.get(spark_id)
+        if present is not None and present.status().state != "detached":
+            log.warning("application %s is attached already: its present attachment goes on", spark_id)
+            return present
+        _ATTACHED[spark_id] = attached = _open(spark, chosen)
+        return attached
+
+
+def _open(spark: SparkSession, chosen: Settings) -> Attachment:
+    tap = Tap.open(spark)
+    try:
+        service = NativeShuffleService(tap)
+        can = service.probe()
+        application, token = str(uuid.uuid4()), chosen.token or secrets.token_urlsafe(24)
+        addresses, store, release = _coordinator(chosen)
+        registration = _registration(spark, application, chosen, can, token)
+        attached = Attachment(application, chosen, registration.capabilities.why_not, store)
+        bridge = Bridge(tap, service, registration, token, addresses)
+        bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
+        bridge.start()
+    except BaseException:
+        tap.close()
+        raise
+    attached._bridge = bridge  # noqa: SLF001 - made here
+    _RUNNING.add(bridge)
+    _announce(attached, chosen, can)
+    return attached
+
+
+def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Callable[[float], None]]:
+    """Addresses, the store where it is ours, and how to let go of it."""
+    if chosen.addresses:
+        return (lambda: chosen.addresses), "", lambda _: None
+    from listener_bridge import embedded
+
+    ours = embedded.Embedded(chosen.store or embedded.default_store())
+    return ours.addresses, ours.store, ours.stop
+
+
+def _let_go(bridge: Bridge, release: Callable[[float], None], limit_s: float) -> None:
+    _RUNNING.discard(bridge)
+    release(limit_s)
+
+
+def _registration(
+    spark: SparkSession, application: str, chosen: Settings, can: Capability, token: str
+) -> service_pb2.RegisterApplication:
+    return service_pb2.RegisterApplication(
+        application=application,
+        driver=_driver(spark, chosen),
+        capabilities=words.capabilities(can),
+        policy=words.policy(chosen.policy),
+        settings=words.promises(chosen),
+        token_hash=hashlib.sha256(token.encode()).hexdigest(),
+    )
+
+
+def _driver(spark: SparkSession, chosen: Settings) -> common_pb2.Driver:
+    context = spark.sparkContext
+    attempt = context._jsc.sc().applicationAttemptId()  # noqa: SLF001 - PySpark has no public way
+    return common_pb2.Driver(
+        spark_application_id=str(context.applicationId),
+        spark_attempt=str(attempt.get()) if attempt.isDefined() else "",
+        name=chosen.name or str(context.appName),
+        user=str(context.sparkUser()),
+        spark_version=str(spark.version),
+        python_version=platform.python_version(),
+        service=chosen.service,
+        master=str(context.master),
+    )
+
+
+def _conf_of(spark: SparkSession) -> dict[str, str]:
+    """The application's conf, with what was set on the session since."""
+    found = {key: value for key, value in spark.sparkContext.getConf().getAll() if key.startswith(choices.PREFIX)}
+    for key in choices.KEYS:
+        value: Any = spark.conf.get(choices.PREFIX + key, None)
+        if value is not None:
+            found[choices.PREFIX + key] = str(value)
+    return found
+
+
+# ---- what people must know ----
+
+
+def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
+    where = f"coordinator at {', '.join(chosen.addresses)}" if chosen.addresses else f"log in {attached.status().store}"
+    log.info("attached: application %s, policy %s, %s", attached.application, chosen.policy, where)
+    if can.deletes is not True:
+        log.warning("only observing, nothing is deleted early: %s", can.deletes.reason)
+    if chosen.policy.rule == "reachable" and not chosen.policy.observe:
+        log.warning(
+            "policy reachable deletes nothing yet: this version does not look at what the program still holds; "
+            "choose spark.shuffleLifecycle.policy=frontier meanwhile"
+        )
+    if chosen.strict:
+        log.warning("spark.shuffleLifecycle.strict has no effect yet: results that mix generations are not failed")
+
+
+def _off(why: str) -> Attachment:
+    log.warning("off, the job runs as without the plugin: %s", why)
+    return Attachment("", Settings(enabled=False), why)
+
+
+def _state_of(bridge: Bridge) -> str:
+    if bridge.is_stopped.is_set():
+        return "detached"
+    if bridge.client.refused:
+        return "refused"
+    if bridge.client.address:
+        return "connected"
+    return "away" if bridge.client.is_away else "connecting"
+
+
+def _show_log() -> None:
+    """A program that has not set up logging would not see our few lines."""
+    if not log.hasHandlers():
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s shuffle lifecycle: %(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+
+
+@atexit.register
+def _at_exit() -> None:
+    """A program that ends without `spark.stop()`: the rest is told, for at most a second."""
+    for bridge in list(_RUNNING):
+        bridge.stop("the program has ended", STOP_LIMIT_S)

@@ -1,0 +1,174 @@
+"""From facts and outcomes to the outbox, in one order, for several threads.
+
+Responsible for: letting the tap's thread, the executor's and the session's meet: facts and outcomes come in at their
+places, numbered requests go out, answers are taken note of; and for having a snapshot taken after a gap.
+Refuses to know: Spark, connections, and what the coordinator decides.
+Invariant: what comes in is in the outbox, or counted as dropped, before the call returns; no call waits for anybody but
+`take` and `wait_empty`, which are the session's and the stop path's own.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shuffle_lifecycle.v1 import service_pb2
+
+from listener_bridge import translate
+from listener_bridge.outbox import Outbox
+from listener_bridge.places import Entry, Placed, Places
+from listener_bridge.tap.facts import EventsDropped, Fact, Snapshot
+from listener_bridge.translate import Translator
+from listener_bridge.words import Request
+
+SNAPSHOT_PAUSE_S = 1.0
+Done: TypeAlias = Request | Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How far behind the coordinator is, as we see it."""
+
+    unanswered: int
+    dropped: int
+    is_gap_open: bool
+
+
+class Reporter:
+    """One application's way from facts to requests."""
+
+    def __init__(self, outbox: Outbox | None = None) -> None:
+        self.on_gap: Callable[[], None] = lambda: None  #: Has a snapshot taken, in another thread.
+        self._changed = threading.Condition()
+        self._places: Places[Done] = Places()
+        self._translator = Translator()
+        self._outbox = outbox if outbox is not None else Outbox()
+        self._is_resync_due = False
+        self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
+
+    # ---- what comes in ----
+
+    def facts(self, told: Iterable[Fact]) -> None:
+        """Facts, in the order of the stream."""
+        batch = list(told)
+        with self._changed:
+            self._is_resync_due |= any(isinstance(fact, EventsDropped) for fact in batch)
+            self._tell(self._places.pass_on(batch))
+
+    def begin(self, key: object) -> None:
+        """Something is being done in the scheduler's thread; its marker may come by before its result."""
+        with self._changed:
+            self._places.begin(key)
+
+    def settle(self, key: object, done: Done, marker: str | None = None) -> None:
+        """What came of it, and which marker stands at its place."""
+        with self._changed:
+            self._tell(self._places.settle(key, done, marker))
+
+    def give_up(self, key: object) -> None:
+        """Nothing came of it."""
+        with self._changed:
+            self._tell(self._places.give_up(key))
+
+    def want_resync(self) -> None:
+        """We do not know what is so: have the whole truth told."""
+        with self._changed:
+            self._is_resync_due = True
+
+    def tell(self, request: Request) -> None:
+        """One more request, behind all that came before."""
+        with self._changed:
+            self._outbox.add([request])
+            self._changed.notify_all()
+
+    def tell_again(self, request: Request) -> None:
+        """Tell it unless it is on its way, or waits for its place."""
+        with self._changed:
+            if not self._outbox.holds(request) and not self._places.awaits(request):
+                self._outbox.add([request])
+                self._changed.notify_all()
+
+    def _tell(self, entries: list[Entry[Done]]) -> None:
+        facts: list[Fact] = []
+        for entry in entries:
+            if isinstance(entry, Placed):
+                self._outbox.add(self._translator.requests_of(facts))
+                facts = []
+                self._place(entry.done)
+            else:
+                facts.append(entry)
+        self._outbox.add(self._translator.requests_of(facts))
+        self._changed.notify_all()
+
+    def _place(self, done: Done) -> None:
+        if isinstance(done, Request):
+            self._outbox.add([done])
+        else:
+            self._resync(done)
+
+    def _resync(self, snapshot: Snapshot) -> None:
+        truth = self._translator.resync(snapshot)
+        self._is_resync_due = False
+        if self._outbox.is_open_gap:
+            self._outbox.close_gap([translate.gap(self._outbox.dropped, "outbox"), truth])
+        else:
+            self._outbox.add([truth])
+
+    # ---- the session's side ----
+
+    def connected(self, unanswered_max: int) -> None:
+        """A new connection, which takes so many requests ahead of their answers: what was not answered goes again."""
+        with self._changed:
+            self._outbox.rewind(unanswered_max)
+            self._changed.notify_all()
+
+    def begin_again(self) -> None:
+        """The coordinator has lost what it confirmed: a new client begins, and tells the whole truth."""
+        with self._changed:
+            self._outbox.begin_again()
+
+    def take(self, most: int, bytes_max: int, timeout: float, is_over: Callable[[], bool]) -> service_pb2.Batch:
+        """Wait up to `timeout` seconds for something to send; an empty batch where nothing came."""
+        with self._changed:
+            self._ask_for_snapshot()
+            self._changed.wait_for(lambda: is_over() or self._outbox.can_send, timeout)
+            requests = [] if is_over() else self._outbox.next_batch(most, bytes_max)
+            return service_pb2.Batch(requests=requests, confirmed=self._outbox.confirmed)
+
+    def answered(self, answer: service_pb2.NumberedAnswer) -> list[Request]:
+        """An answer has come; gives the requests that it is for."""
+        with self._changed:
+            requests = self._outbox.answer(answer.number, answer.last or answer.number)
+            if answer.WhichOneof("answer") == "ready":
+                for request in requests:
+                    self._translator.learn(request.get_shuffle_id, answer.ready.shuffle_id)
+            self._changed.notify_all()
+            return requests
+
+    @property
+    def confirmed(self) -> int:
+        with self._changed:
+            return self._outbox.confirmed
+
+    def backlog(self) -> Backlog:
+        with self._changed:
+            return Backlog(len(self._outbox), self._outbox.dropped, self._outbox.is_open_gap)
+
+    def wait_empty(self, timeout: float) -> bool:
+        """Wait up to `timeout` seconds until all is answered."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not len(self._outbox), timeout)
+
+    def wake(self) -> None:
+        """Have `take` look again at whether it is over."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _ask_for_snapshot(self) -> None:
+        """After a gap the whole truth has to be told; as long as it is not there, it is asked for again."""
+        if (self._is_resync_due or self._outbox.is_open_gap) and time.monotonic() >= self._snapshot_due:
+            self._snapshot_due = time.monotonic() + SNAPSHOT_PAUSE_S
+            self.on_gap()

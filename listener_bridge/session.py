@@ -1,0 +1,213 @@
+"""One conversation with one coordinator replica: from Hello until either side ends it.
+
+Responsible for: the stream of the session: what is said first, batches as they come, a heartbeat in silence, handing on
+what is heard, and noticing a peer that does not answer.
+Refuses to know: other replicas, what to do when it ends (`client`), what requests and directives mean.
+Invariant: it ends within `ANSWER_LIMIT_S` of the peer's falling silent, and only its own two threads wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from enum import Enum
+from typing import Protocol
+
+import grpc
+from shuffle_lifecycle.v1 import errors_pb2, service_pb2, service_pb2_grpc
+
+CONNECT_LIMIT_S = 5.0
+ANSWER_LIMIT_S = 30.0
+HEARTBEAT_MAX_S = 30.0
+BATCH_MAX = 1_024
+BATCH_BYTES_MAX = 1_000_000
+_OPTIONS = (
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),  # a new session does not wait for an older one's back-off
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+)
+
+
+class Ending(Enum):
+    """Why a conversation is over, as far as it changes what comes next."""
+
+    CLOSED = "closed by us"
+    AWAY = "the coordinator went away"
+    SENT_AWAY = "the coordinator asked us to go on elsewhere"
+    FORGOTTEN = "the coordinator has lost what it confirmed"
+    REFUSED = "the coordinator will not have us"
+
+
+class Desk(Protocol):
+    """What a session needs of the bridge."""
+
+    def hello(self) -> service_pb2.Hello: ...
+    def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None: ...
+    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch: ...
+    def wake(self) -> None: ...
+    def is_behind(self) -> bool: ...
+    def answered(self, answer: service_pb2.NumberedAnswer) -> None: ...
+    def directed(self, directives: service_pb2.Directives) -> None: ...
+    def noticed(self, text: str) -> None: ...
+
+
+class Session:
+    """One conversation. `converse` belongs to one thread; `close` may be called from any."""
+
+    def __init__(self, desk: Desk, address: str) -> None:
+        self.why = ""  #: What was said of the ending, for people.
+        self.elsewhere: tuple[str, ...] = ()
+        self.was_welcomed = False
+        self._desk = desk
+        self._address = address
+        self._ending: Ending | None = None
+        self._welcome = threading.Event()
+        self._limits = service_pb2.Limits()
+        self._hello = desk.hello()
+        self._heard_s = time.monotonic()
+        self._asked_s = 0.0  # when something was sent to a peer that owed nothing; 0: it owes nothing
+        self._call: grpc.Call | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self._ending is not None
+
+    def converse(self) -> Ending:
+        """Talk until it is over; answers why."""
+        with grpc.insecure_channel(self._address, _OPTIONS) as channel:
+            try:
+                grpc.channel_ready_future(channel).result(CONNECT_LIMIT_S)
+                self._listen(channel)
+            except grpc.FutureTimeoutError:
+                self._end(Ending.AWAY, f"no connection within {CONNECT_LIMIT_S:g} s")
+            except grpc.RpcError as error:
+                self._end(_ending_of(error), _words_of(error))
+            finally:
+                self._end(Ending.AWAY, "the coordinator hung up")
+        return self._ending or Ending.AWAY
+
+    def close(self) -> None:
+        """Hang up."""
+        self._end(Ending.CLOSED, "closed")
+        if self._call is not None:
+            self._call.cancel()
+
+    # ---- what is heard ----
+
+    def _listen(self, channel: grpc.Channel) -> None:
+        call = service_pb2_grpc.ShuffleLifecycleStub(channel).Session(self._say())
+        self._call = call
+        try:
+            for reply in call:
+                self._heard_s, self._asked_s = time.monotonic(), 0.0
+                self._hear(reply)
+                if self.is_over:
+                    return
+        finally:
+            call.cancel()
+
+    def _hear(self, reply: service_pb2.SessionReply) -> None:
+        kind = reply.WhichOneof("message")
+        if kind == "answers":
+            for answer in reply.answers.answers:
+                self._hear_answer(answer)
+        elif kind == "directives":
+            self._desk.directed(reply.directives)
+        elif kind == "welcome":
+            self._hear_welcome(reply.welcome)
+        elif kind == "notice":
+            self._desk.noticed(reply.notice.text)
+        elif kind == "go_away":
+            self.elsewhere = tuple(reply.go_away.elsewhere)
+            self._end(Ending.SENT_AWAY, reply.go_away.why)
+
+    def _hear_welcome(self, welcome: service_pb2.Welcome) -> None:
+        if welcome.answered < self._hello.confirmed:
+            self._end(
+                Ending.FORGOTTEN,
+                f"it knows this driver's requests up to {welcome.answered} and had confirmed {self._hello.confirmed}",
+            )
+            return
+        self._limits = welcome.limits
+        self.elsewhere = tuple(welcome.elsewhere)
+        self.was_welcomed = True
+        self._desk.welcomed(welcome, self._address)
+        self._welcome.set()
+
+    def _hear_answer(self, answer: service_pb2.NumberedAnswer) -> None:
+        """A refusal of the client itself leaves the number open: it is asked again in the next session."""
+        if answer.WhichOneof("answer") == "rejection" and _is_about_the_client(answer.rejection):
+            self._end(Ending.AWAY, f"{answer.rejection.fact}. {answer.rejection.next_step}")
+        else:
+            self._desk.answered(answer)
+
+    # ---- what is said ----
+
+    def _say(self) -> Iterator[service_pb2.SessionRequest]:
+        """In a thread of gRPC's, which pulls the next message when the one before has left."""
+        yield service_pb2.SessionRequest(hello=self._hello)
+        if not self._welcome.wait(ANSWER_LIMIT_S):
+            self._hang_up("no Welcome")
+        limits = self._limits
+        most = max(1, min(limits.max_batch or BATCH_MAX, BATCH_MAX))
+        bytes_max = max(1_000, min((limits.max_message_bytes or 2 * BATCH_BYTES_MAX) // 2, BATCH_BYTES_MAX))
+        pause_s = min(max(0.1, (limits.heartbeat_ms or 5_000) / 1000), HEARTBEAT_MAX_S)
+        while not self.is_over:
+            batch = self._desk.take(most, bytes_max, pause_s, self)
+            self._watch_silence()
+            if not self.is_over:
+                yield self._message(batch)
+
+    def _message(self, batch: service_pb2.Batch) -> service_pb2.SessionRequest:
+        if not batch.requests:
+            return service_pb2.SessionRequest(heartbeat=service_pb2.Heartbeat())
+        self._asked_s = self._asked_s or time.monotonic()
+        return service_pb2.SessionRequest(batch=batch)
+
+    def _watch_silence(self) -> None:
+        """A peer that owes answers and says nothing is as good as away."""
+        since_s = max(self._asked_s, self._heard_s)
+        if self._asked_s and self._desk.is_behind() and time.monotonic() - since_s > ANSWER_LIMIT_S:
+            self._hang_up("no answer")
+
+    def _hang_up(self, what: str) -> None:
+        self._end(Ending.AWAY, f"{what} within {ANSWER_LIMIT_S:g} s")
+        if self._call is not None:
+            self._call.cancel()
+
+    def _end(self, ending: Ending, why: str) -> None:
+        if self._ending is None:
+            self._ending, self.why = ending, why
+        self._welcome.set()
+        self._desk.wake()
+
+
+def _is_about_the_client(rejection: errors_pb2.Rejection) -> bool:
+    about_client = (errors_pb2.REASON_FAILED_PRECONDITION, errors_pb2.REASON_EXHAUSTED)
+    return rejection.reason in about_client and not rejection.HasField("app_shuffle")
+
+
+_REFUSALS = (
+    grpc.StatusCode.FAILED_PRECONDITION,  # the application is over, or its log is of a newer release
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.ALREADY_EXISTS,
+)
+
+
+def _ending_of(error: grpc.RpcError) -> Ending:
+    return Ending.REFUSED if _said_by(error, "code") in _REFUSALS else Ending.AWAY
+
+
+def _words_of(error: grpc.RpcError) -> str:
+    code, details = _said_by(error, "code"), _said_by(error, "details")
+    return f"{getattr(code, 'name', type(error).__name__)}: {str(details or '')[:500]}"
+
+
+def _said_by(error: grpc.RpcError, what: str) -> object:
+    """What gRPC's errors say of themselves; its types do not tell that they do."""
+    ask = getattr(error, what, None)
+    return ask() if callable(ask) else None
