@@ -6,7 +6,7 @@ what was acknowledged before a question was asked is seen by its answer.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -101,7 +101,7 @@ class Questions:
         more = page[-1].sequence if len(page) < len(wanted) else 0
         return service_pb2.ListEventsReply(records=page, next_after=more)
 
-    async def tail(self, asked: Any, context: Context) -> AsyncIterator[events_pb2.Record]:
+    async def tail(self, asked: Any, context: Context) -> AsyncGenerator[events_pb2.Record, None]:
         """Events from a place on, for as long as the caller listens."""
         application = await self._admitted(asked, context)
         following: Any = self.coordinator.follow(application, asked.after)

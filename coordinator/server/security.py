@@ -52,6 +52,11 @@ def token_of(told: str, metadata: Iterable[Any] | None) -> str:
     return ""
 
 
+def peer_of(told: str) -> str:
+    """The machine of a peer as gRPC tells it (`ipv4:10.0.0.7:51234`): its ports would be another peer each."""
+    return told.rpartition(":")[0] if told.startswith(("ipv4:", "ipv6:")) else told
+
+
 class Gate:
     """Lets callers through, or notes and refuses them."""
 
@@ -66,17 +71,17 @@ class Gate:
         try:
             meta = await self._coordinator.registration(ApplicationId(application))
         except UnknownApplication:
-            await self._coordinator.audit(peer, "unknown application", application[:64])
+            await self._coordinator.audit(peer_of(peer), "unknown application", application[:64])
             raise
         if not matches(token, meta.token_hash) and meta.token_hash and not self._is_operator(token):
-            await self._coordinator.audit(peer, "wrong token", application)
+            await self._coordinator.audit(peer_of(peer), "wrong token", application)
             raise _wrong_token(f"the token for application {application} is {_told(token)}")
         return meta
 
     async def admit_operator(self, token: str, peer: str) -> None:
         """For questions about all applications."""
         if self._operator_hash and not self._is_operator(token):
-            await self._coordinator.audit(peer, "wrong operator token", "")
+            await self._coordinator.audit(peer_of(peer), "wrong operator token", "")
             raise _wrong_token(f"the operator's token is {_told(token)}")
 
     def _is_operator(self, token: str) -> bool:

@@ -11,7 +11,8 @@ one, and ends no other call.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from shuffle_lifecycle.v1 import events_pb2, service_pb2, service_pb2_grpc
@@ -111,10 +112,10 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
     async def ListEvents(self, asked: Any, context: Context) -> service_pb2.ListEventsReply:
         return await _answered(self._questions.events(asked, context), context)
 
-    async def TailEvents(self, asked: Any, context: Context) -> AsyncIterator[events_pb2.Record]:
-        records = self._questions.tail(asked, context)
-        while (record := await _answered(anext(records, None), context)) is not None:
-            yield record
+    async def TailEvents(self, asked: Any, context: Context) -> AsyncGenerator[events_pb2.Record, None]:
+        async with aclosing(self._questions.tail(asked, context)) as records:
+            while (record := await _answered(anext(records, None), context)) is not None:
+                yield record
 
 
 async def _answered(work: Awaitable[R], context: Context) -> R:

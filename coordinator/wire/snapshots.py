@@ -64,7 +64,7 @@ def decode_snapshot(parts: Sequence[bytes], place: str) -> Snapshot:
     state = empty()
     for part in read:
         for table in part.tables:
-            put_rows(state, table.name, json.loads(zlib.decompress(table.rows)))
+            put_rows(state, table.name, _rows(table, place))
     first = read[0]
     return Snapshot(ApplicationId(first.application), Place(first.sequence), state, first.digest)
 
@@ -75,6 +75,13 @@ def _blocks(state: State) -> Iterator[Any]:
         for begin in range(0, len(rows), BLOCK_ROWS):
             text = json.dumps(rows[begin : begin + BLOCK_ROWS], separators=(",", ":"))
             yield events_pb2.Table(name=name, rows=zlib.compress(text.encode(), 1))
+
+
+def _rows(table: Any, place: str) -> Any:
+    try:
+        return json.loads(zlib.decompress(table.rows))
+    except (zlib.error, ValueError) as error:
+        raise Corrupt(place, f"the rows of table {table.name!r} cannot be read ({error})", "JSON in zlib") from error
 
 
 def _groups(blocks: Iterator[Any], part_bytes: int) -> Iterator[list[Any]]:

@@ -36,16 +36,25 @@ def rows_of(state: State, table: str) -> list[Json]:
     return [[key_of(key), record_of(record)] for key, record in getattr(state, table).items()]
 
 
-def put_rows(state: State, table: str, rows: list[Json]) -> None:
+def put_rows(state: State, table: str, rows: Json) -> None:
     """Puts rows into the state's table."""
+    try:
+        _put(state, table, rows)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Malformed(
+            f"the rows of state's table {table!r} make no sense ({error!r})",
+            f"what this release writes into one of meta, {', '.join(TABLES)}",
+            "Fold the log instead.",
+        ) from error
+
+
+def _put(state: State, table: str, rows: Json) -> None:
     if table == "meta":
         state.meta = _reader(Meta)(rows[0][1])
-    elif table in TABLES:
-        key_hint, record_hint = _columns(table)
-        key_from, record_from = _reader(key_hint), _reader(record_hint)
-        getattr(state, table).update((key_from(key), record_from(record)) for key, record in rows)
-    else:
-        raise Malformed(f"state has no table {table!r}", f"one of {', '.join(TABLES)}", "Fold the log instead.")
+        return
+    key_hint, record_hint = _columns(table)
+    key_from, record_from = _reader(key_hint), _reader(record_hint)
+    getattr(state, table).update((key_from(key), record_from(record)) for key, record in rows)
 
 
 @cache
@@ -98,11 +107,7 @@ def _record_reader(kind: type) -> Convert:
     readers = {name: _reader(hint) for name, hint in _fields(kind)}
 
     def read(written: Json) -> Any:
-        try:
-            return kind(**{n: None if value is None else readers[n](value) for n, value in written.items()})
-        except (KeyError, TypeError) as error:
-            known = ", ".join(readers)
-            raise Malformed(f"{kind.__name__} is {written!r} ({error!r})", known, "Fold the log instead.") from error
+        return kind(**{n: None if value is None else readers[n](value) for n, value in written.items()})
 
     return read
 

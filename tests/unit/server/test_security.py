@@ -51,3 +51,15 @@ def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
 def test_what_is_no_address_is_named() -> None:
     with pytest.raises(ValueError, match=r"'no such host' is no address"):
         security.check_bind("no such host:7337", beyond_loopback=False)
+
+
+@pytest.mark.parametrize(
+    ("told", "peer"),
+    [
+        ("ipv4:10.0.0.7:51234", "ipv4:10.0.0.7"),
+        ("ipv6:%5B::1%5D:51234", "ipv6:%5B::1%5D"),
+        ("unix:/run/sl.sock", "unix:/run/sl.sock"),
+    ],
+)
+def test_a_peer_is_a_machine(told: str, peer: str) -> None:
+    assert security.peer_of(told) == peer
