@@ -71,16 +71,17 @@ class Sessions:
             await self.gate.admit(hello.application, secret, context.peer())
 
     async def _enroll(self, hello: service_pb2.Hello, secret: str, peer: str) -> None:
-        """Registers application and client, neither under a number: harmless when repeated."""
+        """Registers the application, and a client that is new; neither under a number: harmless when repeated."""
         if hello.register.application != hello.application:
             raise Malformed(
                 f"Hello registers application {hello.register.application!r} and is of {hello.application!r}", "one id"
             )
         client = ClientId(hello.client)
         _accept(await self.calls.enroll(Request(client, 0, command_of(hello.register)), secret, peer))
-        requests = [Request(client, 0, RegisterClient(client))]
-        (answer,) = await self.coordinator.submit(ApplicationId(hello.application), requests)
-        _accept(answer)
+        if hello.confirmed == 0:
+            requests = [Request(client, 0, RegisterClient(client))]
+            (answer,) = await self.coordinator.submit(ApplicationId(hello.application), requests)
+            _accept(answer)
 
     async def _welcome(self, session: Session) -> service_pb2.Welcome:
         return service_pb2.Welcome(

@@ -168,6 +168,16 @@ async def test_a_client_that_was_forgotten_is_told_to_register() -> None:
             assert "RegisterClient" in answer.next_step
 
 
+async def test_a_client_that_was_forgotten_is_not_registered_behind_its_back() -> None:
+    async with running() as run:
+        async with session(run):
+            pass
+        del run.coordinator.states[APP].clients[DRIVER]
+        async with session(run, hello(confirmed=9)) as (_, welcome):
+            assert welcome.answered < 9
+            assert DRIVER not in run.coordinator.states[APP].clients
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
