@@ -16,13 +16,13 @@ from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.core.commands import RegisterClient, Request
 from coordinator.core.ids import ApplicationId, ClientId
-from coordinator.core.rejections import Answer, Reason, Rejection
+from coordinator.core.rejections import Answer, Rejection
 from coordinator.runtime.api import Coordinator, CoordinatorError, Session
 from coordinator.server.calls import Calls, Context
 from coordinator.server.line import Line
 from coordinator.server.options import ServerOptions
 from coordinator.server.security import Gate, token_of
-from coordinator.server.statuses import Refused, refuse
+from coordinator.server.statuses import Refused
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import command_of
 
@@ -49,8 +49,7 @@ class Sessions:
         try:
             first: Any = await asyncio.wait_for(context.read(), self.options.hello_within_s)
         except asyncio.TimeoutError:
-            raise refuse(
-                Reason.FAILED_PRECONDITION,
+            raise Malformed(
                 f"no Hello came within {self.options.hello_within_s:g} s",
                 "Hello as the first message",
                 "Open the session again and send it at once.",

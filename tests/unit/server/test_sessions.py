@@ -203,7 +203,7 @@ async def test_a_bad_beginning_is_said(first: pb.SessionRequest, words: str) -> 
 
 async def test_a_stream_that_says_nothing_is_closed() -> None:
     async with running(hello_within_s=0.05) as run:
-        _, said = await ends_in(Driver(run.stub.Session()), Code.FAILED_PRECONDITION)
+        _, said = await ends_in(Driver(run.stub.Session()), Code.INVALID_ARGUMENT)
         assert "no Hello came within 0.05 s" in said
 
 
