@@ -97,10 +97,11 @@ class Bridge:
             self._tap.post_marker(LAST_MARKER)
             self._last_passed.wait(_left(end_s) / 2)
         self._tap.close()
+        self.client.leave()
         if not self._is_ended:
             self.reporter.tell(translate.end_of_application())
         if self.client.address:
-            self.reporter.wait_empty(_left(end_s))
+            self.reporter.wait_empty(_left(end_s), lambda: self.client.is_closed)
         self.client.close(_left(end_s))
         self._service.close()
 

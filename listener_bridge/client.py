@@ -34,6 +34,7 @@ class Client:
         self._known: list[str] = []
         self.is_away = False  #: And people were told so.
         self._refusals = 0
+        self._is_leaving = False
         self._closed = threading.Event()
         self._session: Session | None = None
         self._back_off = BackOff()
@@ -41,6 +42,14 @@ class Client:
 
     def start(self) -> None:
         self._thread.start()
+
+    def leave(self) -> None:
+        """The end is being told: a coordinator that hangs up now has heard it, and need not answer."""
+        self._is_leaving = True
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
 
     def close(self, timeout: float) -> None:
         """Hang up; waits up to `timeout` seconds for the thread's end."""
@@ -90,7 +99,10 @@ class Client:
         ending = session.converse()
         self.address = ""
         self._learn(session.elsewhere)
-        if ending is Ending.FORGOTTEN:
+        if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.REFUSED):
+            self._closed.set()
+            self._desk.wake()
+        elif ending is Ending.FORGOTTEN:
             log.warning("the coordinator at %s has lost its log: %s; everything is told anew", address, session.why)
             self._forgotten()
         elif ending is Ending.REFUSED:

@@ -157,10 +157,10 @@ class Reporter:
         with self._changed:
             return Backlog(len(self._outbox), self._outbox.dropped, self._outbox.is_open_gap)
 
-    def wait_empty(self, timeout: float) -> bool:
-        """Wait up to `timeout` seconds until all is answered."""
+    def wait_empty(self, timeout: float, is_over: Callable[[], bool]) -> bool:
+        """Wait up to `timeout` seconds until all is answered, or nothing will be any more."""
         with self._changed:
-            return self._changed.wait_for(lambda: not len(self._outbox), timeout)
+            return self._changed.wait_for(lambda: not len(self._outbox) or is_over(), timeout)
 
     def wake(self) -> None:
         """Have `take` look again at whether it is over."""
