@@ -142,7 +142,7 @@ class Engine:
         return not self.sessions and not self._waiting and not self.state.meta.sweeping
 
     async def close(self, drain: bool) -> None:
-        """Takes nothing more; with ``drain`` what waits is committed first, as long as askers wait for it."""
+        """Takes nothing more; with ``drain`` what waits is committed first, unless the store is away for too long."""
         self._closing = True
         if not drain:
             for batch in self._in_flight:
@@ -150,7 +150,12 @@ class Engine:
             self._waiting.refuse_all(Draining(self._options.replica))
             self._work.cancel()
         self._wake.set()
-        await asyncio.wait([task for task in (self._work, self._snapshotting) if task is not None])
+        tasks = [task for task in (self._work, self._snapshotting) if task is not None]
+        _, late = await asyncio.wait(tasks, timeout=self._options.answer_within_s)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
 
     def _check_open(self) -> None:
         if self.broken is not None:

@@ -13,7 +13,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.runtime import loading
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
-from coordinator.runtime.errors import UnknownApplication
+from coordinator.runtime.errors import Draining, UnknownApplication
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.loading import Loaded
 from coordinator.runtime.options import Options
@@ -62,12 +62,14 @@ class Engines:
 
     async def get(self, application: ApplicationId) -> Engine:
         """The engine of a registered application. Raises `UnknownApplication`, and what loading may raise."""
-        engine = await self.get_or_new(application)
-        if engine.mark.revision == 0:
-            await engine.catch_up()
-        if engine.mark.revision == 0:
-            raise UnknownApplication(application)
-        return engine
+        engine = self.find(application)
+        if engine is None:
+            mark, _ = await self.journal(application).mark()
+            if mark.revision:
+                return await self.get_or_new(application)
+        elif await _is_registered(engine):
+            return engine
+        raise UnknownApplication(application)  # and nothing is kept of it: anybody can ask for anything
 
     async def get_or_new(self, application: ApplicationId) -> Engine:
         """The engine of an application that may be registered in a moment."""
@@ -79,7 +81,12 @@ class Engines:
             task = asyncio.create_task(self._load(application), name=f"load {application}")
             self._loading[application] = task
             task.add_done_callback(lambda _: self._loading.pop(application, None))
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():  # by `stop`; else it is the asker who gave up
+                raise Draining(self._options.replica) from None
+            raise
 
     async def forget(self, application: ApplicationId) -> None:
         """Closes the engine; it is loaded anew when somebody asks."""
@@ -102,3 +109,10 @@ class Engines:
             for engine in [engine for engine in self if engine.idle and engine.used_s <= before_s]:
                 await self.forget(engine.application)
                 on_forgotten(engine.application)
+
+
+async def _is_registered(engine: Engine) -> bool:
+    """An engine may be older than its application's registration, here or on another replica."""
+    if not engine.mark.revision:
+        await engine.catch_up()
+    return engine.mark.revision > 0

@@ -45,6 +45,13 @@ class Registration:
             self._task.cancel()
             await asyncio.wait((self._task,))
 
+    async def refresh(self, within_s: float) -> None:
+        """Reads the others once more, if the store answers in time."""
+        try:
+            await asyncio.wait_for(self.replicas(), within_s)
+        except (StateBackendError, asyncio.TimeoutError) as error:
+            log.warning("other replicas not read", replica=self._options.replica, error=str(error))
+
     async def replicas(self) -> list[ReplicaRecord]:
         """Those that are alive; raises what the store says."""
         page = await self._backend.scan_all(Keyspace.REPLICAS)

@@ -42,6 +42,9 @@ from state_backend.values import Compare, Entry, Keyspace
 
 T = TypeVar("T")
 
+#: A stopping replica waits no longer to learn where it can send its drivers.
+_FAREWELL_S = 1.0
+
 log = structlog.get_logger(__name__)
 
 
@@ -82,6 +85,7 @@ class Replica(Coordinator):
             return
         self._running = False
         await self._reaper.stop()
+        await self._registration.refresh(_FAREWELL_S)
         self._sessions.send_all_away(GoAway("the replica is stopping", self._registration.elsewhere))
         await self._engines.stop(drain)
         await asyncio.gather(*(pulse.close() for pulse in self._pulses.values()))

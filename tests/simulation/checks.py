@@ -35,6 +35,13 @@ def fold_log(segments: Iterable[Segment]) -> State:
     return fold(empty(), (recorded for segment in segments for recorded in segment.records))
 
 
+def unfinished(state: State) -> list[str]:
+    """What was let go and is not deleted: directives without an outcome, fences that wait for their time."""
+    waiting = [g.shuffle_id for g in state.generations.values() if g.life is Life.EXPIRED and g.due_ms]
+    left = [f"directives are left: {list(state.directives.values())}"] if state.directives else []
+    return left + ([f"fences are due: {waiting}"] if waiting else [])
+
+
 async def wrongs(
     backend: StateBackend, application: ApplicationId, acknowledged: Mapping[ClientId, set[int]]
 ) -> list[str]:

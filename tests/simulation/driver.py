@@ -26,12 +26,12 @@ from coordinator.core.commands import (
     Request,
 )
 from coordinator.core.ids import ApplicationId, AppShuffle, DirectiveId
-from coordinator.core.rejections import Answer, Ready, Recover
+from coordinator.core.rejections import Answer
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime.api import Coordinator, GoAway, Session
 from coordinator.runtime.errors import ApplicationOver, CoordinatorError, UnknownApplication
-from tests.simulation import facts
+from tests.simulation import checks, facts
 
 #: Far longer than every pause and every clock's error.
 REST_S = 300
@@ -124,7 +124,7 @@ class FakeDriver:
     async def _nothing_is_left(self) -> bool:
         replica = self.pick()
         try:
-            return replica is not None and not (await replica.view(self.application)).directives
+            return replica is not None and not checks.unfinished(await replica.view(self.application))
         except CoordinatorError:
             return False
 
@@ -167,8 +167,3 @@ class FakeDriver:
         if kind is DirectiveKind.FENCE:
             return Fenced(1_000) if lucky else Busy(("stage 1.0",))
         return Freed(1_000) if lucky else Failed("disk")
-
-    def wrongs(self) -> list[str]:
-        """What this driver was told that cannot be: the id of data that it had itself freed."""
-        asked = [answer for answer in self.acknowledged.values() if isinstance(answer, (Ready, Recover))]
-        return [] if asked or not self.acknowledged else ["no question was ever answered"]

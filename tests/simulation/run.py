@@ -139,9 +139,10 @@ class Schedule:
         """What is expired is deleted in the end; every replica that lives says the same."""
         log = await checks.read_log(self._world.reader(), driver.application)
         state = checks.fold_log(log)
-        left = [f"directives are left: {list(state.directives.values())}"] if state.directives else []
         views = [await running.replica.view(driver.application) for running in self._replicas if running is not None]
-        return left + ["a replica's state is not the fold of the log" for view in views if view != state]
+        return checks.unfinished(state) + [
+            "a replica's state is not the fold of the log" for view in views if view != state
+        ]
 
 
 def run_seed(seed: int) -> Outcome:

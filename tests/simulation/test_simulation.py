@@ -164,6 +164,14 @@ def _answering_again(segment: Segment) -> Segment:
     return replace(segment, records=(*others, replace(last, event=event)))
 
 
+def test_what_was_let_go_and_not_deleted_is_noticed() -> None:
+    async def story() -> None:
+        state = checks.fold_log(await checks.read_log(await told(), facts.APP))
+        assert "directives are left" in "; ".join(checks.unfinished(state))
+
+    virtual.run(story())
+
+
 def test_records_that_are_not_what_the_log_says_are_noticed() -> None:
     async def story() -> None:
         store = await told()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from coordinator.core.commands import ReportStageSubmitted, Request, SetPin
-from coordinator.core.ids import AppShuffle, ClientId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId
 from coordinator.core.rejections import Accepted, Ready, Rejection
 from coordinator.runtime.errors import (
     Draining,
@@ -223,6 +223,46 @@ def test_stopping_commits_what_waits_and_takes_nothing_more() -> None:
             assert await last == [Accepted()] * 3
             with pytest.raises(Draining):
                 await replica.submit(facts.APP, number(facts.reads(0)))
+
+    virtual.run(story())
+
+
+def test_stopping_does_not_wait_for_ever_for_a_store_that_is_away() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            running.backend.weather = RequestLost()
+            last = asyncio.create_task(running.replica.submit(facts.APP, number(facts.writes(0))))
+            await virtual.moment()
+            await asyncio.wait_for(running.replica.stop(), 30)
+            with pytest.raises(InDoubt):
+                await last
+
+    virtual.run(story())
+
+
+def test_asking_for_what_nobody_registered_leaves_nothing_in_memory() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            for number in range(100):
+                with pytest.raises(UnknownApplication):
+                    await replica.view(ApplicationId(f"guess-{number}"))
+            assert list(replica._engines) == []
+            assert replica._pulses == {}
+
+    virtual.run(story())
+
+
+def test_an_application_that_another_replica_has_registered_meanwhile_is_known() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            with pytest.raises(UnknownApplication):
+                await one.view(facts.APP)
+            await registered(two)
+            assert (await one.view(facts.APP)).meta.application == facts.APP
 
     virtual.run(story())
 

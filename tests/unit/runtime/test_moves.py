@@ -1,0 +1,81 @@
+"""What stands beside the log: records where they belong, tombstones as ranges, views as people read them."""
+
+from __future__ import annotations
+
+from coordinator.core.commands import EndApplication, SetPin
+from coordinator.core.ids import AppShuffle, ShuffleId, Span
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import Generation, empty
+from coordinator.runtime import moves, places, views
+from state_backend.values import Keyspace
+from tests.simulation import facts, virtual
+from tests.simulation.world import World, registered
+
+
+def test_tombstones_are_ranges_that_people_can_read() -> None:
+    state = empty()
+    state.meta = state.meta.__class__(next_shuffle_id=ShuffleId(11), lost=(Span(4, 5),))
+    for alive in (1, 7, 8):
+        state.generations[ShuffleId(alive)] = Generation(ShuffleId(alive), AppShuffle(alive))
+    assert moves.deleted(state) == (Span(2, 3), Span(6, 6), Span(9, 10))
+    assert moves.ranges_text(moves.deleted(state)) == b"2-3,6,9-10"
+    assert moves.deleted(empty()) == ()
+    assert moves.ranges_text(()) == b""
+
+
+def test_every_state_of_life_has_a_keyspace() -> None:
+    assert set(places.OF_LIFE) == set(Life)
+
+
+def test_keys_are_read_back() -> None:
+    application = facts.APP
+    assert places.application_of(places.segment(application, 7)) == application
+    assert places.first_sequence_of(places.segment(application, 7)) == 7
+    assert places.segment(application, 9) < places.segment(application, 10)
+
+
+def test_a_thousand_deletions_leave_one_record() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            for job in range(200):
+                await replica.submit(facts.APP, number(facts.whole(job)))
+            await replica.submit(facts.APP, number([EndApplication()]))
+            await virtual.moment()
+            store = world.reader()
+            entries = (await store.scan_all(Keyspace.DELETED)).entries
+            assert [(entry.key, entry.value) for entry in entries] == [(facts.APP, b"1-200")]
+            for keyspace in (Keyspace.LIVE, Keyspace.EXPIRED, Keyspace.FENCED, Keyspace.SESSIONS):
+                assert not (await store.scan(keyspace)).entries
+
+    virtual.run(story())
+
+
+def test_views_say_what_the_state_says() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number([*facts.whole(0), *facts.writes(1), *facts.reads(1)]))
+            await replica.submit(facts.APP, number([SetPin(AppShuffle(1), "mine")]))
+            state = await replica.view(facts.APP)
+            assert [(held.life, held.generations) for held in views.held(state)] == [
+                (Life.READABLE, 1),
+                (Life.FENCING, 1),
+            ]
+            assert views.pins(state) == (AppShuffle(1),)
+            graph = views.graph(state)
+            assert graph.sequence == state.meta.next_sequence - 1
+            assert [generation.shuffle_id for generation in graph.generations] == [1, 2]
+            assert [stage.stage for stage in graph.stages] == [facts.attempt(3)]
+            (fence,) = views.outstanding(state)
+            standing = views.standing(state, AppShuffle(0))
+            assert standing is not None
+            assert standing.directive == fence
+            reading = views.standing(state, AppShuffle(1))
+            assert reading is not None
+            assert reading.readers == (facts.attempt(3),)
+            assert views.standing(state, AppShuffle(9)) is None
+
+    virtual.run(story())
