@@ -13,7 +13,7 @@ import json
 import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from coordinator.demo.workloads import WORKLOADS
 
@@ -81,8 +81,8 @@ def _plugin(spark: SparkSession, wishes: argparse.Namespace) -> AbstractContextM
         return nullcontext()
     from listener_bridge import attach
 
-    where = {"store": wishes.store} if wishes.store else {"address": wishes.address}
-    return attach(spark, policy=wishes.policy, **where)
+    where = {"store": f"sqlite://{Path(wishes.store).resolve()}"} if wishes.store else {"address": wishes.address}
+    return cast("AbstractContextManager[Any]", attach(spark, policy=wishes.policy, **where))
 
 
 def _run(spark: SparkSession, name: str, megabytes: int) -> dict[str, Any]:

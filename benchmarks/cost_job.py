@@ -1,0 +1,81 @@
+"""The application that ``cost`` times: empty tasks, then small jobs; attached or not.
+
+python -m benchmarks.cost_job FOLDER TASKS JOBS ATTACHED(0|1)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def main() -> None:
+    folder, tasks, jobs, attached = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1"
+    spark = _session(folder)
+    attachment = None
+    if attached:
+        from listener_bridge import attach
+
+        attachment = attach(spark, policy="frontier", store=str(folder / "coordinator.db"))
+    spark.sparkContext.parallelize(range(100), 10).count()  # workers are up
+    found = {"tasks_s": _empty_tasks(spark, tasks), "jobs_s": _small_jobs(spark, jobs), "listener_us": 0.0}
+    if attachment is not None:
+        found["listener_us"] = _listener_us(spark)
+        attachment.detach()
+    spark.stop()
+    (folder / "result.json").write_text(json.dumps(found))
+
+
+def _session(folder: Path) -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").appName("cost")
+    settings = {
+        "spark.local.dir": str(folder / "local"),
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def _empty_tasks(spark: SparkSession, tasks: int) -> float:
+    """In the JVM alone: Python workers would hide everything."""
+    context = spark.sparkContext
+    assert context._jvm is not None
+    numbers = context._jvm.java.util.ArrayList()
+    for number in range(tasks):
+        numbers.add(number)
+    java = context._jsc.parallelize(numbers, tasks)
+    begun = time.perf_counter()
+    java.count()
+    return time.perf_counter() - begun
+
+
+def _small_jobs(spark: SparkSession, jobs: int) -> float:
+    """A shuffle and a count each, in the JVM."""
+    begun = time.perf_counter()
+    for _ in range(jobs):
+        spark.range(0, 100, 1, 2).rdd._jrdd.rdd().repartition(2, None).count()
+    return time.perf_counter() - begun
+
+
+def _listener_us(spark: SparkSession) -> float:
+    """The mean of our queue's own timer on the listener bus."""
+    bus = spark.sparkContext._jsc.sc().listenerBus()
+    timers: Any = bus.metrics().metricRegistry().getTimers()
+    for name in timers.keySet():
+        if "FactListener" in name or "shuffleLifecycle" in name:
+            return float(timers.get(name).getSnapshot().getMean()) / 1_000
+    raise LookupError(f"no timer of ours on the listener bus, only {list(timers.keySet())}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""``python -m coordinator.demo``: the demo, as ``shufflectl demo`` runs it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from coordinator.core import events as e
+from coordinator.core.events import Recorded
+from coordinator.core.ids import AppShuffle
+from coordinator.demo import report
+from coordinator.demo.logs import read_log
+from coordinator.demo.run import RunFailedError, ideal, run
+
+
+def main(megabytes: int = 60, policy: str = "frontier") -> int:
+    """Both runs, their comparison, and the story of one shuffle. 1 if a run failed or results differ."""
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="shuffle-demo-") as folder:
+        try:
+            return _compare(console, Path(folder), megabytes, policy)
+        except RunFailedError as failed:
+            Console(stderr=True).print(f"[red]{failed}[/red]")
+            return 1
+
+
+def _compare(console: Console, folder: Path, megabytes: int, policy: str) -> int:
+    store = folder / "coordinator.db"
+    sizes = ("--megabytes", str(megabytes))
+    console.print(f"A chain of shuffles, a loop and an adaptive SQL query, {megabytes} MB a shuffle, once without …")
+    off = run(folder / "off", sizes)
+    console.print(f"… and once with the plugin, policy {policy}.\n")
+    on = run(folder / "on", ("--store", str(store), "--policy", policy, *sizes))
+    log = read_log(store, on.application)
+    report.show(console, off, on, ideal(on, log))
+    report.tell(console, log, _an_early_deletion(log))
+    return 0 if report.equal(off, on) else 1
+
+
+def _an_early_deletion(log: list[Recorded]) -> AppShuffle:
+    """The first app shuffle that was deleted by policy; the first of all where none was."""
+    shuffle_of = {r.event.shuffle_id: r.event.app_shuffle for r in log if isinstance(r.event, e.GenerationStarted)}
+    deleted = [r.event.shuffle_id for r in log if isinstance(r.event, e.GenerationDeleted) and r.event.directive]
+    return shuffle_of[deleted[0]] if deleted else min(shuffle_of.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
