@@ -57,7 +57,6 @@ class Schedule:
         self._world = World(seed)
         self._replicas: list[Running | None] = []
         self._drivers: list[FakeDriver] = []
-        self._calm = False
 
     async def run(self) -> Outcome:
         """Until every driver is done, and everything that it let go is deleted."""
@@ -67,17 +66,23 @@ class Schedule:
             self._drivers.append(FakeDriver(application, self._pick, random.Random(self._chance.random())))
         harm = asyncio.create_task(self._harm())
         look = asyncio.create_task(self._look())
-        try:
-            telling = [asyncio.create_task(driver.run(JOBS)) for driver in self._drivers]
-            await asyncio.wait_for(asyncio.gather(*telling), AT_MOST_S)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to this schedule
-            self.outcome.wrongs.append(f"a driver failed: {error!r}")
+        telling = asyncio.gather(*(driver.run(JOBS) for driver in self._drivers), return_exceptions=True)
+        await asyncio.wait((telling, look), timeout=AT_MOST_S, return_when=asyncio.FIRST_COMPLETED)
+        self._note_failures(telling)
         look.cancel()
         await asyncio.wait((harm,))
         await self._check(final=not self.outcome.wrongs)
         await self._world.stop()
         self.outcome.steps += sum(driver.steps for driver in self._drivers)
         return self.outcome
+
+    def _note_failures(self, telling: asyncio.Future[list[BaseException | None]]) -> None:
+        """A driver that failed, or is not done after so long, is wrong too, unless it is known what is."""
+        if telling.done():
+            self.outcome.wrongs += [f"a driver failed: {error!r}" for error in telling.result() if error is not None]
+        else:
+            telling.cancel()
+            self.outcome.wrongs += [] if self.outcome.wrongs else [f"not done after {AT_MOST_S} s"]
 
     async def _start(self) -> Running:
         faults = random_faults(self._chance.randrange(1 << 30), 300, 0.05)
@@ -119,10 +124,11 @@ class Schedule:
             running.backend.weather = None
 
     async def _look(self) -> None:
+        """Until something is wrong: what follows from it would tell nobody anything."""
         seen = 0
-        while True:
+        while not self.outcome.wrongs:
             await asyncio.sleep(LOOK_EVERY_S)
-            if self._world.store.revision > seen and not self.outcome.wrongs:
+            if self._world.store.revision > seen:
                 await self._check(final=False)
             seen = self._world.store.revision
 
