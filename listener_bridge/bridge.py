@@ -100,8 +100,7 @@ class Bridge:
         self.client.leave()
         if not self._is_ended:
             self.reporter.tell(translate.end_of_application())
-        if self.client.address:
-            self.reporter.wait_empty(_left(end_s), lambda: self.client.is_closed)
+        self.reporter.wait_empty(_left(end_s), lambda: self.client.is_hopeless)
         self.client.close(_left(end_s))
         self._service.close()
 

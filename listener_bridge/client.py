@@ -48,8 +48,9 @@ class Client:
         self._is_leaving = True
 
     @property
-    def is_closed(self) -> bool:
-        return self._closed.is_set()
+    def is_hopeless(self) -> bool:
+        """Whether nothing more will be answered soon."""
+        return self._closed.is_set() or self.is_away or bool(self.refused)
 
     def close(self, timeout: float) -> None:
         """Hang up; waits up to `timeout` seconds for the thread's end."""

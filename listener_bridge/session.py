@@ -17,7 +17,7 @@ from typing import Protocol
 import grpc
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2, service_pb2_grpc
 
-CONNECT_LIMIT_S = 5.0
+WELCOME_LIMIT_S = 15.0  # to connect, to register and to read the log
 ANSWER_LIMIT_S = 30.0
 HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
@@ -79,10 +79,7 @@ class Session:
         """Talk until it is over; answers why."""
         with grpc.insecure_channel(self._address, _OPTIONS) as channel:
             try:
-                grpc.channel_ready_future(channel).result(CONNECT_LIMIT_S)
                 self._listen(channel)
-            except grpc.FutureTimeoutError:
-                self._end(Ending.AWAY, f"no connection within {CONNECT_LIMIT_S:g} s")
             except grpc.RpcError as error:
                 self._end(_ending_of(error), _words_of(error))
             finally:
@@ -149,8 +146,8 @@ class Session:
     def _say(self) -> Iterator[service_pb2.SessionRequest]:
         """In a thread of gRPC's, which pulls the next message when the one before has left."""
         yield service_pb2.SessionRequest(hello=self._hello)
-        if not self._welcome.wait(ANSWER_LIMIT_S):
-            self._hang_up("no Welcome")
+        if not self._welcome.wait(WELCOME_LIMIT_S):
+            self._hang_up("no Welcome", WELCOME_LIMIT_S)
         limits = self._limits
         most = max(1, min(limits.max_batch or BATCH_MAX, BATCH_MAX))
         bytes_max = max(1_000, min((limits.max_message_bytes or 2 * BATCH_BYTES_MAX) // 2, BATCH_BYTES_MAX))
@@ -171,10 +168,10 @@ class Session:
         """A peer that owes answers and says nothing is as good as away."""
         since_s = max(self._asked_s, self._heard_s)
         if self._asked_s and self._desk.is_behind() and time.monotonic() - since_s > ANSWER_LIMIT_S:
-            self._hang_up("no answer")
+            self._hang_up("no answer", ANSWER_LIMIT_S)
 
-    def _hang_up(self, what: str) -> None:
-        self._end(Ending.AWAY, f"{what} within {ANSWER_LIMIT_S:g} s")
+    def _hang_up(self, what: str, limit_s: float) -> None:
+        self._end(Ending.AWAY, f"{what} within {limit_s:g} s")
         if self._call is not None:
             self._call.cancel()
 

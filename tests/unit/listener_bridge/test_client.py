@@ -1,0 +1,297 @@
+"""The bridge without Spark: facts in, a coordinator that lives, dies, is slow and lies at the other end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from shuffle_lifecycle.v1 import errors_pb2, service_pb2
+
+from listener_bridge import session
+from listener_bridge.bridge import Bridge
+from listener_bridge.outbox import Outbox
+from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed
+from listener_bridge.tap.facts import ApplicationEnded, EventsDropped, JobEnded, KnownShuffle, MarkerPassed, Snapshot
+from tests.support.spark import wait_for
+from tests.unit.listener_bridge.fakes import LOCATOR, FakeCoordinator, FakeService, FakeTap, accepted, delete, fence
+
+
+class Attached:
+    """A bridge with all its neighbours."""
+
+    def __init__(self, *addresses: str, **answers: Any) -> None:
+        self.tap = FakeTap()
+        self.service = FakeService(**{"forget": Freed(0), **answers})
+        self.registration = service_pb2.RegisterApplication(application="app-1")
+        self.bridge = Bridge(self.tap, self.service, self.registration, "secret", lambda: addresses)  # type: ignore[arg-type]
+
+    def tell(self, *jobs: int) -> None:
+        self.tap.tell(*(JobEnded(0, job, 0, True, None) for job in jobs))
+
+
+@pytest.fixture
+def coordinator() -> Iterator[FakeCoordinator]:
+    with FakeCoordinator() as running:
+        yield running
+
+
+@pytest.fixture
+def attached(coordinator: FakeCoordinator) -> Iterator[Attached]:
+    here = Attached(coordinator.address, fence=Fenced(LOCATOR, 5, "mark"), free=Freed(5))
+    here.bridge.start()
+    yield here
+    here.bridge.stop("the test has ended")
+
+
+def jobs(coordinator: FakeCoordinator) -> list[int]:
+    return [one.report_job_ended.job for one in coordinator.requests if one.HasField("report_job_ended")]
+
+
+def test_facts_arrive_numbered_and_in_order(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tell(*range(100))
+    coordinator.wait(lambda: len(coordinator.requests) == 100, "all requests")
+    assert jobs(coordinator) == list(range(100))
+    assert coordinator.numbers() == list(range(1, 101))
+    [hello] = coordinator.hellos
+    assert (hello.application, hello.token, hello.client, hello.register) == (
+        "app-1", "secret", "driver-1", attached.registration,
+    )  # fmt: skip
+
+
+def test_silence_is_filled_with_heartbeats(coordinator: FakeCoordinator, attached: Attached) -> None:
+    coordinator.wait(lambda: coordinator.heartbeats >= 2, "two heartbeats")
+
+
+def test_directives_are_carried_out_and_their_outcomes_come_back(
+    coordinator: FakeCoordinator, attached: Attached
+) -> None:
+    attached.tell(1)
+    coordinator.wait(lambda: coordinator.requests, "the session")
+    coordinator.direct(fence(1))
+    wait_for(lambda: attached.bridge.executor.counts.fenced, "the fence")
+    attached.tap.tell(JobEnded(0, 2, 0, True, None), MarkerPassed(0, "mark", ""), JobEnded(0, 3, 0, True, None))
+    coordinator.direct(delete(2))
+    coordinator.wait(lambda: len(coordinator.requests) == 5, "all requests")
+    outcomes = [r.report_outcome.WhichOneof("outcome") for r in coordinator.requests if r.HasField("report_outcome")]
+    assert outcomes == ["fenced", "freed"]
+    names = coordinator.commands()
+    assert names[:2] == ["report_job_ended", "report_job_ended"]
+    assert names.index("report_outcome") < jobs_index(coordinator, 3)
+
+
+def jobs_index(coordinator: FakeCoordinator, job: int) -> int:
+    return next(i for i, one in enumerate(coordinator.requests) if one.report_job_ended.job == job)
+
+
+def test_40_a_coordinator_that_dies_and_comes_back_misses_nothing(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    attached.tell(1)
+    coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        coordinator.stop()
+        wait_for(lambda: attached.bridge.client.is_away, "it to be missed")
+        attached.tell(2, 3)
+        coordinator.start()
+        coordinator.wait(lambda: jobs(coordinator)[-2:] == [2, 3], "the rest")
+        wait_for(lambda: not attached.bridge.client.is_away, "it to be back")
+    assert jobs(coordinator) == [1, 2, 3]
+    away, back = [record.message for record in caplog.records]
+    assert "does not answer" in away
+    assert "the job goes on, nothing more is deleted early" in away
+    assert "is back" in back
+
+
+def test_what_was_not_answered_is_sent_again_with_its_number(coordinator: FakeCoordinator, attached: Attached) -> None:
+    coordinator.answers = False
+    attached.tell(1, 2)
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "the first try")
+    coordinator.stop()
+    coordinator.answers = True
+    coordinator.start()
+    coordinator.wait(lambda: len(coordinator.requests) == 4, "the second one")
+    assert [(one.number, one.report_job_ended.job) for one in coordinator.requests] == [(1, 1), (2, 2)] * 2
+    assert [hello.client for hello in coordinator.hellos] == ["driver-1"] * 2
+
+
+def test_several_addresses_go_on_at_the_next_one(coordinator: FakeCoordinator) -> None:
+    with FakeCoordinator() as second:
+        second.requests = coordinator.requests  # replicas have one log
+        here = Attached("127.0.0.1:1", coordinator.address, second.address)
+        here.bridge.start()
+        here.tell(1)
+        coordinator.wait(lambda: jobs(coordinator) == [1], "the first that lives")
+        coordinator.stop()
+        here.tell(2)
+        second.wait(lambda: jobs(second) == [1, 2], "the next one")
+        coordinator.start()
+        here.bridge.stop("the test has ended")
+
+
+def test_go_away_goes_elsewhere(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tell(1)
+    coordinator.wait(lambda: coordinator.requests, "the session")
+    with FakeCoordinator() as other:
+        other.requests = coordinator.requests
+        go_away = service_pb2.GoAway(why="draining", elsewhere=[other.address])
+        coordinator.say(service_pb2.SessionReply(go_away=go_away))
+        attached.tell(2)
+        wait_for(lambda: jobs(other) == [1, 2], "the session to go on")
+
+
+def test_a_coordinator_that_has_lost_its_log_is_told_everything_anew(
+    coordinator: FakeCoordinator, attached: Attached
+) -> None:
+    attached.tell(1, 2)
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "the first requests")
+    wait_for(lambda: attached.bridge.reporter.confirmed == 2, "their answers")
+    coordinator.stop()
+    coordinator.requests.clear()
+    coordinator.start()
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "the truth")
+    assert [(one.number, one.WhichOneof("command")) for one in coordinator.requests] == [
+        (1, "report_gap"),
+        (2, "resync"),
+    ]
+    assert [hello.client for hello in coordinator.hellos] == ["driver-1", "driver-1", "driver-2"]
+    attached.tell(3)
+    coordinator.wait(lambda: jobs(coordinator) == [3], "what follows")
+
+
+def test_16_dropped_events_are_told_and_the_truth_follows(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tap.present = Snapshot("snapshot-1", (KnownShuffle(4, 2, 2),), (), ())
+    attached.tap.tell(EventsDropped(0, 9, "bus"))
+    coordinator.wait(lambda: "resync" in coordinator.commands(), "the truth")
+    assert coordinator.commands() == ["report_gap", "resync"]
+    assert coordinator.requests[1].resync.outputs[0].app_shuffle == 4
+
+
+def test_16_an_overflow_while_the_coordinator_is_away_is_told_when_it_is_back() -> None:
+    coordinator = FakeCoordinator()
+    coordinator.start()
+    coordinator.stop()
+    here = Attached(coordinator.address)
+    here.bridge.reporter._outbox = Outbox(waiting_max=5)
+    here.bridge.start()
+    here.tell(*range(20))
+    wait_for(lambda: here.bridge.reporter.backlog().dropped == 20, "the overflow")
+    coordinator.start()
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "the truth")
+    assert coordinator.commands() == ["report_gap", "resync"]
+    assert coordinator.requests[0].report_gap.dropped == 20
+    here.bridge.stop("the test has ended")
+    coordinator.stop()
+
+
+def test_attached_to_a_running_context_the_truth_comes_first(coordinator: FakeCoordinator) -> None:
+    here = Attached(coordinator.address)
+    here.tap.present = Snapshot("snapshot-0", (KnownShuffle(4, 2, 2),), (), ())
+    here.bridge.start()
+    here.tell(1)
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "both requests")
+    assert coordinator.commands() == ["resync", "report_job_ended"]
+    here.bridge.stop("the test has ended")
+
+
+# ---- its end ----
+
+
+def test_the_end_is_told_at_once(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tell(1)
+    attached.bridge.stop("detached")
+    assert coordinator.commands() == ["report_job_ended", "end_application"]
+    assert attached.tap.is_closed
+    assert attached.service.calls[-1] == ("close",)
+
+
+def test_the_end_of_the_application_is_told_once(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tap.tell(JobEnded(0, 1, 0, True, None), ApplicationEnded(0, 0))
+    attached.tap.end()
+    assert attached.bridge.is_stopped.wait(5)
+    assert coordinator.commands() == ["report_job_ended", "end_application"]
+
+
+@pytest.mark.parametrize("alive", [True, False], ids=["silent", "dead"])
+def test_40_an_end_without_a_coordinator_takes_a_second_at_most(alive: bool) -> None:
+    with FakeCoordinator() as coordinator:
+        coordinator.answers = False
+        here = Attached(coordinator.address if alive else "127.0.0.1:1")
+        here.bridge.start()
+        here.tell(1)
+        if alive:
+            coordinator.wait(lambda: coordinator.requests, "the session")
+        began = time.monotonic()
+        here.bridge.stop("detached")
+        assert time.monotonic() - began < (1.5 if alive else 0.9)
+
+
+# ---- one that lies ----
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        service_pb2.SessionReply(),
+        service_pb2.SessionReply(
+            answers=service_pb2.Answers(answers=[service_pb2.NumberedAnswer(number=99, last=2**60)])
+        ),
+        service_pb2.SessionReply(answers=service_pb2.Answers(answers=[service_pb2.NumberedAnswer(number=0)])),
+        service_pb2.SessionReply(directives=service_pb2.Directives(directives=[service_pb2.Directive()])),
+        service_pb2.SessionReply(directives=service_pb2.Directives(directives=[fence(7, 1, 4_000_000_000)])),
+        service_pb2.SessionReply(welcome=service_pb2.Welcome()),
+        service_pb2.SessionReply(notice=service_pb2.Notice(text="%s %d {}")),
+    ],
+    ids=["nothing", "far answer", "answer 0", "no directive", "unknown shuffle", "second welcome", "odd notice"],
+)
+def test_40_lies_change_nothing(
+    coordinator: FakeCoordinator, attached: Attached, reply: service_pb2.SessionReply
+) -> None:
+    attached.service.answers["fence"] = Cannot("app shuffle is not registered with Spark")
+    attached.tell(1)
+    coordinator.wait(lambda: coordinator.requests, "the session")
+    coordinator.say(reply)
+    attached.tell(2)
+    coordinator.wait(lambda: jobs(coordinator) == [1, 2], "the next request")
+
+
+def test_40_one_that_never_welcomes_or_answers_is_left(
+    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "ANSWER_LIMIT_S", 0.3)
+    monkeypatch.setattr(session, "WELCOME_LIMIT_S", 0.3)
+    coordinator.welcomes = False
+    with FakeCoordinator() as silent, FakeCoordinator() as good:
+        silent.answers = False
+        here = Attached(coordinator.address, silent.address, good.address)
+        here.bridge.start()
+        here.tell(1)
+        good.wait(lambda: jobs(good) == [1], "the one that answers")
+        assert jobs(silent) == [1]
+        here.bridge.stop("the test has ended")
+
+
+def test_a_refusal_that_is_meant_ends_it_with_one_line(
+    coordinator: FakeCoordinator, caplog: pytest.LogCaptureFixture
+) -> None:
+    coordinator.refuse_with = (grpc.StatusCode.PERMISSION_DENIED, "the token is another one")
+    here = Attached(coordinator.address)
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        here.bridge.start()
+        wait_for(lambda: here.bridge.client.refused, "the refusal")
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "PERMISSION_DENIED: the token is another one" in caplog.records[0].message
+    here.bridge.stop("the test has ended")
+
+
+def test_a_client_that_is_refused_asks_the_same_number_again(coordinator: FakeCoordinator, attached: Attached) -> None:
+    refusal = errors_pb2.Rejection(reason=errors_pb2.REASON_FAILED_PRECONDITION, fact="not registered")
+    coordinator.answer = lambda _: {"rejection": refusal}
+    attached.tell(1)
+    coordinator.wait(lambda: len(coordinator.hellos) == 2, "the next session")
+    coordinator.answer = accepted
+    wait_for(lambda: attached.bridge.reporter.confirmed == 1, "the answer")
+    assert set(coordinator.numbers()) == {1}

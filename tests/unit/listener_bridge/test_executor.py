@@ -1,0 +1,174 @@
+"""Directives carried out: once, told again, at their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.protobuf import text_format
+from shuffle_lifecycle.v1 import common_pb2
+
+from listener_bridge.executor import Executor
+from listener_bridge.reporter import Reporter
+from listener_bridge.shuffle_services.api import Busy, Cannot, Failed, Fenced, Freed, Held, Locator, NotHeld, Superseded
+from listener_bridge.tap.facts import Fact, JobEnded, MarkerPassed, Snapshot
+from tests.support.spark import wait_for
+from tests.unit.listener_bridge.fakes import LOCATOR, FakeService, delete, fence
+
+FENCED = Fenced(LOCATOR, 500, "fenced-1-0")
+MARK = MarkerPassed(1, "fenced-1-0", "")
+NAMED = 'locator { service: "fake" payload: "app/1/0" }'
+
+
+class Hands:
+    """An executor with what it works on."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.service = FakeService(**{"forget": Freed(0), **answers})
+        self.reporter = Reporter()
+        self.executor = Executor(self.service, lambda: None, self.reporter)
+        self.reporter.connected(1_000)
+
+    def do(self, *directives: Any) -> Hands:
+        for directive in directives:
+            self.executor.submit(directive)
+        self.executor.start()
+        return self
+
+    def told(self, count: int = 1) -> list[str]:
+        """What was reported, when so much was."""
+        wait_for(lambda: self.reporter.backlog().unanswered >= count, f"{count} requests")
+        batch = self.reporter.take(100, 1_000_000, 0, lambda: False).requests
+        for request in batch:
+            request.ClearField("number")
+        return [text_format.MessageToString(request, as_one_line=True) for request in batch]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (Busy(("stage 1.0 reads it",)), 'busy { who: "stage 1.0 reads it" }'),
+        (Cannot("no"), 'cannot { why: "no" }'),
+        (Superseded("a later one"), 'superseded { by: "a later one" }'),
+        (RuntimeError("gone"), 'cannot { why: "the shuffle service raised RuntimeError: gone" }'),
+    ],
+)
+def test_a_fence_that_was_not_carried_out(outcome: Any, told: str) -> None:
+    assert Hands(fence=outcome).do(fence(1)).told() == [f"report_outcome {{ directive: 1 {told} }}"]
+
+
+@pytest.mark.parametrize("marker_first", [True, False])
+def test_19b_fenced_is_told_at_its_marker(marker_first: bool) -> None:
+    hands = Hands(fence=FENCED)
+    stream: list[Fact] = [JobEnded(0, 1, 0, True, None), MARK, JobEnded(2, 2, 0, True, None)]
+    if marker_first:
+        hands.service.before = lambda _: hands.reporter.facts(stream)
+        hands.do(fence(1))
+    else:
+        hands.do(fence(1))
+        wait_for(lambda: hands.executor.counts.fenced, "the fence")
+        hands.reporter.facts(stream)
+    assert hands.told(3) == [
+        "report_job_ended { job: 1 succeeded: true }",
+        f"report_outcome {{ directive: 1 fenced {{ bytes: 500 {NAMED} }} }}",
+        "report_job_ended { job: 2 succeeded: true }",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (Freed(500), "freed { bytes: 500 }"),
+        (Superseded("2"), 'superseded { by: "2" }'),
+        (Failed("disk"), 'failed { error: "disk" }'),
+    ],
+)
+def test_23_deletions(outcome: Any, told: str) -> None:
+    assert Hands(free=outcome).do(delete(2)).told() == [f"report_outcome {{ directive: 2 {told} }}"]
+
+
+def test_a_deletion_that_names_no_generation_touches_nothing() -> None:
+    hands = Hands().do(delete(2, None))
+    assert "names no generation" in hands.told()[0]
+    assert hands.service.calls == []
+
+
+def test_22_a_directive_that_comes_again_gets_the_first_outcome() -> None:
+    hands = Hands(free=Freed(500)).do(delete(2))
+    [first] = hands.told()
+    hands.executor.submit(delete(2))  # on its way still: not said twice
+    assert hands.reporter.backlog().unanswered == 1
+    hands.reporter.begin_again()  # what was on its way is lost
+    hands.executor.submit(delete(2))
+    hands.reporter.settle("x", Snapshot("m", (), (), ()))
+    hands.executor.submit(delete(2))
+    assert hands.told(3)[-1] == first
+    assert [call for call in hands.service.calls if call[0] == "free"] == [("free", LOCATOR)]
+
+
+def test_an_acknowledged_outcome_is_forgotten() -> None:
+    hands = Hands(free=Freed(500)).do(delete(2))
+    hands.told()
+    hands.executor.acknowledged(2)
+    assert hands.executor._outcomes == {}
+
+
+def test_22_a_fence_of_an_older_generation_is_superseded() -> None:
+    hands = Hands(fence=FENCED)
+    hands.executor.generation_known(1, 5)
+    assert hands.do(fence(1, shuffle_id=4)).told() == [
+        'report_outcome { directive: 1 superseded { by: "generation 5 of app shuffle 1" } }'
+    ]
+    assert hands.service.calls == []
+
+
+def invalidate(directive: int, locator: Locator | None) -> Any:
+    said = delete(directive, locator)
+    said.kind = common_pb2.DIRECTIVE_KIND_INVALIDATE
+    return said
+
+
+def test_an_invalidation_frees_what_it_names_and_leaves_alone_what_nobody_named() -> None:
+    named = Hands(invalidate=FENCED, free=Freed(7)).do(invalidate(3, LOCATOR))
+    assert named.told() == ["report_outcome { directive: 3 freed { bytes: 7 } }"]
+    unnamed = Hands(holds=Held(LOCATOR)).do(invalidate(3, None))
+    assert "superseded" in unnamed.told()[0]
+    nothing = Hands(holds=NotHeld("nothing")).do(invalidate(3, None))
+    assert nothing.told() == ["report_outcome { directive: 3 freed { } }"]
+
+
+def test_unknown_kinds_are_refused() -> None:
+    said = fence(1)
+    said.kind = 77  # type: ignore[assignment]
+    assert "directives of kind 77 are not known" in Hands().do(said).told()[0]
+
+
+def test_24_what_is_freed_is_forgotten_when_older_tasks_have_ended() -> None:
+    hands = Hands(free=Freed(1), forget=Busy(("task 3",)))
+    hands.do(delete(2)).told()
+    hands.executor.tasks_ended()
+    wait_for(lambda: ("forget", LOCATOR) in hands.service.calls, "the first try")
+    hands.service.answers["forget"] = Freed(0)
+
+    def tried_again() -> bool:
+        hands.executor.tasks_ended()
+        return not hands.executor._to_forget
+
+    wait_for(tried_again, "the second one")
+
+
+def test_what_waits_when_it_stops_is_revoked() -> None:
+    hands = Hands(fence=FENCED)
+    hands.executor.submit(fence(1))
+    hands.executor._stopped = "detached"
+    assert hands.do().told() == ['report_outcome { directive: 1 revoked { why: "detached" } }']
+    hands.executor.stop("detached", 5)
+    assert not hands.executor._thread.is_alive()
+    assert hands.service.calls == []
+
+
+def test_a_snapshot_that_nobody_could_take_holds_nothing_up() -> None:
+    hands = Hands().do()
+    hands.executor.want_snapshot()
+    hands.reporter.facts([MARK, JobEnded(2, 2, 0, True, None)])
+    assert hands.told() == ["report_job_ended { job: 2 succeeded: true }"]

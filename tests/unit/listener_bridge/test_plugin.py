@@ -1,0 +1,103 @@
+"""What `attach` promises where it cannot work: one clear line, and a program that goes on."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import listener_bridge
+from listener_bridge import embedded
+
+
+class FakeConf:
+    """Spark's conf, as both the context and the session show it."""
+
+    def __init__(self, **entries: str) -> None:
+        self.entries = {f"spark.shuffleLifecycle.{key}": value for key, value in entries.items()}
+
+    def getAll(self) -> list[tuple[str, str]]:  # noqa: N802 - Spark's name
+        return list(self.entries.items())
+
+    def get(self, key: str, default: str | None) -> str | None:
+        return self.entries.get(key, default)
+
+
+class FakeContext:
+    applicationId = "local-1"  # noqa: N815 - Spark's name
+
+    def __init__(self, conf: FakeConf) -> None:
+        self._conf = conf
+        self._gateway = None
+
+    def getConf(self) -> FakeConf:  # noqa: N802 - Spark's name
+        return self._conf
+
+
+class FakeSession:
+    """A session whose driver cannot be tapped."""
+
+    version = "9.9.9"
+
+    def __init__(self, **entries: str) -> None:
+        self.conf = FakeConf(**entries)
+        self._sc = self.sparkContext = FakeContext(self.conf)
+
+
+class ConnectSession:
+    version = "4.1.4"
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [f"{record.levelname} {record.message}" for record in caplog.records]
+
+
+def attach(session: Any, **overrides: object) -> listener_bridge.Attachment:
+    return listener_bridge.attach(session, **overrides)
+
+
+@pytest.mark.parametrize(
+    ("session", "why"),
+    [
+        (ConnectSession(), "this session has no driver in this process (Spark Connect): attach where the driver runs"),
+        (FakeSession(), "has no driver in this process"),
+        (FakeSession(enabled="false"), "spark.shuffleLifecycle.enabled=false"),
+        (FakeSession(polcy="eager"), "did you mean spark.shuffleLifecycle.policy?"),
+        (FakeSession(grace="soon"), "'soon' is no duration"),
+        (object(), "Spark Connect"),
+    ],
+    ids=["connect", "foreign", "switched off", "unknown key", "bad value", "no session"],
+)
+def test_what_cannot_work_is_off_with_one_line(session: Any, why: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"), attach(session) as off:
+        assert (off.application, off.status().state) == ("", "off")
+    [line] = said(caplog)
+    assert line.startswith("WARNING off, the job runs as without the plugin: ")
+    assert why in line
+    assert why in off.status().why
+    off.detach()
+
+
+def test_a_wrong_argument_is_the_callers_to_see() -> None:
+    with pytest.raises(ValueError, match="did you mean policy"):
+        attach(FakeSession(), polici="eager")
+    with pytest.raises(ValueError, match="'fast' is not known"):
+        attach(FakeSession(), policy="fast")
+
+
+def test_the_default_file_lies_with_the_users_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert embedded.default_store() == f"sqlite://{tmp_path}/state/shuffle-lifecycle/coordinator.db"
+    assert (tmp_path / "state/shuffle-lifecycle").stat().st_mode & 0o777 == 0o700
+
+
+def test_where_state_cannot_be_written_it_lies_with_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert embedded.default_store().startswith(f"sqlite://{tmp_path}/shuffle-lifecycle-")

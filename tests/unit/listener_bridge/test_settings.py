@@ -1,0 +1,104 @@
+"""What people choose, and what they are told when it cannot be right."""
+
+from __future__ import annotations
+
+import pytest
+
+from listener_bridge import settings
+from listener_bridge.durations import milliseconds
+from listener_bridge.settings import Policy, Settings, WrongSettingError, policy_of_job, read
+
+P = settings.PREFIX
+
+
+def test_nothing_chosen_observes_with_a_coordinator_inside() -> None:
+    assert read({}) == Settings()
+    assert str(read({}).policy) == "observe"
+
+
+def test_every_key_is_read() -> None:
+    conf = {
+        P + "enabled": "true",
+        P + "policy": "delayed",
+        P + "delayed.rule": "eager",
+        P + "grace": "5min",
+        P + "address": "one:7337, two:7337",
+        P + "store": "sqlite:///f.db",
+        P + "token": "t",
+        P + "service": "native",
+        P + "deterministic": "true",
+        P + "delete.indeterminate": "TRUE",
+        P + "budget.premature": "3",
+        P + "strict": "true",
+        P + "name": "nightly",
+        "spark.app.name": "not ours",
+    }
+    expected = Settings(
+        True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
+        True, "nightly",
+    )  # fmt: skip
+    assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
+    assert read(conf) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("observe", Policy("frontier", True)),
+        ("frontier", Policy("frontier", False)),
+        ("eager", Policy("eager", False)),
+        ("reachable", Policy("reachable", False)),
+        ("delayed", Policy("frontier", False, 60_000)),
+    ],
+)
+def test_policies(name: str, policy: Policy) -> None:
+    assert read({P + "policy": name}).policy == policy
+
+
+def test_arguments_go_before_the_conf() -> None:
+    conf = {P + "policy": "eager", P + "budget.premature": "3"}
+    found = read(conf, {"policy": "frontier", "budget_premature": 5, "strict": True, "address": ["a:1", "b:2"]})
+    assert (found.policy.rule, found.premature_budget, found.strict, found.addresses) == (
+        "frontier", 5, True, ("a:1", "b:2"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("conf", "said"),
+    [
+        ({P + "polcy": "eager"}, r"spark\.shuffleLifecycle\.polcy is not known.*did you mean spark.*\.policy\?"),
+        ({P + "budgetPremature": "1"}, r"did you mean spark\.shuffleLifecycle\.budget\.premature\?"),
+        (
+            {P + "policy": "frontie"},
+            r"policy: 'frontie' is not known; expected one of observe.*did you mean frontier\?",
+        ),
+        ({P + "grace": "30"}, r"grace: '30' is no duration; expected a whole number and one of ms"),
+        ({P + "enabled": "yes"}, r"enabled: 'yes' is no flag; expected true or false"),
+        ({P + "budget.premature": "-1"}, r"'-1' is no count"),
+        ({P + "address": "host"}, r"'host' is no address; expected host:port"),
+        ({P + "service": "celeborn"}, r"'celeborn' is not known; expected one of native"),
+    ],
+)
+def test_what_cannot_be_right_is_said(conf: dict[str, str], said: str) -> None:
+    with pytest.raises(WrongSettingError, match=said):
+        read(conf)
+
+
+def test_an_unknown_argument_is_said() -> None:
+    with pytest.raises(ValueError, match=r"attach knows no argument 'polici'.*did you mean policy\?"):
+        read({}, {"polici": "eager"})
+
+
+def test_a_job_chooses_by_local_properties() -> None:
+    assert policy_of_job({}) is None
+    assert policy_of_job({P + "grace": "1s"}) is None
+    assert policy_of_job({P + "policy": "eager"}) == Policy("eager", False)
+    assert policy_of_job({P + "enabled": "false"}) == Policy(observe=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("2min", 120_000), (" 1 H ", 3_600_000), ("1d", 86_400_000)],
+)
+def test_durations(text: str, ms: int) -> None:
+    assert milliseconds(text) == ms

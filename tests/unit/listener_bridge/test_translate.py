@@ -1,0 +1,187 @@
+"""Each fact becomes what the coordinator is told, whole and in order."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from google.protobuf import text_format
+from shuffle_lifecycle.v1 import service_pb2
+
+from listener_bridge.tap import facts
+from listener_bridge.tap.facts import Fact, Level
+from listener_bridge.translate import Translator
+from tests.unit.listener_bridge.fakes import stage
+
+
+def told(translator: Translator, *given: Fact) -> list[str]:
+    """The requests, each on a line."""
+    return [text_format.MessageToString(one, as_one_line=True) for one in translator.requests_of(given)]
+
+
+def job(number: int, *stages: facts.StageFact, final: int, **more: object) -> facts.JobStarted:
+    about: dict[str, object] = {"execution_id": None, "group": None, **more}
+    return facts.JobStarted(0, number, 0, stages, final, **about)  # type: ignore[arg-type]
+
+
+CHAIN = (stage(0, writes=7), stage(1, writes=8, parents=(0,)), stage(2, parents=(1,)))
+
+
+def lineage(app_shuffle: int, site: int, reads: str = "", level: str = "DETERMINATE", maps: int = 4) -> str:
+    return f'lineage {{ app_shuffle: {app_shuffle}{reads} level: LEVEL_{level} maps: {maps} call_site: "site {site}" }}'
+
+
+def test_1_a_chain_from_its_start_to_its_end() -> None:
+    translator = Translator()
+    done = facts.StageCompleted(0, 0, CHAIN[1], None, 100, 90, 0, 0)
+    assert told(translator, job(3, *CHAIN, final=2), facts.StageSubmitted(0, 0, CHAIN[1]), done) == [
+        (
+            "report_job_started { job: 3 final_stage: 2 reads: 8 stages { last: 2 } "
+            f"{lineage(7, 0)} {lineage(8, 1, ' reads: 7')} }}"
+        ),
+        "report_stage_submitted { stage { stage: 1 } reads: 7 writes: 8 tasks: 4 }",
+        "get_shuffle_id { app_shuffle: 7 stage { stage: 1 } }",
+        "get_shuffle_id { app_shuffle: 8 stage { stage: 1 } write: true }",
+        "report_stage_completed { stage { stage: 1 } shuffle_bytes_written: 100 shuffle_bytes_read: 90 }",
+    ]
+    assert told(translator, facts.JobEnded(0, 3, 0, False, "cancelled")) == [
+        'report_job_ended { job: 3 succeeded: false failure: "cancelled" }'
+    ]
+
+
+def test_lineage_is_told_once_and_again_when_it_changes_or_spark_let_it_go() -> None:
+    translator = Translator()
+    told(translator, job(1, *CHAIN, final=2))
+    same = (stage(10, writes=7), stage(11, parents=(10,)))
+    assert told(translator, job(2, stage(10, writes=7, name="x"), same[1], final=11))[0].count("lineage") == 1
+    changed = job(3, stage(20, writes=8, level=Level.INDETERMINATE), final=20)
+    assert told(translator, changed) == [
+        (
+            f"report_job_started {{ job: 3 final_stage: 20 writes: 8 stages {{ first: 20 last: 20 }} "
+            f"{lineage(8, 20, level='INDETERMINATE')} }}"
+        )
+    ]
+    assert "lineage" not in told(translator, job(4, stage(20, writes=8, level=Level.INDETERMINATE), final=20))[0]
+    assert told(translator, facts.ShuffleCleaned(0, 8)) == ["report_shuffle_cleaned { app_shuffle: 8 }"]
+    assert "lineage" in told(translator, job(5, stage(20, writes=8, level=Level.INDETERMINATE), final=20))[0]
+
+
+def test_a_stage_that_is_tried_again_does_not_shrink_its_shuffle() -> None:
+    translator = Translator()
+    told(translator, job(1, stage(0, writes=7, tasks=6), final=0))
+    assert "lineage" not in told(translator, job(2, stage(0, writes=7, tasks=2), final=0))[0]
+
+
+def test_stage_ids_with_gaps_are_spans() -> None:
+    stages = (stage(1), stage(2), stage(5))
+    assert told(Translator(), job(1, *stages, final=5)) == [
+        "report_job_started { job: 1 final_stage: 5 stages { first: 1 last: 2 } stages { first: 5 last: 5 } }"
+    ]
+
+
+def test_two_attempts_of_a_stage_are_two_readers() -> None:
+    translator = Translator()
+    told(translator, job(1, *CHAIN, final=2))
+    again = stage(2, parents=(1,), attempt=1, tasks=1)
+    assert told(translator, facts.StageSubmitted(0, 0, again)) == [
+        "report_stage_submitted { stage { stage: 2 attempt: 1 } reads: 8 tasks: 1 }",
+        "get_shuffle_id { app_shuffle: 8 stage { stage: 2 attempt: 1 } }",
+    ]
+
+
+def test_a_stage_of_two_jobs_is_known_until_both_have_ended() -> None:
+    translator = Translator()
+    told(translator, job(1, *CHAIN, final=2), job(2, *CHAIN, final=2), facts.JobEnded(0, 1, 0, True, None))
+    assert "reads: 8" in told(translator, facts.StageSubmitted(0, 0, CHAIN[2]))[0]
+    told(translator, facts.JobEnded(0, 2, 0, True, None))
+    assert "reads" not in told(translator, facts.StageSubmitted(0, 0, CHAIN[2]))[0]
+
+
+def missed(map_index: int | None = 2) -> facts.FetchFailed:
+    return facts.FetchFailed(0, 2, 0, 8, map_index, 1, "exec-1")
+
+
+def test_26_a_loss_is_reported_once_an_attempt_with_the_generation_that_it_was_given() -> None:
+    translator = Translator()
+    [*_, asked] = translator.requests_of([job(1, *CHAIN, final=2), facts.StageSubmitted(0, 0, CHAIN[2])])
+    translator.learn(asked.get_shuffle_id, 41)
+    assert told(translator, missed(), missed(3)) == [
+        (
+            "report_missing { app_shuffle: 8 shuffle_id: 41 stage { stage: 2 } "
+            'detail: "the output of map task 2 for reduce task 1, executor exec-1" }'
+        )
+    ]
+
+
+def test_a_loss_whose_generation_nobody_told_is_reported_without() -> None:
+    assert told(Translator(), missed(None)) == [
+        'report_missing { app_shuffle: 8 stage { stage: 2 } detail: "all outputs for reduce task 1, executor exec-1" }'
+    ]
+
+
+def test_what_is_left_of_several_shuffles_is_one_report() -> None:
+    lost = [facts.OutputsChanged(0, 7, 2, 4), facts.OutputsChanged(1, 8, 0, 4)]
+    gone = facts.ExecutorRemoved(0, "exec-1", "killed", 0)
+    assert told(Translator(), gone, *lost, facts.RddUnpersisted(0, 3)) == [
+        'report_executor_lost { executor: "exec-1" reason: "killed" }',
+        "report_outputs { outputs { app_shuffle: 7 available: 2 total: 4 } outputs { app_shuffle: 8 total: 4 } }",
+    ]
+
+
+def test_executions() -> None:
+    began = facts.ExecutionStarted(0, 5, "save", "site", 0, True)
+    assert told(Translator(), began, facts.ExecutionEnded(0, 5, True, 0)) == [
+        'report_execution_started { execution: 5 name: "save" writes_output: true }',
+        "report_execution_ended { execution: 5 failed: true }",
+    ]
+
+
+def test_16_dropped_facts_are_a_gap_and_the_end_is_an_end() -> None:
+    assert told(Translator(), facts.EventsDropped(0, 4, "bus"), facts.ApplicationEnded(0, 0)) == [
+        'report_gap { dropped: 4 where: "bus" }',
+        "end_application { ending: ENDING_ENDED }",
+    ]
+
+
+def test_14_a_job_has_a_policy_of_its_own_and_a_group(caplog: pytest.LogCaptureFixture) -> None:
+    wish = {"spark.shuffleLifecycle.policy": "eager", "spark.shuffleLifecycle.grace": "2s"}
+    chosen = job(1, stage(0), final=0, group="nightly", execution_id=9, properties=wish, call_site="count at x.py:1")
+    assert told(Translator(), chosen) == [
+        (
+            'report_job_started { job: 1 stages { } execution: 9 group: "nightly" '
+            'policy { rule: RULE_EAGER observe: false grace_ms: 2000 } call_site: "count at x.py:1" }'
+        )
+    ]
+    wrong = job(2, stage(0), final=0, properties={"spark.shuffleLifecycle.policy": "eagr"})
+    translator = Translator()
+    with caplog.at_level(logging.WARNING):
+        assert "policy" not in told(translator, wrong, wrong)[0]
+    assert [record.message.split(";")[0] for record in caplog.records] == [
+        "a local property is left out: spark.shuffleLifecycle.policy: 'eagr' is not known"
+    ]
+
+
+def test_the_whole_truth_and_everything_is_told_anew_after_it() -> None:
+    translator = Translator()
+    told(translator, job(1, *CHAIN, final=2), facts.ExecutionStarted(0, 5, "query", "site", 0, False))
+    running = facts.ActiveJob(4, (stage(9, writes=7), stage(10, parents=(9,))), 10, 6, None)
+    present = facts.Snapshot(
+        "m", (facts.KnownShuffle(7, 1, 4), facts.KnownShuffle(8, 0, 4)), (stage(10, parents=(9,)),), (running,)
+    )
+    assert text_format.MessageToString(translator.resync(present), as_one_line=True) == (
+        "resync { jobs { job: 4 final_stage: 10 reads: 7 stages { first: 9 last: 10 } "
+        f"{lineage(7, 9)} execution: 6 }} "
+        "stages { stage { stage: 10 } reads: 7 tasks: 4 } "
+        'executions { execution: 5 name: "query" } executions { execution: 6 } '
+        "outputs { app_shuffle: 7 available: 1 total: 4 } outputs { app_shuffle: 8 total: 4 } }"
+    )
+    assert "lineage { app_shuffle: 8" in told(translator, job(5, *CHAIN, final=2))[0]
+
+
+def test_an_answer_of_a_writer_teaches_nothing_about_readers() -> None:
+    translator = Translator()
+    told(translator, job(1, *CHAIN, final=2))
+    asked = service_pb2.GetShuffleId(app_shuffle=8, write=True)
+    asked.stage.stage = 2
+    translator.learn(asked, 9)
+    assert "shuffle_id" not in told(translator, missed())[0]
