@@ -1,10 +1,13 @@
 """Who reads and who writes which generation.
 
 Responsible for the answers to GetShuffleId and ReportMissing, and for the same registrations where the scheduler's
-facts tell of them. Refuses to know transport and policy. Invariant: always an answer, and never an id of data that are gone.
+facts tell of them. Refuses to know transport and policy. Invariant: always an answer, and never an id of data that are
+gone; and nobody is registered whose end will never be told.
 """
 
 from __future__ import annotations
+
+from heapq import nsmallest
 
 from coordinator.core import events as e
 from coordinator.core import recovery
@@ -12,9 +15,9 @@ from coordinator.core.commands import GetShuffleId, ReportMissing
 from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
-from coordinator.core.policies import policy_of
+from coordinator.core.losses import lose
 from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover, Rejection
-from coordinator.core.state import Generation, Recovery, State
+from coordinator.core.state import DENIED, Generation, Recovery, State
 from coordinator.core.values import Level, Loss, Rescue
 
 
@@ -40,8 +43,8 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
         return _recover(desk, app_shuffle, stage)
     if not generation.complete or generation.life in (Life.WRITING, Life.PARTIAL):
         return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
-    if generation.life is Life.EXPIRED:
-        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {stage}"))
+    if _is_over(desk.state, stage):
+        return _told_late(desk, generation)
     _register(desk, generation, stage)
     if generation.life is Life.FENCING:
         return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
@@ -51,15 +54,35 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
 def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> None:
     """The scheduler has submitted a reader: it counts, whatever state the generation is in."""
     generation = desk.state.current(app_shuffle)
-    if generation is not None and generation.life in (Life.WRITING, Life.PARTIAL):
+    if generation is None or generation.life is Life.FENCED:
+        ask_to_read(desk, app_shuffle, stage)
+    else:
         _register(desk, generation, stage)
-        return
-    ask_to_read(desk, app_shuffle, stage)
 
 
 def _register(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
+    """Who reads is known from here on; what was to be let go is kept."""
+    if generation.life is Life.EXPIRED:
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {stage}"))
     if stage not in generation.readers:
         desk.emit(e.ReaderRegistered(generation.shuffle_id, stage))
+
+
+def _is_over(state: State, stage: StageAttempt) -> bool:
+    """A task that outlived its attempt asks. Where no live job lists the stage, none will: stage ids only grow."""
+    if stage in state.attempts:
+        return False
+    listing = [job for job in state.jobs.values() if job.lists(stage.stage)]
+    if not listing:
+        return stage.stage < state.meta.next_stage
+    return any(stage <= done for job in listing for done in job.done if done.stage == stage.stage)
+
+
+def _told_late(desk: Desk, generation: Generation) -> Answer:
+    """The truth, for one whom nothing waits for."""
+    if generation.life is Life.FENCING:
+        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+    return Ready(generation.shuffle_id, generation.locator)
 
 
 def _unfinished(generation: Generation) -> str:
@@ -94,8 +117,8 @@ def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Reje
 
 def unknown(state: State, app_shuffle: AppShuffle) -> Rejection:
     """Never heard of: says what was asked and what exists."""
-    known = sorted(state.shuffles)
-    shown = ", ".join(map(str, known[:20])) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    known = len(state.shuffles)
+    shown = ", ".join(map(str, nsmallest(20, state.shuffles))) + (f" and {known - 20} more" if known > 20 else "")
     return Rejection(
         Reason.NOT_FOUND,
         f"app shuffle {app_shuffle} is not known in application {state.meta.application}",
@@ -114,19 +137,31 @@ def ask_to_write(
     """What a writer is told. ``missing_tasks``: how many tasks its attempt has, where the scheduler has said so."""
     generation = desk.state.current(app_shuffle)
     shuffle = desk.state.shuffles.get(app_shuffle)
+    if missing_tasks is None and _is_over(desk.state, stage):
+        return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
         return _start(desk, app_shuffle, stage, job, None)
     if generation is None or generation.life is Life.FENCED:
         found = _found(desk, app_shuffle, stage)
         return _start(desk, app_shuffle, stage, job, found.recovery if found else None)
+    if generation.life is Life.FENCING:
+        if stage not in generation.written_by:
+            desk.emit(e.WriterJoined(generation.shuffle_id, stage))
+        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
     if stage in generation.written_by:
         return Ready(generation.shuffle_id, generation.locator)
-    if generation.life is Life.FENCING:
-        desk.emit(e.WriterJoined(generation.shuffle_id, stage))
-        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
-    if _begins_anew(desk.state, app_shuffle):
+    if begins_anew(desk.state, app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
         return _replace(desk, generation, stage, job, Loss.INVALIDATED)
     return _continue(desk, generation, stage, job, missing_tasks)
+
+
+def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
+    """What a writer that outlived its stage writes belongs to what it began; it begins nothing."""
+    generation = desk.state.current(app_shuffle)
+    if generation is not None and stage in generation.written_by and generation.life is not Life.FENCING:
+        return Ready(generation.shuffle_id, generation.locator)
+    shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
+    return _not_ready(desk, shuffle_id, f"stage {stage} is over: no live job lists it")
 
 
 def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:
@@ -153,9 +188,18 @@ def _job_of(state: State, stage: StageAttempt) -> JobId | None:
     return next((job.job for job in state.jobs.values() if job.lists(stage.stage)), None)
 
 
-def _begins_anew(state: State, app_shuffle: AppShuffle) -> bool:
+def begins_anew(state: State, app_shuffle: AppShuffle) -> bool:
+    """Whether every attempt writes other data than the one before."""
     lineage = state.shuffles[app_shuffle].lineage
     return lineage.barrier or lineage.level is Level.INDETERMINATE
+
+
+def _would_mix(state: State, generation: Generation, missing_tasks: int | None) -> bool:
+    """A recovery has named it, and Spark writes all of it again, as it was told to."""
+    known = state.recoveries.get(state.recovered.get(generation.shuffle_id, DENIED))
+    maps = state.shuffles[generation.app_shuffle].lineage.maps
+    named = known is not None and generation.shuffle_id in known.mixing and not generation.complete
+    return named and (missing_tasks is None or missing_tasks >= maps)
 
 
 def _replace(desk: Desk, old: Generation, stage: StageAttempt, job: JobId | None, cause: Loss) -> Ready:
@@ -170,7 +214,7 @@ def _continue(
 ) -> Answer:
     """A further attempt of a determinate stage completes the generation, unless nothing of it is left."""
     maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
-    if generation.complete and maps and missing_tasks is not None and missing_tasks >= maps:
+    if generation.completed and maps and missing_tasks is not None and missing_tasks >= maps:
         return _replace(desk, generation, stage, job, Loss.OUTPUTS)
     if generation.life is Life.EXPIRED:
         desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.WRITER, f"stage {stage}"))
@@ -182,15 +226,6 @@ def _continue(
 
 
 # --- losses -----------------------------------------------------------------------------------------------------------
-
-
-def lose(desk: Desk, generation: Generation, cause: Loss) -> None:
-    """Gone without our doing, or given up. What is left of its data is freed, unless nothing may be deleted."""
-    observed = policy_of(desk.state, generation).observe or not desk.state.meta.capabilities.deletes
-    desk.emit(e.GenerationLost(generation.shuffle_id, cause))
-    if cause is not Loss.OUTPUTS and not observed:
-        directive = desk.state.meta.next_directive
-        desk.emit(e.InvalidateRequested(directive, generation.shuffle_id, generation.app_shuffle))
 
 
 def report_missing(desk: Desk, command: ReportMissing) -> Answer:
@@ -211,8 +246,7 @@ def _registered(state: State, command: ReportMissing) -> ShuffleId | None:
     """The generation that the reporting attempt was given, where the report does not name one."""
     attempt = state.attempts.get(command.stage) if command.stage is not None else None
     for shuffle_id in reversed(attempt.reading if attempt is not None else ()):
-        generation = state.generations.get(shuffle_id)
-        if generation is not None and generation.app_shuffle == command.app_shuffle:
+        if recovery.app_shuffle_of(state, shuffle_id) == command.app_shuffle:
             return shuffle_id
     return None
 
@@ -242,8 +276,10 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
     generation = desk.state.current(command.app_shuffle)
     if generation is None or generation.life is Life.FENCED:
         return _recover(desk, command.app_shuffle, command.stage)
-    if generation.life is Life.FENCING and command.stage is not None:
-        return ask_to_read(desk, command.app_shuffle, command.stage)
+    if generation.life is Life.WRITING:
+        return _not_ready(desk, generation.shuffle_id, "being written; nobody can have missed it")
+    if generation.life is Life.FENCING or (generation.complete and command.stage in generation.missed_by):
+        return _answer_reported(desk, generation, command)
     if not desk.state.meta.capabilities.completes_after_loss:
         lose(desk, generation, Loss.REPORTED)
         return _recover(desk, command.app_shuffle, command.stage)
@@ -253,3 +289,10 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
         maps = desk.state.shuffles[command.app_shuffle].lineage.maps
         desk.emit(e.OutputsLost(generation.shuffle_id, max(0, maps - 1), maps))
     return _not_ready(desk, generation.shuffle_id, "some of its outputs are gone; its map stage will run again")
+
+
+def _answer_reported(desk: Desk, generation: Generation, command: ReportMissing) -> Answer:
+    """Its fence is under way, or the report is of a loss that has been made good since: nothing new is lost."""
+    if command.stage is not None and generation.life is Life.FENCING:
+        return ask_to_read(desk, command.app_shuffle, command.stage)
+    return _told_late(desk, generation)

@@ -4,7 +4,8 @@ Responsible for walking lineage from the roots down to intact outputs. Refuses t
 found. Invariant: a shuffle outside every cut is never read again unless something intact is lost.
 
 A walk stops at intact outputs, since a lineage that is computed again starts there; it goes on behind a generation that
-is being written or only partly there, and needs that one too; it goes on behind what is gone, which it cannot need.
+is being written, fenced or only partly there, and needs that one too; it goes on behind what is gone, which it cannot
+need.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from coordinator.core.ids import AppShuffle
-from coordinator.core.lifecycle import Life
+from coordinator.core.lifecycle import INTACT, Life
 from coordinator.core.state import Job, State
-
-_STOPS = frozenset({Life.READABLE, Life.EXPIRED, Life.FENCING})
+from coordinator.core.values import RootKind
 
 
 def walk(state: State, starts: Iterable[AppShuffle]) -> frozenset[AppShuffle]:
@@ -31,7 +31,7 @@ def walk(state: State, starts: Iterable[AppShuffle]) -> frozenset[AppShuffle]:
         generation = state.current(app_shuffle)
         if generation is not None and generation.life is not Life.FENCED:
             needed.add(app_shuffle)
-            if generation.life in _STOPS and generation.complete:
+            if generation.life in INTACT and generation.complete:
                 continue
         to_see.extend(reads_of(state, app_shuffle))
     return frozenset(needed)
@@ -44,30 +44,33 @@ def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:
 
 
 def of_job(state: State, job: Job) -> frozenset[AppShuffle]:
-    """The live cut of a job, from its final stage down; empty once that has completed."""
-    if job.finished:
-        return frozenset()
+    """The live cut of a job, from its final stage down."""
+    return walk(state, starts_of(job))
+
+
+def starts_of(job: Job) -> tuple[AppShuffle, ...]:
+    """Where a job's walk starts. A result stage that has completed reads no more; a map stage may have to run again."""
     if job.writes is not None:
-        return walk(state, (job.writes,))
-    return walk(state, job.reads)
+        return (job.writes,)
+    return () if job.finished else job.reads
 
 
 def of_jobs(state: State) -> frozenset[AppShuffle]:
     """The union of the live jobs' cuts."""
-    return frozenset().union(*(of_job(state, job) for job in state.jobs.values()))
+    return walk(state, {start for job in state.jobs.values() for start in starts_of(job)})
 
 
-def of_roots(state: State) -> frozenset[AppShuffle]:
+def of_roots(state: State, kinds: frozenset[RootKind]) -> frozenset[AppShuffle]:
     """What reported roots need. A root's cut was taken at a look; what has since been lost is walked behind."""
-    return walk(state, (app_shuffle for root in state.roots.values() for app_shuffle in root.needs))
+    return walk(state, frozenset().union(*(root.needs for root in state.roots.values() if root.kind in kinds)))
 
 
 def holders(state: State, app_shuffle: AppShuffle) -> Iterator[str]:
     """Who needs an app shuffle now, for people."""
-    for job in state.jobs.values():
+    for _, job in sorted(state.jobs.items()):
         if app_shuffle in of_job(state, job):
             yield f"job {job.job}"
-    for root in state.roots.values():
+    for _, root in sorted(state.roots.items()):
         if app_shuffle in walk(state, root.needs):
             yield root.why or f"{root.kind.value} {root.root}"
 

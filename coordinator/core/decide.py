@@ -116,28 +116,30 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
         )
     remembered = desk.remembered(request.command)
     if remembered is not None:
-        tally.repeat(request.number)
+        tally.repeat(request.number, _refused(remembered, request.command))
         return remembered
     before = len(desk.log)
     given = carry_out(desk, request.command)
     tally.note(request.number, _refused(given, request.command))
-    if len(desk.log) == before and isinstance(request.command, c.GetShuffleId) and isinstance(given, Ready):
+    if isinstance(request.command, c.GetShuffleId) and (len(desk.log) == before or isinstance(given, Recover)):
         desk.remember(request.command, given)
-        tally.repeats += 1
+        tally.repeats += isinstance(given, Ready)
     return given
 
 
 def _answer_again(desk: Desk, request: c.Request) -> Answer:
     """The first answer where it is still true, else the present truth; a fact was recorded the first time."""
-    if isinstance(request.command, (c.GetShuffleId, c.ReportMissing)):
-        probe = Desk.over(desk.state, desk.now_ms)
-        truth = carry_out(probe, request.command)
-        if not probe.log or isinstance(truth, (Rejection, NotReady)):
-            return truth
-        if isinstance(truth, Recover) and all(type(r.event) is e.RecoveryJoined for r in probe.log):
-            return truth
-        return carry_out(desk, request.command)
-    return Accepted()
+    if type(request.command) in _FACTS or isinstance(request.command, c.EndApplication):
+        return Accepted()
+    probe = Desk.over(desk.state, desk.now_ms)
+    truth = carry_out(probe, request.command)
+    if not isinstance(request.command, (c.GetShuffleId, c.ReportMissing)):
+        return truth if isinstance(truth, Rejection) else Accepted()
+    if not probe.log or isinstance(truth, (Rejection, NotReady)):
+        return truth
+    if isinstance(truth, Recover) and all(type(r.event) is e.RecoveryJoined for r in probe.log):
+        return truth
+    return carry_out(desk, request.command)
 
 
 def _refused(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:
@@ -292,6 +294,23 @@ def _fact(record: Callable[[Desk, Any], None]) -> Callable[[Desk, Any], Answer]:
     return rule
 
 
+_FACTS: dict[type, Callable[[Desk, Any], None]] = {
+    c.ReportJobStarted: scheduler.job_started,
+    c.ReportJobEnded: scheduler.job_ended,
+    c.ReportStageSubmitted: scheduler.stage_submitted,
+    c.ReportStageCompleted: scheduler.stage_completed,
+    c.ReportOutputs: scheduler.outputs,
+    c.ReportExecutorLost: scheduler.executor_lost,
+    c.ReportExecutionStarted: scheduler.execution_started,
+    c.ReportExecutionEnded: scheduler.execution_ended,
+    c.ReportShuffleCleaned: scheduler.shuffle_cleaned,
+    c.ReportGap: scheduler.gap,
+    c.Resync: scheduler.resync,
+    c.BeginLook: looks.begin,
+    c.ReportCut: looks.report,
+    c.ReportOutcome: directives.report_outcome,
+}
+
 _RULES: dict[type, Callable[[Desk, Any], Answer]] = {
     c.RegisterApplication: _register,
     c.EndApplication: _end,
@@ -304,18 +323,5 @@ _RULES: dict[type, Callable[[Desk, Any], Answer]] = {
     c.RemovePin: _remove_pin,
     c.ResumeDeletion: _resume,
     c.Tick: _tick,
-    c.ReportJobStarted: _fact(scheduler.job_started),
-    c.ReportJobEnded: _fact(scheduler.job_ended),
-    c.ReportStageSubmitted: _fact(scheduler.stage_submitted),
-    c.ReportStageCompleted: _fact(scheduler.stage_completed),
-    c.ReportOutputs: _fact(scheduler.outputs),
-    c.ReportExecutorLost: _fact(scheduler.executor_lost),
-    c.ReportExecutionStarted: _fact(scheduler.execution_started),
-    c.ReportExecutionEnded: _fact(scheduler.execution_ended),
-    c.ReportShuffleCleaned: _fact(scheduler.shuffle_cleaned),
-    c.ReportGap: _fact(scheduler.gap),
-    c.Resync: _fact(scheduler.resync),
-    c.BeginLook: _fact(looks.begin),
-    c.ReportCut: _fact(looks.report),
-    c.ReportOutcome: _fact(directives.report_outcome),
+    **{kind: _fact(record) for kind, record in _FACTS.items()},
 }

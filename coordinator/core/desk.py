@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from coordinator.core.commands import Command
+from coordinator.core.commands import Command, GetShuffleId
 from coordinator.core.events import Event, Recorded, RequestsAnswered
 from coordinator.core.evolve import apply
 from coordinator.core.ids import AppShuffle, ClientId, Sequence, Span, add_span
@@ -61,9 +61,9 @@ class Tally:
             known = refused in self.refused or len(self.refused) < _REFUSALS
             self.refused[refused if known else (refused[0], AppShuffle(-1))] += 1
 
-    def repeat(self, number: int) -> None:
+    def repeat(self, number: int, refused: tuple[str, AppShuffle] | None) -> None:
         """A number was answered as its like was a moment ago."""
-        self.note(number, None)
+        self.note(number, refused)
         self.repeats += 1
 
     def event(self) -> RequestsAnswered:
@@ -80,7 +80,7 @@ class Desk:
     log: list[Recorded] = field(default_factory=list)
     tallies: dict[ClientId, Tally] = field(default_factory=dict)
     _because: Sequence | None = None
-    _remembered: dict[Command, Answer] = field(default_factory=dict)
+    _remembered: dict[GetShuffleId, Answer] = field(default_factory=dict)
     _remembered_at: int = -1
 
     @classmethod
@@ -107,7 +107,7 @@ class Desk:
         self.tallies[client.client] = tally
         return tally
 
-    def remember(self, command: Command, answer: Answer) -> None:
+    def remember(self, command: GetShuffleId, answer: Answer) -> None:
         """An answer that stays the same until the next event."""
         if self._remembered_at != len(self.log):
             self._remembered.clear()
@@ -116,4 +116,6 @@ class Desk:
 
     def remembered(self, command: Command) -> Answer | None:
         """The answer that the same question got since the last event."""
-        return self._remembered.get(command) if self._remembered_at == len(self.log) else None
+        if type(command) is not GetShuffleId or self._remembered_at != len(self.log):
+            return None
+        return self._remembered.get(command)

@@ -14,8 +14,9 @@ from coordinator.core.desk import Desk
 from coordinator.core.exhaustive import assert_never
 from coordinator.core.ids import StageAttempt
 from coordinator.core.lifecycle import Life
+from coordinator.core.losses import lose
 from coordinator.core.state import Directive, Generation
-from coordinator.core.values import Deletion, DirectiveKind, Locator, Loss, Refusal
+from coordinator.core.values import Deletion, DirectiveKind, Locator, Loss, Refusal, Rescue
 
 
 def report_outcome(desk: Desk, command: c.ReportOutcome) -> None:
@@ -49,7 +50,7 @@ def _fence_answered(desk: Desk, directive: Directive, outcome: c.Outcome) -> Non
     elif isinstance(outcome, c.Revoked):
         _refused(desk, directive, generation, Refusal.REVOKED, outcome.why)
     elif isinstance(outcome, c.Superseded):
-        desk.emit(e.GenerationLost(generation.shuffle_id, Loss.OUTPUTS))
+        _superseded(desk, generation)
     elif isinstance(outcome, c.Failed):
         _refused(desk, directive, generation, Refusal.CANNOT, outcome.error)
     elif isinstance(outcome, c.Freed):
@@ -71,9 +72,16 @@ def _fenced(desk: Desk, directive: Directive, generation: Generation, outcome: c
     _request_delete(desk, generation, outcome.locator)
 
 
+def _superseded(desk: Desk, generation: Generation) -> None:
+    """A later generation has its place: it is no more, and who has begun to write writes the later one."""
+    writers = sorted(generation.writers)
+    desk.emit(e.GenerationLost(generation.shuffle_id, Loss.OUTPUTS))
+    _begin_again(desk, generation, writers)
+
+
 def _begin_again(desk: Desk, generation: Generation, writers: list[StageAttempt]) -> None:
     for stage in writers:
-        asking.ask_to_write(desk, generation.app_shuffle, stage, None)
+        asking.ask_to_write(desk, generation.app_shuffle, stage, 0)
 
 
 def _request_delete(desk: Desk, generation: Generation, locator: Locator) -> None:
@@ -88,9 +96,21 @@ def _refused(desk: Desk, directive: Directive, generation: Generation, refusal: 
     keep = generation.in_use and generation.complete
     due_ms = 0 if keep else desk.now_ms + pause_ms
     desk.emit(e.FenceRefused(directive.directive, generation.shuffle_id, refusal, detail, keep, due_ms))
-    if keep and generation.writers:
+    _go_on(desk, generation)
+
+
+def _go_on(desk: Desk, generation: Generation) -> None:
+    """Who joined while it was being fenced goes on: writers complete it, or begin anew where that is their way."""
+    writers = sorted(generation.writers)
+    if writers and asking.begins_anew(desk.state, generation.app_shuffle):
+        lose(desk, generation, Loss.INVALIDATED)
+        _begin_again(desk, generation, writers)
+    elif writers and generation.complete:
         maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
         desk.emit(e.OutputsLost(generation.shuffle_id, 0, maps))
+    elif generation.in_use and not generation.complete:
+        why = Rescue.WRITER if writers else Rescue.READER
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, why, "asked while it was being fenced"))
 
 
 # --- delete and invalidate --------------------------------------------------------------------------------------------

@@ -1,33 +1,52 @@
 """The rules by which a generation expires, and what delays its fence.
 
 Responsible for the conditions, one function a rule, in a table. Refuses to know how an expiry is carried out.
-Invariant: a rule looks at the state only; nothing that a live job's cut reaches, or that somebody uses, ever gets to a rule.
+Invariant: a rule looks at the state only; nothing that a live job's cut reaches, or that somebody uses, expires.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from coordinator.core import cuts
-from coordinator.core.ids import AppShuffle
+from coordinator.core.ids import AppShuffle, ExecutionId, within
 from coordinator.core.lifecycle import INTACT, Life
 from coordinator.core.state import Generation, State
-from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rule
+from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rescue, RootKind, Rule
+
+#: The kinds of roots whose cuts each rule counts: guessing rules do without what the program merely holds.
+COUNTED: dict[Rule, frozenset[RootKind]] = {
+    Rule.REACHABLE: frozenset(RootKind),
+    Rule.FRONTIER: frozenset({RootKind.PLAN, RootKind.PERSISTED, RootKind.ALGORITHM, RootKind.STREAM}),
+    Rule.EAGER: frozenset({RootKind.PLAN}),
+}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
-    """What all rules look at, computed once for an evaluation."""
+    """What all rules look at, computed at most once for an evaluation."""
 
     state: State
     jobs: frozenset[AppShuffle]  #: In the cut of a live job.
-    roots: frozenset[AppShuffle]  #: In the cut of a reported root.
+    _roots: dict[Rule, frozenset[AppShuffle]] = field(default_factory=dict)
+
+    def roots(self, rule: Rule) -> frozenset[AppShuffle]:
+        """What is in the cut of a root that the rule counts."""
+        if rule not in self._roots:
+            self._roots[rule] = cuts.of_roots(self.state, COUNTED[rule])
+        return self._roots[rule]
+
+    @cached_property
+    def listed(self) -> frozenset[AppShuffle]:
+        """What a live job lists."""
+        return cuts.listed(self.state)
 
 
 def view(state: State) -> View:
     """Looks at the state as it is now."""
-    return View(state, cuts.of_jobs(state), cuts.of_roots(state))
+    return View(state, cuts.of_jobs(state))
 
 
 def policy_of(state: State, generation: Generation) -> Policy:
@@ -37,30 +56,49 @@ def policy_of(state: State, generation: Generation) -> Policy:
     return state.groups.get(generation.group, state.meta.policy) if generation.group else state.meta.policy
 
 
+def restless(look: View) -> list[Generation]:
+    """The generations that an evaluation may move, by id: a quick sieve that lets too many through, never too few."""
+    seen = look.state.meta.seen_sequence
+    found = [g for g in look.state.generations.values() if g.life in _MOVABLE and _may_move(look, g, seen)]
+    return sorted(found, key=lambda generation: generation.shuffle_id)
+
+
+_MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
+
+
+def _may_move(look: View, generation: Generation, seen: int) -> bool:
+    if generation.life is Life.EXPIRED:
+        return True
+    if generation.app_shuffle in look.jobs or generation.in_use:
+        return False
+    rule = policy_of(look.state, generation).rule
+    return not (rule is Rule.REACHABLE and (generation.completed >= seen or generation.app_shuffle in look.roots(rule)))
+
+
 def verdict(look: View, generation: Generation) -> Expiry | None:
     """Why the generation expires now; None where it does not."""
     state = look.state
     if generation.in_use or generation.app_shuffle in look.jobs or state.meta.gap is not None:
         return None
-    rule = policy_of(state, generation).rule
-    if rule is Rule.REACHABLE and generation.app_shuffle in look.roots:
-        return None
     if generation.life not in (Life.WRITING, Life.PARTIAL, Life.READABLE):
         return None
-    if _may_not_be_guessed(state, generation, rule):
+    if generation.app_shuffle in look.roots(policy_of(state, generation).rule):
         return None
-    if generation.life is Life.READABLE:
+    if not generation.complete and generation.app_shuffle in look.listed:
+        return None
+    return released(look, generation)
+
+
+def released(look: View, generation: Generation) -> Expiry | None:
+    """What its policy says of a generation that nobody uses and no cut reaches; None: to be kept."""
+    rule = policy_of(look.state, generation).rule
+    if _may_not_be_guessed(look.state, generation, rule):
+        return None
+    if generation.complete:
         return _RULES[rule](look, generation)
-    return Expiry.ABANDONED if _given_up(look, generation, rule) else None
-
-
-def _given_up(look: View, generation: Generation, rule: Rule) -> bool:
-    """Not whole, listed by no live job; what is left of a generation that was whole is let go by its rule only."""
-    if generation.app_shuffle in cuts.listed(look.state):
-        return False
-    if rule is Rule.REACHABLE or generation.completed:
-        return _RULES[rule](look, generation) is not None
-    return True
+    if (rule is Rule.REACHABLE or generation.completed) and _RULES[rule](look, generation) is None:
+        return None  # what is left of a generation that was whole is let go by its rule only
+    return Expiry.ABANDONED
 
 
 def _may_not_be_guessed(state: State, generation: Generation, rule: Rule) -> bool:
@@ -84,9 +122,14 @@ def _frontier(look: View, generation: Generation) -> Expiry | None:
         behind = all(_intact_or_let_go(state, written) for written in generation.map_readers)
         return Expiry.FRONTIER if behind else None
     execution = generation.last_read_execution if generation.last_read_by_map is False else generation.execution
-    if execution is None or execution in state.executions:
+    if execution is None or _may_run(state, execution) or _may_run(state, generation.execution):
         return None
     return Expiry.EXECUTION_ENDED
+
+
+def _may_run(state: State, execution: ExecutionId | None) -> bool:
+    """An execution of whose start nothing was told runs until its end is told."""
+    return execution is not None and not within(state.meta.executions_ended, execution)
 
 
 def _intact_or_let_go(state: State, app_shuffle: AppShuffle) -> bool:
@@ -111,14 +154,22 @@ _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
 }
 
 
-def wanted(look: View, generation: Generation) -> str:
-    """Who wants an expired generation back: a word for people; empty where nobody does."""
+def wanted(look: View, generation: Generation) -> tuple[Rescue, str] | None:
+    """Who wants an expired generation back, with a word for people; None where nobody does."""
+    policy = policy_of(look.state, generation)
     if generation.app_shuffle in look.jobs:
-        return next(iter(cuts.holders(look.state, generation.app_shuffle)), "a live job")
-    rule = policy_of(look.state, generation).rule
-    if rule is Rule.REACHABLE and generation.app_shuffle in look.roots:
-        return next(iter(cuts.holders(look.state, generation.app_shuffle)), "a root")
-    return ""
+        return Rescue.JOB, _holder(look, generation, "a live job")
+    if generation.app_shuffle in look.roots(policy.rule):
+        return Rescue.ROOT, _holder(look, generation, "a root")
+    if look.state.meta.gap is not None and not policy.observe:
+        return Rescue.GAP, "facts were missed"
+    if released(look, generation) is None:
+        return Rescue.ROOT, f"{policy.rule.value} does not let it go"
+    return None
+
+
+def _holder(look: View, generation: Generation, otherwise: str) -> str:
+    return next(iter(cuts.holders(look.state, generation.app_shuffle)), otherwise)
 
 
 def hold_of(state: State, generation: Generation, now_ms: int) -> tuple[Hold, int]:

@@ -14,8 +14,9 @@ from coordinator.core import events as e
 from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import DENIED, Recovery, Shuffle, State
-from coordinator.core.values import Deletion, Rescue, Suspension
+from coordinator.core.losses import lose
+from coordinator.core.state import DENIED, Generation, Recovery, Shuffle, State
+from coordinator.core.values import Deletion, Loss, Rescue, Suspension
 
 
 @dataclass(slots=True)
@@ -23,6 +24,7 @@ class Plan:
     """What the asking stage needs and is not simply there, up the lineage. Ids in the order of the walk."""
 
     gone: list[ShuffleId] = field(default_factory=list)
+    half_written: Generation | None = None  #: The asking stage's own output, where it cannot be completed.
     rescued: list[ShuffleId] = field(default_factory=list)
     awaited: list[ShuffleId] = field(default_factory=list)
     partial: list[AppShuffle] = field(default_factory=list)
@@ -53,7 +55,7 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
     state = desk.state
     plan = plan_for(state, app_shuffle, stage)
     recovery = state.meta.next_recovery
-    mixing = tuple(_mixing(state, plan))
+    mixing = () if state.meta.settings.declared_deterministic else tuple(_mixing(state, plan))
     desk.emit(
         e.RecoveryOpened(
             recovery,
@@ -62,12 +64,14 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
             tuple(plan.gone),
             tuple(plan.rescued),
             tuple(plan.awaited),
-            () if state.meta.settings.declared_deterministic else mixing,
+            mixing,
             plan.lineage_known,
         )
     )
     for rescued in plan.rescued:
         desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
+    if plan.half_written is not None:
+        lose(desk, plan.half_written, Loss.INVALIDATED)
     return desk.state.recoveries[recovery]
 
 
@@ -75,16 +79,29 @@ def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) 
     """Walks from what the asking stage reads, and from the live jobs that reach the missing shuffle."""
     plan = Plan(lineage_known=state.shuffles[app_shuffle].told)
     _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
+    plan.half_written = _half_written(state, app_shuffle, stage)
+    if plan.half_written is not None:
+        plan.gone.append(plan.half_written.shuffle_id)
     return plan
+
+
+def _half_written(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Generation | None:
+    """What the asking stage has written part of, under a service that cannot complete a generation."""
+    attempt = state.attempts.get(stage) if stage is not None else None
+    if attempt is None or attempt.writing is None or state.meta.capabilities.completes_after_loss:
+        return None
+    written = state.generations.get(attempt.writing)
+    given_up = written is not None and (written.complete or written.life not in (Life.WRITING, Life.PARTIAL))
+    return None if given_up or app_shuffle not in attempt.reads else written
 
 
 def _starts(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Iterable[AppShuffle]:
     attempt = state.attempts.get(stage) if stage is not None else None
     if attempt is not None and app_shuffle in attempt.reads:
         yield from attempt.reads
-    for job in state.jobs.values():
-        starts = job.reads if job.writes is None else (job.writes,)
-        if not job.finished and app_shuffle in _reached(state, starts):
+    for _, job in sorted(state.jobs.items()):
+        starts = cuts.starts_of(job)
+        if app_shuffle in _reached(state, starts):
             yield from starts
 
 
@@ -172,9 +189,18 @@ def _deny(desk: Desk, shuffle: Shuffle, missing: ShuffleId) -> bool:
     return False
 
 
+def app_shuffle_of(state: State, shuffle_id: ShuffleId) -> AppShuffle | None:
+    """Whose generation it is, or was where a recovery remembers; None: nobody knows any more."""
+    generation = state.generations.get(shuffle_id)
+    if generation is not None:
+        return generation.app_shuffle
+    known = state.recoveries.get(state.recovered.get(shuffle_id, DENIED))
+    return next((named for gone, named in known.gone if gone == shuffle_id), None) if known is not None else None
+
+
 def widen(desk: Desk, fenced: ShuffleId) -> bool:
     """A recovery that awaited this generation's fence names it too. Whether one did."""
-    waiting = [r for r in desk.state.recoveries.values() if r.open and fenced in r.awaited]
+    waiting = [r for _, r in sorted(desk.state.recoveries.items()) if r.open and fenced in r.awaited]
     if waiting and fenced not in desk.state.recovered:
         desk.emit(e.RecoveryWidened(waiting[0].recovery, fenced))
     return bool(waiting)
@@ -182,9 +208,16 @@ def widen(desk: Desk, fenced: ShuffleId) -> bool:
 
 def close_done(desk: Desk) -> None:
     """Closes the recoveries that have nothing left to wait for."""
-    for recovery in [r for r in desk.state.recoveries.values() if r.open]:
-        if all(_is_back(desk.state, gone, app_shuffle) for gone, app_shuffle in recovery.gone):
+    for recovery in [r for _, r in sorted(desk.state.recoveries.items()) if r.open]:
+        if not _awaits(desk.state, recovery) and all(
+            _is_back(desk.state, gone, app_shuffle) for gone, app_shuffle in recovery.gone
+        ):
             desk.emit(e.RecoveryClosed(recovery.recovery))
+
+
+def _awaits(state: State, recovery: Recovery) -> bool:
+    alive = (state.generations.get(shuffle_id) for shuffle_id in recovery.awaited)
+    return bool(state.jobs) and any(generation and generation.life is Life.FENCING for generation in alive)
 
 
 def _is_back(state: State, gone: ShuffleId, app_shuffle: AppShuffle) -> bool:

@@ -6,36 +6,36 @@ policies; ``sweep`` draws the conclusions. Invariant: a fact is recorded as it w
 
 from __future__ import annotations
 
-from coordinator.core import asking
+from coordinator.core import asking, cuts
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
-from coordinator.core.ids import AppShuffle
+from coordinator.core.ids import AppShuffle, ExecutionId, within
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Generation, State
+from coordinator.core.losses import lose
+from coordinator.core.state import State
 from coordinator.core.values import Deletion, Lineage, Loss, Outputs
 
-#: Generations that one resync adopts at the most; what is beyond is left to Spark.
-ADOPTIONS = 24
+#: Generations that one resync moves at the most (design §4); what is beyond is left to Spark, and to later facts.
+RECONCILED = 24
 
 
 def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
-    """Learns what the job lists. A job that is known already is told again after a reconnect, and changes nothing."""
-    if command.job in desk.state.jobs:
-        return
-    desk.emit(
-        e.JobStarted(
-            command.job,
-            command.final_stage,
-            command.reads,
-            command.writes,
-            command.stages,
-            command.execution,
-            command.group,
-            command.policy,
-            command.call_site,
+    """Learns what the job lists. One that is known is told again after a reconnect: only its lineage can be new."""
+    if command.job not in desk.state.jobs:
+        desk.emit(
+            e.JobStarted(
+                command.job,
+                command.final_stage,
+                command.reads,
+                command.writes,
+                command.stages,
+                command.execution,
+                command.group,
+                command.policy,
+                command.call_site,
+            )
         )
-    )
     for lineage in command.lineage:
         _learn(desk, lineage)
 
@@ -86,14 +86,17 @@ def outputs(desk: Desk, command: c.ReportOutputs) -> None:
 
 
 def _note_outputs(desk: Desk, output: Outputs) -> None:
-    """Some, or all, of what we hold for intact is gone."""
+    """Some, or all, of what we hold for intact is gone.
+
+    While writers run it says nothing: what they leave missing, Spark submits again, and that writer tells how much.
+    """
     generation = desk.state.current(output.app_shuffle)
     if generation is None or output.available >= output.total or generation.life in (Life.FENCING, Life.FENCED):
         return
     if generation.writers or not (generation.complete or generation.life is Life.PARTIAL):
         return  # it is being written; completeness will be told
     if output.available == 0 or not desk.state.meta.capabilities.completes_after_loss:
-        asking.lose(desk, generation, Loss.OUTPUTS)
+        lose(desk, generation, Loss.OUTPUTS)
     elif generation.complete:
         desk.emit(e.OutputsLost(generation.shuffle_id, output.available, output.total))
 
@@ -113,14 +116,11 @@ def execution_ended(desk: Desk, command: c.ReportExecutionEnded) -> None:
 
 def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
     """Spark's own cleaner has let it go: never premature, whatever state it was in."""
-    for generation in _generations_of(desk.state, command.app_shuffle):
+    of_it = [g for g in desk.state.generations.values() if g.app_shuffle == command.app_shuffle]
+    for generation in sorted(of_it, key=lambda generation: generation.shuffle_id):
         desk.emit(e.GenerationDeleted(generation.shuffle_id, Deletion.SPARK))
     if command.app_shuffle in desk.state.shuffles:
         desk.emit(e.ShuffleCleaned(command.app_shuffle))
-
-
-def _generations_of(state: State, app_shuffle: AppShuffle) -> list[Generation]:
-    return [g for g in state.generations.values() if g.app_shuffle == app_shuffle]
 
 
 def gap(desk: Desk, command: c.ReportGap) -> None:
@@ -149,7 +149,7 @@ def _end_what_is_over(desk: Desk, command: c.Resync) -> None:
     for job in sorted(set(desk.state.jobs) - running):
         desk.emit(e.JobEnded(job, succeeded=False, failure="its end was missed"))
     alive = {execution.execution for execution in command.executions}
-    for execution in sorted(set(desk.state.executions) - alive):
+    for execution in sorted(_executions(desk.state) - alive):
         desk.emit(e.ExecutionEnded(execution, failed=False))
     submitted = {stage.stage for stage in command.stages}
     for stage in sorted(set(desk.state.attempts) - submitted):
@@ -157,27 +157,46 @@ def _end_what_is_over(desk: Desk, command: c.Resync) -> None:
             desk.emit(e.StageCompleted(stage, "its end was missed"))
 
 
+def _executions(state: State) -> set[ExecutionId]:
+    """Every execution that may still run, as far as we know: started, or merely named by what was written or read."""
+    named = {execution for g in state.generations.values() for execution in (g.execution, g.last_read_execution)}
+    unended = {n for n in named if n is not None and not within(state.meta.executions_ended, n)}
+    return unended | set(state.executions)
+
+
 def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
+    """Takes what differs from what we believe, the most telling first, and at most ``RECONCILED`` generations of it."""
+    state = desk.state
+    known = [o for o in found if _differs(state, o)]
     there = {output.app_shuffle for output in found}
-    for app_shuffle in sorted(set(desk.state.shuffles) - there)[:ADOPTIONS]:
-        if desk.state.shuffles[app_shuffle].current is not None:
-            shuffle_cleaned(desk, c.ReportShuffleCleaned(app_shuffle))
-    adopted = 0
-    for output in found:
-        shuffle = desk.state.shuffles.get(output.app_shuffle)
-        if shuffle is not None and shuffle.current is not None:
-            _compare(desk, output)
-        elif output.available > 0 and adopted < ADOPTIONS:
-            adopted += 1
-            _adopt(desk, output)
+    cleaned = sorted(a for a in set(state.shuffles) - there - cuts.listed(state) if state.current(a) is not None)
+    new = [o for o in found if state.current(o.app_shuffle) is None and o.available > 0]
+    for output in known[:RECONCILED]:
+        _compare(desk, output)
+    left = RECONCILED - min(RECONCILED, len(known))
+    for app_shuffle in cleaned[:left]:
+        _clean(desk, app_shuffle)
+    for output in new[: left - min(left, len(cleaned))]:
+        _adopt(desk, output)
+    _clean_tombstones(desk, there)
+
+
+def _differs(state: State, output: Outputs) -> bool:
+    generation = state.current(output.app_shuffle)
+    if generation is None:
+        return False
+    if generation.life is Life.FENCED:
+        return output.available > 0
+    return output.available < output.total or not generation.complete
 
 
 def _compare(desk: Desk, output: Outputs) -> None:
-    """A known generation: perhaps completed, perhaps lost, perhaps written anew while nobody told us."""
+    """A known generation: perhaps completed, perhaps lost, perhaps fenced and written anew while nobody told us."""
     generation = desk.state.current(output.app_shuffle)
-    if generation is None or generation.life is Life.FENCED:
-        if output.available > 0:
-            _adopt(desk, output)
+    if generation is None:
+        return
+    if generation.life is Life.FENCED:
+        _adopt(desk, output)
     elif output.available >= output.total > 0 and not generation.complete:
         desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
     else:
@@ -187,3 +206,14 @@ def _compare(desk: Desk, output: Outputs) -> None:
 def _adopt(desk: Desk, output: Outputs) -> None:
     shuffle_id = desk.state.meta.next_shuffle_id
     desk.emit(e.GenerationAdopted(shuffle_id, output.app_shuffle, output.available, output.total))
+
+
+def _clean(desk: Desk, app_shuffle: AppShuffle) -> None:
+    shuffle_cleaned(desk, c.ReportShuffleCleaned(app_shuffle))
+
+
+def _clean_tombstones(desk: Desk, there: set[AppShuffle]) -> None:
+    """What Spark has no longer registered and we have no data of: nothing is moved, so there may be many."""
+    for app_shuffle in sorted(set(desk.state.shuffles) - there - cuts.listed(desk.state)):
+        if desk.state.current(app_shuffle) is None:
+            _clean(desk, app_shuffle)

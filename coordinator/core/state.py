@@ -11,7 +11,7 @@ what a commit changed is exactly what the overlay holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, MutableMapping, ValuesView
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -55,6 +55,7 @@ V = TypeVar("V")
 DENIED = RecoveryId(0)
 
 _NONE_ATTEMPTS: frozenset[StageAttempt] = frozenset()
+_FIRST_STAGE = StageId(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ class Meta:
     seen_sequence: Sequence = Sequence(0)  #: Where the last look that has ended began: what completed before was seen.
     lost: tuple[Span, ...] = ()  #: Shuffle ids whose end was a loss; all other tombstones were deleted.
     bytes_freed: int = 0
+    next_stage: StageId = _FIRST_STAGE  #: Every stage id below it has been listed by a job, or never will be.
+    executions_ended: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,8 @@ class Generation:
     retries: int = 0  #: Fences refused in a row while nobody that we know held it.
     directive: DirectiveId | None = None
     locator: Locator = Locator()
+    #: Who read it when outputs were lost last: their reports are of that loss.
+    missed_by: frozenset[StageAttempt] = _NONE_ATTEMPTS
 
     @property
     def in_use(self) -> bool:
@@ -161,10 +166,11 @@ class Job:
     policy: Policy | None = None
     call_site: str = ""
     finished: bool = False  #: Its final stage has completed; nothing more is read for it.
+    done: frozenset[StageAttempt] = _NONE_ATTEMPTS  #: Attempts of its stages that ended well; who asks for one is late.
 
     def lists(self, stage: StageId) -> bool:
         """Whether the job announced the stage, skipped or not."""
-        return within(self.stages, stage)
+        return stage == self.final_stage or within(self.stages, stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +221,7 @@ class Recovery:
     lineage_known: bool = True
     open: bool = True
     joined: int = 0
+    mixing: tuple[ShuffleId, ...] = ()  #: To be written anew whole; what replaces one belongs to this recovery.
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,12 +341,31 @@ class Overlay(MutableMapping[K, V], Generic[K, V]):
         self.own[key] = _GONE
 
     def __iter__(self) -> Iterator[K]:
-        own = self.own
-        yield from (key for key in self.below if key not in own)
-        yield from [key for key, value in own.items() if value is not _GONE]
+        return iter(self.flat())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self.flat())
+
+    def values(self) -> ValuesView[V]:
+        """As of now: what is written while one walks over them is not seen."""
+        return self.flat().values()
+
+    def items(self) -> ItemsView[K, V]:
+        """As of now, as ``values``."""
+        return self.flat().items()
+
+    def clear(self) -> None:
+        self.own = dict.fromkeys(self.flat(), _GONE)
+
+    def flat(self) -> Table[K, V]:
+        """One plain table, in the order of the one below; not to be written to."""
+        below = self.below.flat() if isinstance(self.below, Overlay) else self.below
+        if not self.own:
+            return below
+        flat: dict[K, V | _Gone] = {**below, **self.own}
+        for key in [key for key, value in self.own.items() if value is _GONE]:
+            del flat[key]
+        return flat  # type: ignore[return-value]
 
     def __contains__(self, key: object) -> bool:
         value = self.own.get(key, _MISSING)  # type: ignore[arg-type]

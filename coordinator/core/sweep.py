@@ -12,7 +12,7 @@ from coordinator.core import policies, recovery
 from coordinator.core.desk import Desk
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State
-from coordinator.core.values import Deletion, Ending, Hold, Rescue
+from coordinator.core.values import Deletion, Ending, Hold
 
 #: Generations that one step moves at the most (design §4: at most 50 records a segment, cut between commands).
 MOVES = 24
@@ -30,7 +30,10 @@ def react(desk: Desk) -> None:
 
 
 def next_due_ms(state: State) -> int | None:
-    """When a tick would change something, in event time; None: only a fact can."""
+    """When a tick would change something, in event time; None: only a fact can.
+
+    A directive that failed needs no tick: it stays outstanding, and who sends directives looks at its own ``due_ms``.
+    """
     if state.meta.sweeping:
         return state.meta.time_ms
     waits = [g.due_ms for g in state.generations.values() if g.life is Life.EXPIRED and g.due_ms]
@@ -43,7 +46,7 @@ def _evaluate(desk: Desk) -> bool:
     while True:
         look = policies.view(desk.state)
         moved = 0
-        for generation in list(desk.state.generations.values()):
+        for generation in policies.restless(look):
             if moves + moved >= MOVES:
                 return False
             moved += _consider(desk, look, generation)
@@ -67,13 +70,10 @@ def _consider(desk: Desk, look: policies.View, generation: Generation) -> int:
 
 
 def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> int:
-    who = policies.wanted(look, generation)
-    if who:
-        rescue = Rescue.JOB if generation.app_shuffle in look.jobs else Rescue.ROOT
-        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, rescue, who))
-        return 1
-    if desk.state.meta.gap is not None and policies.policy_of(desk.state, generation).observe is False:
-        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.GAP, "facts were missed"))
+    wanted = policies.wanted(look, generation)
+    if wanted is not None:
+        why, by = wanted
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, why, by))
         return 1
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)
     if hold is Hold.NONE:
@@ -81,6 +81,7 @@ def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> int:
         return 1
     if (hold, due_ms) != (generation.hold, generation.due_ms):
         desk.emit(e.HoldChanged(generation.shuffle_id, hold, due_ms))
+        return 1
     return 0
 
 
@@ -93,6 +94,6 @@ _CAUSES = {Ending.ENDED: Deletion.APPLICATION_ENDED, Ending.LOST: Deletion.APPLI
 
 def _close(desk: Desk, ending: Ending) -> bool:
     """Closes the records of an application that is over, a step at a time."""
-    for shuffle_id in list(desk.state.generations)[:MOVES]:
+    for shuffle_id in sorted(desk.state.generations)[:MOVES]:
         desk.emit(e.GenerationDeleted(shuffle_id, _CAUSES[ending]))
     return not desk.state.generations

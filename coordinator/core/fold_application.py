@@ -1,0 +1,126 @@
+"""What events about the application and those who speak for it mean.
+
+Responsible for counters, policies, pins, gaps, clients and roots. Refuses to judge (``evolve``). Invariant: nothing
+here touches a generation, but for the end of the application, which leaves nobody reading or writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import Span, add_span
+from coordinator.core.state import Client, Gap, Root, State, edit
+
+
+def _registered(state: State, at: e.Recorded, event: e.ApplicationRegistered) -> None:
+    state.meta = replace(
+        state.meta,
+        application=event.application,
+        driver=event.driver,
+        capabilities=event.capabilities,
+        policy=event.policy,
+        settings=event.settings,
+        token_hash=event.token_hash,
+        registered_ms=at.time_ms,
+    )
+
+
+def _ended(state: State, at: e.Recorded, event: e.ApplicationEnded) -> None:
+    state.meta = replace(state.meta, ending=event.ending)
+    for table in (state.jobs, state.attempts, state.executions, state.directives, state.roots):
+        table.clear()
+    for shuffle_id, generation in list(state.generations.items()):
+        idle = replace(generation, readers=frozenset(), writers=frozenset(), retrying=frozenset(), directive=None)
+        state.generations[shuffle_id] = idle
+
+
+def _client_registered(state: State, at: e.Recorded, event: e.ClientRegistered) -> None:
+    state.clients[event.client] = Client(event.client, seen_ms=at.time_ms)
+
+
+def _client_dropped(state: State, at: e.Recorded, event: e.ClientDropped) -> None:
+    state.clients.pop(event.client, None)
+
+
+def _requests_answered(state: State, at: e.Recorded, event: e.RequestsAnswered) -> None:
+    client = state.clients.get(event.client) or Client(event.client)
+    answered = client.answered
+    for span in event.answered:
+        answered = add_span(answered, span)
+    confirmed = max(client.confirmed, event.confirmed)
+    above = tuple(Span(max(s.first, confirmed + 1), s.last) for s in answered if s.last > confirmed)
+    state.clients[event.client] = Client(event.client, confirmed, above, at.time_ms)
+
+
+def _policy_changed(state: State, at: e.Recorded, event: e.PolicyChanged) -> None:
+    if event.group:
+        state.groups[event.group] = event.policy
+    else:
+        state.meta = replace(state.meta, policy=event.policy)
+
+
+def _pin_set(state: State, at: e.Recorded, event: e.PinSet) -> None:
+    edit(state.shuffles, event.app_shuffle, pin=event.why)
+
+
+def _pin_removed(state: State, at: e.Recorded, event: e.PinRemoved) -> None:
+    edit(state.shuffles, event.app_shuffle, pin=None)
+
+
+def _suspended(state: State, at: e.Recorded, event: e.DeletionSuspended) -> None:
+    state.meta = replace(state.meta, suspended=event.why)
+
+
+def _resumed(state: State, at: e.Recorded, event: e.DeletionResumed) -> None:
+    state.meta = replace(state.meta, suspended=None, premature=0)
+
+
+def _gap_recorded(state: State, at: e.Recorded, event: e.GapRecorded) -> None:
+    live = frozenset(event.until)
+    state.meta = replace(state.meta, gap=Gap(live, event.resynced) if live or not event.resynced else None)
+
+
+def _sweep_changed(state: State, at: e.Recorded, event: e.SweepChanged) -> None:
+    state.meta = replace(state.meta, sweeping=event.pending)
+
+
+def _look_began(state: State, at: e.Recorded, event: e.LookBegan) -> None:
+    state.meta = replace(state.meta, look=event.look, look_sequence=at.sequence)
+
+
+def _cut_reported(state: State, at: e.Recorded, event: e.CutReported) -> None:
+    known = state.roots.get(event.root)
+    needs = ((known.needs if known else frozenset()) | frozenset(event.added)) - frozenset(event.removed)
+    state.roots[event.root] = Root(event.root, event.kind, needs, event.why)
+
+
+def _root_gone(state: State, at: e.Recorded, event: e.RootGone) -> None:
+    state.roots.pop(event.root, None)
+
+
+def _look_ended(state: State, at: e.Recorded, event: e.LookEnded) -> None:
+    if state.meta.look == event.look:
+        state.meta = replace(state.meta, seen_sequence=state.meta.look_sequence)
+
+
+APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
+    e.ApplicationRegistered: _registered,
+    e.ApplicationEnded: _ended,
+    e.ClientRegistered: _client_registered,
+    e.ClientDropped: _client_dropped,
+    e.RequestsAnswered: _requests_answered,
+    e.PolicyChanged: _policy_changed,
+    e.PinSet: _pin_set,
+    e.PinRemoved: _pin_removed,
+    e.DeletionSuspended: _suspended,
+    e.DeletionResumed: _resumed,
+    e.GapRecorded: _gap_recorded,
+    e.SweepChanged: _sweep_changed,
+    e.LookBegan: _look_began,
+    e.CutReported: _cut_reported,
+    e.RootGone: _root_gone,
+    e.LookEnded: _look_ended,
+}

@@ -1,0 +1,275 @@
+"""What events about the life of a generation mean.
+
+Responsible for the moves along the table, for the directives that go with them, and for tombstones. Refuses to judge
+(``evolve``). Invariant: a life changes only as the table says; what the table does not allow leaves it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
+from coordinator.core.lifecycle import Life, Turn, after
+from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State, edit
+from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
+
+
+def _turn(state: State, shuffle_id: ShuffleId, turn: Turn, **fields: Any) -> Generation | None:
+    generation = state.generations.get(shuffle_id)
+    if generation is None:
+        return None
+    moved = replace(generation, life=after(generation.life, turn), **fields)
+    state.generations[shuffle_id] = moved
+    return moved
+
+
+def _bury(state: State, generation: Generation, life: Life, cause: Deletion | None) -> None:
+    """Takes the record away; the app shuffle remembers how its current generation ended."""
+    state.generations.pop(generation.shuffle_id, None)
+    shuffle = state.shuffles.get(generation.app_shuffle)
+    if shuffle is not None and shuffle.current == generation.shuffle_id:
+        state.shuffles[generation.app_shuffle] = replace(shuffle, fate=life, cause=cause)
+    if life is Life.LOST:
+        lost = add_span(state.meta.lost, Span(generation.shuffle_id, generation.shuffle_id))
+        state.meta = replace(state.meta, lost=lost)
+    if generation.directive is not None and life is Life.LOST:
+        state.directives.pop(generation.directive, None)
+
+
+def _count_shuffle_id(state: State, given: ShuffleId) -> None:
+    state.meta = replace(state.meta, next_shuffle_id=ShuffleId(max(state.meta.next_shuffle_id, given + 1)))
+
+
+def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted) -> None:
+    job = state.jobs.get(event.job) if event.job is not None else None
+    _count_shuffle_id(state, event.shuffle_id)
+    shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
+    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None)
+    state.generations[event.shuffle_id] = Generation(
+        event.shuffle_id,
+        event.app_shuffle,
+        started_ms=at.time_ms,
+        used_ms=at.time_ms,
+        job=event.job,
+        execution=job.execution if job else None,
+        group=job.group if job else "",
+        policy=job.policy if job else None,
+    )
+    _join_writer(state, event.shuffle_id, event.writer)
+
+
+def _join_writer(state: State, shuffle_id: ShuffleId, writer: StageAttempt) -> None:
+    generation = state.generations.get(shuffle_id)
+    if generation is None:
+        return
+    state.generations[shuffle_id] = replace(
+        generation, writers=generation.writers | {writer}, written_by=generation.written_by | {writer}
+    )
+    attempt = state.attempts.get(writer) or Attempt(writer, writes=generation.app_shuffle)
+    state.attempts[writer] = replace(attempt, writing=shuffle_id)
+
+
+def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted) -> None:
+    _count_shuffle_id(state, event.shuffle_id)
+    shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
+    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None)
+    whole = event.available >= event.total
+    state.generations[event.shuffle_id] = Generation(
+        event.shuffle_id,
+        event.app_shuffle,
+        life=Life.READABLE if whole else Life.PARTIAL,
+        complete=whole,
+        started_ms=at.time_ms,
+        used_ms=at.time_ms,
+        completed=at.sequence if whole else Sequence(0),
+        rested=at.sequence,
+    )
+
+
+def _writer_joined(state: State, at: e.Recorded, event: e.WriterJoined) -> None:
+    _join_writer(state, event.shuffle_id, event.writer)
+
+
+def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompleted) -> None:
+    known = state.generations.get(event.shuffle_id)
+    written = event.bytes + (known.bytes if known else 0)
+    _turn(
+        state,
+        event.shuffle_id,
+        Turn.COMPLETE,
+        complete=True,
+        bytes=written,
+        completed=at.sequence,
+        used_ms=at.time_ms,
+    )
+
+
+def _reader_registered(state: State, at: e.Recorded, event: e.ReaderRegistered) -> None:
+    generation = state.generations.get(event.shuffle_id)
+    if generation is None:
+        return
+    readers = generation.readers | {event.reader}
+    state.generations[event.shuffle_id] = replace(generation, readers=readers, used_ms=at.time_ms)
+    attempt = state.attempts.get(event.reader) or Attempt(event.reader)
+    if event.shuffle_id not in attempt.reading:
+        attempt = replace(attempt, reading=(*attempt.reading, event.shuffle_id))
+    state.attempts[event.reader] = attempt
+
+
+def _outputs_lost(state: State, at: e.Recorded, event: e.OutputsLost) -> None:
+    known = state.generations.get(event.shuffle_id)
+    if known is None:
+        return
+    missed_by = known.readers | known.retrying
+    rested = known.rested if known.life is Life.EXPIRED else at.sequence  # what nobody needs is no more needed now
+    _turn(state, event.shuffle_id, Turn.LOSE_SOME, complete=False, rested=rested, missed_by=missed_by)
+
+
+def _generation_lost(state: State, at: e.Recorded, event: e.GenerationLost) -> None:
+    generation = _turn(state, event.shuffle_id, Turn.LOSE_ALL)
+    if generation is not None:
+        _bury(state, generation, Life.LOST, None)
+
+
+def _expired(state: State, at: e.Recorded, event: e.GenerationExpired) -> None:
+    _turn(
+        state,
+        event.shuffle_id,
+        Turn.EXPIRE,
+        why=event.why,
+        expired_ms=at.time_ms,
+        hold=event.hold,
+        due_ms=event.due_ms,
+        retries=0,
+    )
+
+
+def _hold_changed(state: State, at: e.Recorded, event: e.HoldChanged) -> None:
+    edit(state.generations, event.shuffle_id, hold=event.hold, due_ms=event.due_ms)
+
+
+def _taken_back(state: State, at: e.Recorded, event: e.ExpiryTakenBack) -> None:
+    generation = state.generations.get(event.shuffle_id)
+    turn = Turn.RESCUE if generation is None or generation.complete else Turn.RESCUE_PART
+    _turn(state, event.shuffle_id, turn, why=None, expired_ms=0, hold=Hold.NONE, due_ms=0)
+
+
+def _direct(state: State, at: e.Recorded, directive: Directive) -> None:
+    state.directives[directive.directive] = replace(directive, requested_ms=at.time_ms)
+    following = DirectiveId(max(state.meta.next_directive, directive.directive + 1))
+    state.meta = replace(state.meta, next_directive=following)
+
+
+def _fence_requested(state: State, at: e.Recorded, event: e.FenceRequested) -> None:
+    generation = _turn(state, event.shuffle_id, Turn.BEGIN_FENCE, directive=event.directive, hold=Hold.NONE)
+    if generation is not None:
+        shuffle = generation.app_shuffle
+        _direct(state, at, Directive(event.directive, DirectiveKind.FENCE, event.shuffle_id, shuffle))
+
+
+def _fence_refused(state: State, at: e.Recorded, event: e.FenceRefused) -> None:
+    state.directives.pop(event.directive, None)
+    generation = state.generations.get(event.shuffle_id)
+    if generation is None:
+        return
+    if event.keep:
+        _turn(state, event.shuffle_id, Turn.KEEP, directive=None, why=None, expired_ms=0, due_ms=0, retries=0)
+    else:
+        _turn(
+            state,
+            event.shuffle_id,
+            Turn.KEEP_EXPIRED,
+            directive=None,
+            hold=Hold.BACKOFF,
+            due_ms=event.due_ms,
+            retries=generation.retries + 1,
+        )
+    _await_no_more(state, event.shuffle_id)
+
+
+def _await_no_more(state: State, shuffle_id: ShuffleId) -> None:
+    """Its fence has an outcome: it is there, and if it goes one day, that is another story."""
+    for recovery in list(state.recoveries.values()):
+        if shuffle_id in recovery.awaited:
+            awaited = tuple(waited for waited in recovery.awaited if waited != shuffle_id)
+            state.recoveries[recovery.recovery] = replace(recovery, awaited=awaited)
+
+
+def _fenced(state: State, at: e.Recorded, event: e.GenerationFenced) -> None:
+    state.directives.pop(event.directive, None)
+    known = state.generations.get(event.shuffle_id)
+    held = event.bytes or (known.bytes if known else 0)
+    _turn(
+        state,
+        event.shuffle_id,
+        Turn.FENCE,
+        directive=None,
+        bytes=held,
+        locator=event.locator,
+        readers=frozenset(),  # who still waits is told to recover
+        writers=frozenset(),
+        retrying=frozenset(),
+    )
+
+
+def _delete_requested(state: State, at: e.Recorded, event: e.DeleteRequested) -> None:
+    generation = state.generations.get(event.shuffle_id)
+    if generation is not None:
+        state.generations[event.shuffle_id] = replace(generation, directive=event.directive)
+        _direct(
+            state,
+            at,
+            Directive(event.directive, DirectiveKind.DELETE, event.shuffle_id, generation.app_shuffle, event.locator),
+        )
+
+
+def _directive_failed(state: State, at: e.Recorded, event: e.DirectiveFailed) -> None:
+    directive = state.directives.get(event.directive)
+    if directive is not None:
+        again = replace(directive, due_ms=event.due_ms, failures=directive.failures + 1)
+        state.directives[event.directive] = again
+
+
+def _invalidate_requested(state: State, at: e.Recorded, event: e.InvalidateRequested) -> None:
+    _direct(state, at, Directive(event.directive, DirectiveKind.INVALIDATE, event.shuffle_id, event.app_shuffle))
+
+
+def _data_invalidated(state: State, at: e.Recorded, event: e.DataInvalidated) -> None:
+    state.directives.pop(event.directive, None)
+    state.meta = replace(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes)
+
+
+def _deleted(state: State, at: e.Recorded, event: e.GenerationDeleted) -> None:
+    turn = Turn.DELETE if event.cause is Deletion.POLICY else Turn.CLOSE
+    generation = _turn(state, event.shuffle_id, turn)
+    if generation is None:
+        return
+    if generation.directive is not None:
+        state.directives.pop(generation.directive, None)
+    state.meta = replace(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes)
+    _bury(state, generation, Life.DELETED, event.cause)
+
+
+APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
+    e.GenerationStarted: _generation_started,
+    e.GenerationAdopted: _generation_adopted,
+    e.WriterJoined: _writer_joined,
+    e.GenerationCompleted: _generation_completed,
+    e.ReaderRegistered: _reader_registered,
+    e.OutputsLost: _outputs_lost,
+    e.GenerationLost: _generation_lost,
+    e.GenerationExpired: _expired,
+    e.HoldChanged: _hold_changed,
+    e.ExpiryTakenBack: _taken_back,
+    e.FenceRequested: _fence_requested,
+    e.FenceRefused: _fence_refused,
+    e.GenerationFenced: _fenced,
+    e.DeleteRequested: _delete_requested,
+    e.DirectiveFailed: _directive_failed,
+    e.InvalidateRequested: _invalidate_requested,
+    e.DataInvalidated: _data_invalidated,
+    e.GenerationDeleted: _deleted,
+}

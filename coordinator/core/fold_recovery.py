@@ -1,0 +1,79 @@
+"""What events about missed generations mean.
+
+Responsible for premature deletions and recoveries. Refuses to judge (``evolve``). Invariant: a gone generation names at
+most one recovery, the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId
+from coordinator.core.state import DENIED, Recovery, State, edit
+
+
+def _premature(state: State, at: e.Recorded, event: e.PrematureDeletion) -> None:
+    state.meta = replace(state.meta, premature=state.meta.premature + 1)
+    shuffle = _shuffle_of(state, event.shuffle_id)
+    if shuffle is not None:
+        edit(state.shuffles, shuffle, missed=event.shuffle_id)
+
+
+def _shuffle_of(state: State, shuffle_id: ShuffleId) -> AppShuffle | None:
+    generation = state.generations.get(shuffle_id)
+    if generation is not None:
+        return generation.app_shuffle
+    return next((a for a, shuffle in state.shuffles.items() if shuffle.current == shuffle_id), None)
+
+
+def _recovery_opened(state: State, at: e.Recorded, event: e.RecoveryOpened) -> None:
+    current = {shuffle.current: app_shuffle for app_shuffle, shuffle in state.shuffles.items()}
+    gone = tuple((gone, current[gone]) for gone in event.gone if gone in current)
+    state.recoveries[event.recovery] = Recovery(
+        event.recovery, event.missing, gone, event.awaited, event.lineage_known, mixing=event.mixing
+    )
+    for shuffle_id, shuffle in gone:
+        state.recovered[shuffle_id] = event.recovery
+        edit(state.shuffles, shuffle, recoveries=state.shuffles[shuffle].recoveries + 1)
+    for shuffle_id in event.mixing:
+        state.recovered.setdefault(shuffle_id, event.recovery)
+    following = RecoveryId(max(state.meta.next_recovery, event.recovery + 1))
+    state.meta = replace(state.meta, next_recovery=following, recoveries=state.meta.recoveries + 1)
+
+
+def _recovery_widened(state: State, at: e.Recorded, event: e.RecoveryWidened) -> None:
+    recovery = state.recoveries.get(event.recovery)
+    shuffle = _shuffle_of(state, event.gone)
+    if recovery is None or shuffle is None:
+        return
+    awaited = tuple(waited for waited in recovery.awaited if waited != event.gone)
+    state.recoveries[event.recovery] = replace(recovery, gone=(*recovery.gone, (event.gone, shuffle)), awaited=awaited)
+    state.recovered[event.gone] = event.recovery
+    edit(state.shuffles, shuffle, recoveries=state.shuffles[shuffle].recoveries + 1)
+
+
+def _recovery_joined(state: State, at: e.Recorded, event: e.RecoveryJoined) -> None:
+    recovery = state.recoveries.get(event.recovery)
+    if recovery is not None:
+        state.recoveries[event.recovery] = replace(recovery, joined=recovery.joined + 1)
+
+
+def _recovery_denied(state: State, at: e.Recorded, event: e.RecoveryDenied) -> None:
+    state.recovered[event.missing] = DENIED
+
+
+def _recovery_closed(state: State, at: e.Recorded, event: e.RecoveryClosed) -> None:
+    edit(state.recoveries, event.recovery, open=False, awaited=())
+
+
+APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
+    e.PrematureDeletion: _premature,
+    e.RecoveryOpened: _recovery_opened,
+    e.RecoveryWidened: _recovery_widened,
+    e.RecoveryJoined: _recovery_joined,
+    e.RecoveryClosed: _recovery_closed,
+    e.RecoveryDenied: _recovery_denied,
+}

@@ -1,0 +1,226 @@
+"""What events about the scheduler mean.
+
+Responsible for jobs, stage attempts and SQL executions, and for who reads and writes what because of them. Refuses to
+judge (``evolve``). Invariant: who has ended well reads and writes nothing; an attempt goes when no live job lists its
+stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import (
+    AppShuffle,
+    ExecutionId,
+    JobId,
+    Sequence,
+    ShuffleId,
+    Span,
+    StageAttempt,
+    StageId,
+    add_span,
+)
+from coordinator.core.state import Attempt, Execution, Gap, Job, Shuffle, State
+
+
+def _lineage_learned(state: State, at: e.Recorded, event: e.LineageLearned) -> None:
+    key = event.lineage.app_shuffle
+    known = state.shuffles.get(key)
+    state.shuffles[key] = replace(known or Shuffle(event.lineage), lineage=event.lineage, told=True)
+
+
+def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
+    state.jobs[event.job] = Job(
+        event.job,
+        event.final_stage,
+        event.reads,
+        event.writes,
+        event.stages,
+        event.execution,
+        event.group,
+        event.policy,
+        event.call_site,
+    )
+    last = max([event.final_stage, *(span.last for span in event.stages)])
+    state.meta = replace(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
+    _forget_never_listed(state)
+
+
+def _forget_never_listed(state: State) -> None:
+    """Who asked early for a stage that no job has listed by now asked for nothing: stage ids only grow."""
+    for stage, attempt in list(state.attempts.items()):
+        if not attempt.submitted and stage.stage < state.meta.next_stage and not _listed(state, stage.stage):
+            _forget_attempt(state, attempt)
+
+
+def _job_ended(state: State, at: e.Recorded, event: e.JobEnded) -> None:
+    ended = state.jobs.pop(event.job, None)
+    for stage, attempt in list(state.attempts.items()):
+        if ended is not None and ended.lists(stage.stage) and not _listed(state, stage.stage):
+            _forget_attempt(state, attempt)
+    _shrink_gap(state, event.job)
+
+
+def _listed(state: State, stage: StageId) -> bool:
+    return any(job.lists(stage) for job in state.jobs.values())
+
+
+def _forget_attempt(state: State, attempt: Attempt) -> None:
+    for shuffle_id in attempt.reading:
+        _drop_reader(state, shuffle_id, attempt.stage)
+    if attempt.writing is not None:
+        _drop_writer(state, attempt.writing, attempt.stage)
+    state.attempts.pop(attempt.stage, None)
+
+
+def _shrink_gap(state: State, job: JobId) -> None:
+    gap = state.meta.gap
+    if gap is None or job not in gap.until:
+        return
+    until = gap.until - {job}
+    state.meta = replace(state.meta, gap=Gap(until, gap.resynced) if until or not gap.resynced else None)
+
+
+def _stage_submitted(state: State, at: e.Recorded, event: e.StageSubmitted) -> None:
+    known = state.attempts.get(event.stage) or Attempt(event.stage)
+    state.attempts[event.stage] = replace(
+        known, running=True, submitted=True, reads=event.reads, writes=event.writes, name=event.name
+    )
+
+
+def _stage_completed(state: State, at: e.Recorded, event: e.StageCompleted) -> None:
+    attempt = state.attempts.get(event.stage)
+    if attempt is None:
+        return
+    if event.failure:
+        _fail_attempt(state, attempt)
+    else:
+        _finish_attempt(state, at, attempt, event)
+
+
+def _fail_attempt(state: State, attempt: Attempt) -> None:
+    """Its retry will read again, as long as a live job lists the stage."""
+    if attempt.writing is not None:
+        _drop_writer(state, attempt.writing, attempt.stage)
+    if not _listed(state, attempt.stage.stage):
+        _forget_attempt(state, attempt)
+        return
+    for shuffle_id in attempt.reading:
+        generation = state.generations.get(shuffle_id)
+        if generation and attempt.stage in generation.readers:
+            state.generations[shuffle_id] = replace(
+                generation,
+                readers=generation.readers - {attempt.stage},
+                retrying=generation.retrying | {attempt.stage},
+            )
+    state.attempts[attempt.stage] = replace(attempt, running=False)
+
+
+def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.StageCompleted) -> None:
+    """It read all that it registered for; earlier failed attempts of its stage need nothing more."""
+    for shuffle_id in attempt.reading:
+        _finish_reader(state, at, shuffle_id, attempt, event)
+    same = [a for a in state.attempts.values() if a.stage.stage == attempt.stage.stage]
+    for earlier in [a for a in same if not a.running]:
+        _forget_attempt(state, earlier)
+    if attempt.writing is not None:
+        _drop_writer(state, attempt.writing, attempt.stage)
+    state.attempts.pop(attempt.stage, None)
+    for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
+        finished = job.finished or job.final_stage == attempt.stage.stage
+        state.jobs[job.job] = replace(job, finished=finished, done=job.done | {attempt.stage})
+
+
+def _finish_reader(
+    state: State, at: e.Recorded, shuffle_id: ShuffleId, attempt: Attempt, event: e.StageCompleted
+) -> None:
+    generation = state.generations.get(shuffle_id)
+    if generation is None:
+        return
+    stage = attempt.stage.stage
+    execution = _execution_of(state, attempt)
+    running = state.executions.get(execution) if execution is not None else None
+    wrote = event.output_bytes > 0 or event.output_records > 0 or bool(running and running.writes_output)
+    state.generations[shuffle_id] = replace(
+        generation,
+        readers=generation.readers - {attempt.stage},
+        retrying=frozenset(failed for failed in generation.retrying if failed.stage != stage),
+        map_readers=generation.map_readers | ({attempt.writes} if attempt.writes is not None else set()),
+        last_read_by_map=attempt.writes is not None,
+        last_read_execution=execution,
+        reader_wrote=generation.reader_wrote or attempt.writes is not None or wrote,
+        used_ms=at.time_ms,
+    )
+
+
+def _execution_of(state: State, attempt: Attempt) -> ExecutionId | None:
+    """Of the first live job that lists its stage: Spark runs a shared stage for the job with the smallest id."""
+    sharing = [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]
+    return min(sharing, key=lambda job: job.job).execution if sharing else None
+
+
+def _drop_reader(state: State, shuffle_id: ShuffleId, stage: StageAttempt) -> None:
+    generation = state.generations.get(shuffle_id)
+    if generation is not None:
+        state.generations[shuffle_id] = replace(
+            generation, readers=generation.readers - {stage}, retrying=generation.retrying - {stage}
+        )
+
+
+def _drop_writer(state: State, shuffle_id: ShuffleId, stage: StageAttempt) -> None:
+    generation = state.generations.get(shuffle_id)
+    if generation is not None and stage in generation.writers:
+        here = Sequence(state.meta.next_sequence - 1)
+        state.generations[shuffle_id] = replace(generation, writers=generation.writers - {stage}, rested=here)
+
+
+def _execution_started(state: State, at: e.Recorded, event: e.ExecutionStarted) -> None:
+    state.executions[event.execution] = Execution(event.execution, event.name, event.writes_output)
+
+
+def _execution_ended(state: State, at: e.Recorded, event: e.ExecutionEnded) -> None:
+    state.executions.pop(event.execution, None)
+    ended = add_span(state.meta.executions_ended, Span(event.execution, event.execution))
+    state.meta = replace(state.meta, executions_ended=ended)
+
+
+def _nothing(state: State, at: e.Recorded, event: e.Event) -> None:
+    """A fact that is kept for people; nothing follows from it."""
+
+
+def _shuffle_cleaned(state: State, at: e.Recorded, event: e.ShuffleCleaned) -> None:
+    """Nobody can ask for it again: what recoveries know of it goes too."""
+    known = state.shuffles.pop(event.app_shuffle, None)
+    if known is not None and known.current is not None:
+        state.recovered.pop(known.current, None)
+    if known is not None and known.recoveries:
+        _forget_recoveries(state, event.app_shuffle)
+
+
+def _forget_recoveries(state: State, app_shuffle: AppShuffle) -> None:
+    """A recovery goes when nothing that it named can be asked for."""
+    for recovery in list(state.recoveries.values()):
+        if any(named == app_shuffle for _, named in recovery.gone):
+            for gone, named in recovery.gone:
+                if named == app_shuffle:
+                    state.recovered.pop(gone, None)
+            left = tuple((gone, named) for gone, named in recovery.gone if named != app_shuffle)
+            state.recoveries[recovery.recovery] = replace(recovery, gone=left)
+            if not left:
+                del state.recoveries[recovery.recovery]
+
+
+APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
+    e.LineageLearned: _lineage_learned,
+    e.JobStarted: _job_started,
+    e.JobEnded: _job_ended,
+    e.StageSubmitted: _stage_submitted,
+    e.StageCompleted: _stage_completed,
+    e.ExecutionStarted: _execution_started,
+    e.ExecutionEnded: _execution_ended,
+    e.ExecutorLost: _nothing,
+    e.ShuffleCleaned: _shuffle_cleaned,
+}

@@ -1,0 +1,22 @@
+"""What goes without our doing, or is given up.
+
+Responsible for ending a generation as lost and for having what is left of its data freed. Refuses to know what follows
+for those who want it (``recovery``). Invariant: only the record of a generation goes here; its successor is another's.
+"""
+
+from __future__ import annotations
+
+from coordinator.core import events as e
+from coordinator.core.desk import Desk
+from coordinator.core.policies import policy_of
+from coordinator.core.state import Generation
+from coordinator.core.values import Loss
+
+
+def lose(desk: Desk, generation: Generation, cause: Loss) -> None:
+    """Gone, or given up. What is left of its data is freed, unless nothing may be deleted."""
+    observed = policy_of(desk.state, generation).observe or not desk.state.meta.capabilities.deletes
+    desk.emit(e.GenerationLost(generation.shuffle_id, cause))
+    if cause is not Loss.OUTPUTS and not observed:
+        directive = desk.state.meta.next_directive
+        desk.emit(e.InvalidateRequested(directive, generation.shuffle_id, generation.app_shuffle))
