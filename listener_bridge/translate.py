@@ -25,6 +25,9 @@ from listener_bridge.words import Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
+#: App shuffles that one report of lost outputs names: each may move a record, and a segment holds at most 50 moves.
+OUTPUTS = 20
+
 
 class Translator:
     """One application's facts, in order, into requests."""
@@ -39,7 +42,8 @@ class Translator:
         found: list[Request] = []
         for kind, group in groupby(told, type):
             if kind is facts.OutputsChanged:
-                found.append(_outputs(group))
+                changed = list(group)
+                found.extend(_outputs(changed[at : at + OUTPUTS]) for at in range(0, len(changed), OUTPUTS))
             else:
                 for fact in group:
                     found.extend(self._read(kind, fact))

@@ -185,3 +185,10 @@ def test_an_answer_of_a_writer_teaches_nothing_about_readers() -> None:
     asked.stage.stage = 2
     translator.learn(asked, 9)
     assert "shuffle_id" not in told(translator, missed())[0]
+
+
+def test_many_losses_at_once_are_told_in_parts() -> None:
+    lost = [facts.OutputsChanged(number, number, 0, 4) for number in range(45)]
+    requests = Translator().requests_of(lost)
+    named = [[output.app_shuffle for output in one.report_outputs.outputs] for one in requests]
+    assert named == [list(range(20)), list(range(20, 40)), list(range(40, 45))]
