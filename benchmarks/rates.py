@@ -87,7 +87,7 @@ async def _bare(backend: StateBackend, seconds: float) -> float:
     return done / seconds
 
 
-def _asks(number: int) -> c.Command:
+def _asks(_: int) -> c.Command:
     return c.GetShuffleId(AppShuffle(0), StageAttempt(StageId(1), 0))
 
 

@@ -41,9 +41,9 @@ async def running(store: str, server: ServerOptions, options: Options) -> AsyncI
         opened.push_async_callback(backend.close)
         coordinator = Coordinator(backend, options, aside=asyncio.to_thread)
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
-        await listening.start()
-        opened.push_async_callback(listening.stop)
+        opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
         await coordinator.start()
+        await listening.start()
         yield listening
 
 

@@ -80,6 +80,7 @@ def test_24_files_of_a_lost_executor_are_deleted_by_the_service(tmp_path: Path) 
         wait_for(lambda: len(log.of(facts.ExecutorRemoved)) == killed, "the loss of every executor")
         assert shuffle_files(tmp_path, shuffle)
         fenced = wait_for(lambda: f if isinstance(f := native.fence(shuffle, TIMEOUT), Fenced) else None, "the fence")
+        assert isinstance(fenced, Fenced)
         assert native.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)
         assert shuffle_files(tmp_path, shuffle) == {}
         assert native.forget(fenced.locator, TIMEOUT) == Freed(0)
