@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 def main() -> None:
     folder, tasks, jobs, attached = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1"
-    spark = _session(folder)
+    spark = session(folder, {})
     attachment = None
     if attached:
         from listener_bridge import attach
 
-        attachment = attach(spark, policy="frontier", store=str(folder / "coordinator.db"))
+        attachment = attach(spark, policy="frontier", store=f"sqlite://{folder}/coordinator.db")
     spark.sparkContext.parallelize(range(100), 10).count()  # workers are up
     found = {"tasks_s": _empty_tasks(spark, tasks), "jobs_s": _small_jobs(spark, jobs), "listener_us": 0.0}
     if attachment is not None:
@@ -31,13 +31,17 @@ def main() -> None:
     (folder / "result.json").write_text(json.dumps(found))
 
 
-def _session(folder: Path) -> SparkSession:
+def session(folder: Path, more: dict[str, str]) -> SparkSession:
+    """A small local session with its files in one folder."""
     builder = SparkSession.builder.master("local[2]").appName("cost")
     settings = {
         "spark.local.dir": str(folder / "local"),
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        **more,
     }
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -37,10 +37,11 @@ def needed_until(log: Iterable[e.Recorded]) -> dict[int, float]:
 
 def map_stages_run(events: Path) -> int:
     """How many map stage attempts ran to an end, from Spark's own event log."""
-    return sum(1 for event in _events(events) if _is_map_stage(event))
+    return sum(1 for event in spark_events(events) if _is_map_stage(event))
 
 
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
+def spark_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """Spark's own event log, uncompressed and not rolled."""
     for file in sorted(folder.rglob("*")):
         if file.is_file() and not file.name.startswith(("appstatus", ".")):
             with file.open(encoding="utf-8") as lines:

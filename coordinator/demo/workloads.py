@@ -61,9 +61,14 @@ def chain(spark: SparkSession, megabytes: int) -> str:
 
 def loop(spark: SparkSession, megabytes: int) -> str:
     """Five rounds; each adds a shuffle to the lineage and counts."""
+    return grow(spark, megabytes, rounds=5)
+
+
+def grow(spark: SparkSession, megabytes: int, rounds: int) -> str:
+    """So many rounds of it."""
     ranks = _source(spark, megabytes).partitionBy(_MAPS)
     counts = []
-    for round_ in range(5):
+    for round_ in range(rounds):
         counts.append(ranks.count())
         ranks = ranks.mapPartitions(_step(round_)).partitionBy(_MAPS)
     return f"{counts} {sum(ranks.mapPartitions(_weigh).collect())}"
