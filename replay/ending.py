@@ -1,0 +1,90 @@
+"""What became of a generation, in one sentence.
+
+Responsible for remembering the few events that decided, and for the verdict. Refuses to know the others. Invariant: a
+verdict about an early deletion names the policy, the reason, the bytes, and who missed it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordinator.core import events as e
+from coordinator.core.lifecycle import Life
+from coordinator.core.policies import policy_of
+from coordinator.core.state import State
+from coordinator.core.values import Deletion
+from replay.units import count, size, span
+
+
+@dataclass(slots=True)
+class Ending:
+    """What is remembered of one generation."""
+
+    life: Life = Life.WRITING
+    bytes: int = 0
+    policy: str = ""
+    expired: e.Recorded | None = None
+    gone: e.Recorded | None = None  #: Deleted or lost.
+    missed: list[e.Recorded] = field(default_factory=list)
+
+    def note(self, recorded: e.Recorded, state: State) -> None:
+        """One more event that concerns it; the state is the one after it."""
+        event = recorded.event
+        if isinstance(event, (e.GenerationCompleted, e.GenerationFenced)):
+            self.bytes = event.bytes or self.bytes
+        elif isinstance(event, e.GenerationExpired):
+            self.expired, self.policy = recorded, _policy(state, event)
+        elif isinstance(event, (e.GenerationDeleted, e.GenerationLost)):
+            self.gone = recorded
+        elif isinstance(event, e.PrematureDeletion):
+            self.missed.append(recorded)
+        self.life = self._life(recorded, state)
+
+    def _life(self, recorded: e.Recorded, state: State) -> Life:
+        shuffle_id = getattr(recorded.event, "shuffle_id", None)
+        if self.gone is not None:
+            return Life.LOST if isinstance(self.gone.event, e.GenerationLost) else Life.DELETED
+        generation = state.generations.get(shuffle_id) if shuffle_id is not None else None
+        return generation.life if generation is not None else self.life
+
+
+def verdict(ending: Ending) -> str:
+    """What became of it."""
+    if ending.gone is not None and isinstance(ending.gone.event, e.GenerationDeleted):
+        return _deleted(ending, ending.gone, ending.gone.event)
+    if ending.gone is not None and isinstance(ending.gone.event, e.GenerationLost):
+        return f"Lost at #{ending.gone.sequence}, not by our doing: {ending.gone.event.cause.value}."
+    if ending.missed:
+        return f"Fenced, {size(ending.bytes)}. {_missed(ending)}"
+    return f"{ending.life.value.capitalize()}, {size(ending.bytes)}."
+
+
+def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:
+    if event.cause is not Deletion.POLICY:
+        return f"Deleted at #{gone.sequence}, not by us: {_OTHERS[event.cause]}."
+    why, waited = "", ""
+    if ending.expired is not None and isinstance(ending.expired.event, e.GenerationExpired):
+        why = f": {ending.expired.event.why.value}"
+        waited = f", {span(gone.time_ms - ending.expired.time_ms)} after it expired"
+    return f"Deleted early at #{gone.sequence} by policy {ending.policy}{why}. {size(event.bytes)} freed{waited}. " + (
+        _missed(ending)
+    )
+
+
+def _missed(ending: Ending) -> str:
+    if not ending.missed:
+        return "Nobody missed it."
+    at = ", ".join(f"#{recorded.sequence}" for recorded in ending.missed[:4])
+    return f"It was missed {count(len(ending.missed), 'time')} ({at})."
+
+
+_OTHERS = {
+    Deletion.SPARK: "Spark's own cleaner let it go",
+    Deletion.APPLICATION_ENDED: "the application ended",
+    Deletion.APPLICATION_LOST: "the application was lost",
+}
+
+
+def _policy(state: State, event: e.GenerationExpired) -> str:
+    generation = state.generations.get(event.shuffle_id)
+    return policy_of(state, generation).name if generation is not None else ""

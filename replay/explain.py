@@ -1,0 +1,134 @@
+"""The story of one shuffle: who wrote it, who read it, why it went or is still there, and who missed it.
+
+Responsible for picking the events that concern a shuffle out of a log, and for telling them in order. Refuses to know
+where the log comes from and how a story is shown. Invariant: all that is told follows from the recorded events alone,
+and names the event that it follows from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from coordinator.core import events as e
+from coordinator.core.evolve import apply
+from coordinator.core.ids import ApplicationId, AppShuffle, Sequence, ShuffleId, StageAttempt
+from coordinator.core.state import State, empty
+from replay.ending import Ending, verdict
+from replay.holding import reasons
+from replay.names import Names
+from replay.phrases import kind
+from replay.story import Chapter, Line, Story, shortened
+from replay.telling import ALL, Scene, tell
+from replay.units import few
+
+
+class UnknownShuffle(LookupError):  # noqa: N818 - it says what is so
+    """The log never speaks of it."""
+
+    def __init__(self, asked: str, known: Iterable[int], what: str) -> None:
+        there = sorted(known)
+        super().__init__(asked, there)
+        self.fact = f"{asked} does not occur in the log"
+        self.expected = f"{what}: {few(there)}" if there else f"{what}; the log names none yet"
+
+
+def explain(
+    log: Iterable[e.Recorded], app_shuffle: AppShuffle | None = None, shuffle_id: ShuffleId | None = None
+) -> Story:
+    """The story of an app shuffle, or of the one generation with this shuffle id. Raises `UnknownShuffle`."""
+    records = list(log)
+    wanted = app_shuffle if shuffle_id is None else _app_shuffle_of(records, shuffle_id)
+    teller = _Teller(AppShuffle(-1) if wanted is None else wanted)
+    for recorded in records:
+        teller.hear(recorded)
+    return teller.story(shuffle_id)
+
+
+def _app_shuffle_of(log: Iterable[e.Recorded], shuffle_id: ShuffleId) -> AppShuffle:
+    born = {
+        recorded.event.shuffle_id: recorded.event.app_shuffle
+        for recorded in log
+        if isinstance(recorded.event, (e.GenerationStarted, e.GenerationAdopted))
+    }
+    if shuffle_id not in born:
+        raise UnknownShuffle(f"shuffle id {shuffle_id}", born, "one of the shuffle ids")
+    return born[shuffle_id]
+
+
+@dataclass(slots=True)
+class _Teller:
+    """Listens to a whole log and remembers what concerns one app shuffle."""
+
+    app_shuffle: AppShuffle
+    state: State = field(default_factory=empty)
+    names: Names = field(default_factory=Names)
+    common: list[Line] = field(default_factory=list)
+    chapters: dict[ShuffleId, list[Line]] = field(default_factory=dict)
+    endings: dict[ShuffleId, Ending] = field(default_factory=dict)
+    reading: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
+    cause: e.Recorded | None = None
+    told_last: int = 0
+    last: e.Recorded | None = None
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event."""
+        if recorded.because == recorded.sequence:
+            self.cause = recorded
+        apply(self.state, recorded)
+        self.names.hear(recorded)
+        self._follow(recorded)
+        cause = self._cause_of(recorded)
+        scene = Scene(self.app_shuffle, self.state, self.names, cause, self.reading, self.told_last)
+        for shuffle_id, text in tell(scene, recorded.event):
+            self._write_down(shuffle_id, recorded, text)
+        self.last = recorded
+
+    def _write_down(self, shuffle_id: ShuffleId, recorded: e.Recorded, text: str) -> None:
+        line = Line(recorded.sequence, recorded.time_ms, recorded.because, kind(recorded.event), text)
+        self.told_last = recorded.sequence
+        if shuffle_id == ALL:
+            self.common.append(line)
+            return
+        self.chapters.setdefault(shuffle_id, []).append(line)
+        self.endings.setdefault(shuffle_id, Ending()).note(recorded, self.state)
+
+    def story(self, only: ShuffleId | None) -> Story:
+        """What was heard, told."""
+        if not self.common and not self.chapters:
+            raise UnknownShuffle(f"app shuffle {self.app_shuffle}", self.names.lineage, "one of the app shuffles")
+        known = self.names.lineage.get(self.app_shuffle)
+        chapters = [self._chapter(shuffle_id) for shuffle_id in sorted(self.chapters) if only in (None, shuffle_id)]
+        meta = self.state.meta
+        return Story(
+            application=meta.application or ApplicationId(""),
+            name=meta.driver.name,
+            app_shuffle=self.app_shuffle,
+            call_site=known.call_site if known is not None else "",
+            last_sequence=self.last.sequence if self.last is not None else Sequence(0),
+            lines=shortened(self.common),
+            chapters=tuple(chapters),
+        )
+
+    def _chapter(self, shuffle_id: ShuffleId) -> Chapter:
+        ending = self.endings[shuffle_id]
+        generation = self.state.generations.get(shuffle_id)
+        return Chapter(
+            shuffle_id,
+            ending.life,
+            ending.bytes,
+            verdict(ending),
+            reasons(self.state, generation, self.names) if generation is not None else (),
+            shortened(self.chapters[shuffle_id]),
+        )
+
+    def _cause_of(self, recorded: e.Recorded) -> e.Recorded | None:
+        """The fact that the event follows from; None where it is one itself."""
+        followed = self.cause is not None and self.cause.sequence == recorded.because != recorded.sequence
+        return self.cause if followed else None
+
+    def _follow(self, recorded: e.Recorded) -> None:
+        """Remembers who reads a generation of ours until the stage has ended."""
+        event = recorded.event
+        if isinstance(event, e.ReaderRegistered) and self.names.shuffle_of.get(event.shuffle_id) == self.app_shuffle:
+            self.reading[event.reader] = event.shuffle_id

@@ -1,0 +1,121 @@
+"""Why a generation is still there.
+
+Responsible for the reasons that hold data which is neither fenced nor deleted, read from the folded state. Refuses to
+know how the state came about. Invariant: for whatever is held there is at least one reason.
+"""
+
+# Every row of a table takes what the table hands it.
+# ruff: noqa: ARG001, ARG005
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from coordinator.core import cuts
+from coordinator.core.lifecycle import Life
+from coordinator.core.policies import policy_of
+from coordinator.core.state import Generation, State
+from coordinator.core.values import Hold, Level, Rule
+from replay.names import Names
+from replay.units import clock, few
+
+
+def reasons(state: State, generation: Generation, names: Names) -> tuple[str, ...]:
+    """Why it is held, the strongest first."""
+    if generation.life is Life.EXPIRED:
+        return (_HOLDS[generation.hold](state, generation),)
+    if generation.life is Life.FENCING:
+        return (f"the driver was asked to fence it (directive {generation.directive}) and has not answered yet",)
+    if generation.life is Life.FENCED:
+        return ("it is fenced: nobody can read it, and its data are about to go",)
+    found = (*_users(generation, names), *_holders(state, generation, names), *_doubts(state, generation))
+    return found or (_not_released(state, generation, names),)
+
+
+# --- expired, and not fenced ------------------------------------------------------------------------------------------
+
+
+def _pin(state: State, generation: Generation) -> str:
+    shuffle = state.shuffles.get(generation.app_shuffle)
+    why = f": {shuffle.pin}" if shuffle is not None and shuffle.pin else ""
+    return f"it is pinned{why}; `shufflectl unpin` lets it go"
+
+
+def _suspended(state: State, generation: Generation) -> str:
+    why = state.meta.suspended.value if state.meta.suspended is not None else "it suspended itself"
+    return f"deletion is suspended ({why}); `shufflectl resume` lets it go on"
+
+
+_HOLDS: dict[Hold, Callable[[State, Generation], str]] = {
+    Hold.NONE: lambda s, g: "nothing holds it: its fence is about to be asked for",
+    Hold.GRACE: lambda s, g: f"the policy's grace lasts until {clock(g.due_ms)}",
+    Hold.OBSERVE: lambda s, g: "policy observe only watches: under another policy it would have been deleted",
+    Hold.PIN: _pin,
+    Hold.SUSPENDED: _suspended,
+    Hold.MISSED: lambda s, g: "an earlier generation of it was missed: what was missed once is not deleted early again",
+    Hold.UNABLE: lambda s, g: f"the shuffle service cannot delete it: {s.meta.capabilities.why_not or 'it says so'}",
+    Hold.BACKOFF: lambda s, g: f"its fence was refused; it is asked for again at {clock(g.due_ms)}",
+}
+
+
+# --- wanted -----------------------------------------------------------------------------------------------------------
+
+
+def _users(generation: Generation, names: Names) -> Iterator[str]:
+    for stage in sorted(generation.writers):
+        yield f"{names.stage_of_job(stage)} is writing it"
+    for stage in sorted(generation.readers):
+        yield f"{names.stage_of_job(stage)} is reading it"
+    for stage in sorted(generation.retrying):
+        yield f"{names.stage_of_job(stage)} failed, and its retry will read it again"
+
+
+def _holders(state: State, generation: Generation, names: Names) -> Iterator[str]:
+    for _, job in sorted(state.jobs.items()):
+        if generation.app_shuffle in cuts.of_job(state, job):
+            yield f"{names.job(job.job)} may still need it"
+    if policy_of(state, generation).rule is Rule.REACHABLE:
+        for _, root in sorted(state.roots.items()):
+            if generation.app_shuffle in cuts.walk(state, root.needs):
+                yield f"{root.kind.value} {root.why or root.root} reaches it"
+
+
+def _doubts(state: State, generation: Generation) -> Iterator[str]:
+    gap = state.meta.gap
+    if gap is not None:
+        until = f"jobs {few(sorted(gap.until))} have ended" if gap.until else "the whole truth has been told again"
+        yield f"facts were missed, and nothing expires until {until}"
+    shuffle = state.shuffles.get(generation.app_shuffle)
+    indeterminate = shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE
+    guesses = policy_of(state, generation).rule is not Rule.REACHABLE and not state.meta.settings.delete_indeterminate
+    if indeterminate and guesses:
+        yield "Spark calls it indeterminate, and this policy guesses: only `reachable` may let it go"
+
+
+# --- wanted by nobody, and not yet released ---------------------------------------------------------------------------
+
+
+def _not_released(state: State, generation: Generation, names: Names) -> str:
+    rule = policy_of(state, generation).rule
+    if rule is Rule.EAGER:
+        return "policy eager waits for a stage that reads it and writes bytes"
+    if rule is Rule.REACHABLE:
+        return "policy reachable waits for the end of a look that began after it was complete"
+    return f"policy frontier {_frontier(state, generation, names)}"
+
+
+def _frontier(state: State, generation: Generation, names: Names) -> str:
+    unfinished = [a for a in sorted(generation.map_readers) if not _is_on_disk(state, generation.last_read_by_map, a)]
+    if generation.last_read_by_map and unfinished:
+        return f"waits until what was made of it is on disk: {few(map(names.shuffle, unfinished), 3)}"
+    read_last = generation.last_read_execution if generation.last_read_by_map is False else generation.execution
+    if read_last is not None:
+        return f"waits for SQL execution {read_last} to end"
+    if generation.last_read_by_map is None:
+        return "waits for a reader whose own output is on disk: nobody has read it to an end yet"
+    return "keeps it: its last reader was the result stage of an RDD job, so the next job may read it again"
+
+
+def _is_on_disk(state: State, read_by_map: bool | None, app_shuffle: int) -> bool:
+    made = next((g for g in state.generations.values() if g.app_shuffle == app_shuffle), None)
+    return bool(read_by_map) and made is not None and made.complete

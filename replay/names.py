@@ -1,0 +1,70 @@
+"""What people call the things that events speak of by number.
+
+Responsible for remembering, while a log goes by, call sites of jobs, names of stages and the app shuffle of each
+generation. Refuses to know what events mean. Invariant: what was not told yet is called by its number, never guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageAttempt, StageId, within
+from coordinator.core.values import Lineage
+
+
+@dataclass(slots=True)
+class Names:
+    """Names heard so far."""
+
+    jobs: dict[JobId, e.JobStarted] = field(default_factory=dict)
+    stages: dict[StageId, str] = field(default_factory=dict)
+    lineage: dict[AppShuffle, Lineage] = field(default_factory=dict)
+    shuffle_of: dict[ShuffleId, AppShuffle] = field(default_factory=dict)
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event has gone by."""
+        event = recorded.event
+        if isinstance(event, e.JobStarted):
+            self.jobs[event.job] = event
+        elif isinstance(event, e.StageSubmitted):
+            self.stages[event.stage.stage] = event.name
+        elif isinstance(event, e.LineageLearned):
+            self.lineage[event.lineage.app_shuffle] = event.lineage
+        elif isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
+            self.shuffle_of[event.shuffle_id] = event.app_shuffle
+
+    def job(self, job: JobId) -> str:
+        """`job 3 (count at chain.py:20)`."""
+        started = self.jobs.get(job)
+        return f"job {job}{_aside(started.call_site if started else '')}"
+
+    def stage(self, stage: StageAttempt | None) -> str:
+        """`stage 4.0 (map at chain.py:12)`."""
+        if stage is None:
+            return "somebody who gave no stage"
+        return f"stage {stage}{_aside(self.stages.get(stage.stage, ''))}"
+
+    def stage_of_job(self, stage: StageAttempt | None) -> str:
+        """The same, with the job that runs it."""
+        job = self.job_of(stage.stage) if stage is not None else None
+        return self.stage(stage) + (f" of {self.job(job)}" if job is not None else "")
+
+    def job_of(self, stage: StageId) -> JobId | None:
+        """The last job that listed the stage."""
+        listing = (job for job, started in reversed(self.jobs.items()) if within(started.stages, stage))
+        return next(listing, None)
+
+    def shuffle(self, app_shuffle: AppShuffle) -> str:
+        """`app shuffle 5 (groupBy at chain.py:14)`."""
+        known = self.lineage.get(app_shuffle)
+        return f"app shuffle {app_shuffle}{_aside(known.call_site if known else '')}"
+
+    def generation(self, shuffle_id: ShuffleId) -> str:
+        """`#7 of app shuffle 5`."""
+        app_shuffle = self.shuffle_of.get(shuffle_id)
+        return f"#{shuffle_id}" if app_shuffle is None else f"#{shuffle_id} of app shuffle {app_shuffle}"
+
+
+def _aside(name: str) -> str:
+    return f" ({name})" if name else ""

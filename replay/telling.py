@@ -1,0 +1,274 @@
+"""What each event means to one app shuffle.
+
+Responsible for which generation of it an event concerns (0: all of them) and for the words of that. Refuses to remember
+anything. Invariant: an event that concerns another app shuffle alone is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.policies import policy_of
+from coordinator.core.state import State
+from replay.names import Names
+from replay.phrases import held, lineage, phrase
+from replay.units import clock, count, few, size
+
+#: Which generation (0: the app shuffle as a whole), and what is said.
+Said = Iterator[tuple[ShuffleId, str]]
+ALL = ShuffleId(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is known at the moment of an event."""
+
+    app_shuffle: AppShuffle
+    state: State
+    names: Names
+    cause: e.Recorded | None
+    reading: dict[StageAttempt, ShuffleId]
+    told_last: int = 0  #: The event of the line before.
+
+    def is_ours(self, shuffle_id: ShuffleId) -> bool:
+        """Whether it is a generation of the app shuffle."""
+        return self.names.shuffle_of.get(shuffle_id) == self.app_shuffle
+
+    @property
+    def after(self) -> str:
+        """The fact that it follows from, as the end of a sentence."""
+        if self.cause is None:
+            return ""
+        told = "" if self.cause.sequence == self.told_last else f": {phrase(self.cause.event, self.names)}"
+        return f"; follows from #{self.cause.sequence}{told}"
+
+
+def tell(scene: Scene, event: e.Event) -> Said:
+    """What the event says of the app shuffle."""
+    telling = _TELLINGS.get(type(event))
+    if telling is not None:
+        yield from telling(scene, event)
+
+
+# --- the app shuffle --------------------------------------------------------------------------------------------------
+
+
+def _announced(scene: Scene, event: e.LineageLearned) -> Said:
+    if event.lineage.app_shuffle == scene.app_shuffle:
+        by = scene.cause.event if scene.cause is not None else None
+        who = f" by {scene.names.job(by.job)}" if isinstance(by, e.JobStarted) else ""
+        yield ALL, f"announced{who}: {lineage(event.lineage)}"
+
+
+def _pinned(scene: Scene, event: e.PinSet) -> Said:
+    if event.app_shuffle == scene.app_shuffle:
+        yield ALL, f"pinned: {event.why}" if event.why else "pinned"
+
+
+def _unpinned(scene: Scene, event: e.PinRemoved) -> Said:
+    if event.app_shuffle == scene.app_shuffle:
+        yield ALL, "no longer pinned"
+
+
+def _cleaned(scene: Scene, event: e.ShuffleCleaned) -> Said:
+    if event.app_shuffle == scene.app_shuffle:
+        yield ALL, "Spark's own cleaner: nothing can read it again"
+
+
+# --- being written and read -------------------------------------------------------------------------------------------
+
+
+def _started(scene: Scene, event: e.GenerationStarted) -> Said:
+    if event.app_shuffle == scene.app_shuffle:
+        answers = f", as recovery {event.recovery} asks" if event.recovery is not None else ""
+        yield event.shuffle_id, f"{scene.names.stage_of_job(event.writer)} begins to write it{answers}"
+
+
+def _adopted(scene: Scene, event: e.GenerationAdopted) -> Said:
+    if event.app_shuffle == scene.app_shuffle:
+        there = f"{event.available} of {event.total} outputs"
+        yield event.shuffle_id, f"found with {there}: its writing was never told"
+
+
+def _joined(scene: Scene, event: e.WriterJoined) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"{scene.names.stage_of_job(event.writer)} goes on writing it"
+
+
+def _complete(scene: Scene, event: e.GenerationCompleted) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"complete, {size(event.bytes)}"
+
+
+def _read(scene: Scene, event: e.ReaderRegistered) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"{scene.names.stage_of_job(event.reader)} reads it"
+
+
+def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
+    shuffle_id = scene.reading.pop(event.stage, None)
+    if shuffle_id is None:
+        return
+    if event.failure:
+        yield shuffle_id, f"stage {event.stage} failed while it read it: {event.failure.strip().splitlines()[0][:120]}"
+        return
+    wrote = event.shuffle_bytes_written + event.output_bytes
+    yield shuffle_id, f"stage {event.stage} has read it" + (f" and wrote {size(wrote)}" if wrote else "")
+
+
+def _outputs_lost(scene: Scene, event: e.OutputsLost) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        left = f"{event.available} of {count(event.total, 'output')} left"
+        yield event.shuffle_id, f"{left}{scene.after}"
+
+
+def _lost(scene: Scene, event: e.GenerationLost) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"lost: {event.cause.value}{scene.after}"
+
+
+# --- going ------------------------------------------------------------------------------------------------------------
+
+
+def _expired(scene: Scene, event: e.GenerationExpired) -> Said:
+    generation = scene.state.generations.get(event.shuffle_id)
+    if scene.is_ours(event.shuffle_id) and generation is not None:
+        policy = policy_of(scene.state, generation).name
+        yield event.shuffle_id, f"expired (policy {policy}): {_why(event)}{scene.after}"
+
+
+def _why(event: e.GenerationExpired) -> str:
+    return f"{event.why.value}{held(event.hold, event.due_ms)}"
+
+
+def _hold(scene: Scene, event: e.HoldChanged) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, (held(event.hold, event.due_ms).removeprefix("; ") or "released") + scene.after
+
+
+def _rescued(scene: Scene, event: e.ExpiryTakenBack) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        by = f" ({event.by})" if event.by else ""
+        yield event.shuffle_id, f"kept after all: {event.why.value}{by}{scene.after}"
+
+
+def _fence_asked(scene: Scene, event: e.FenceRequested) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"the driver is asked to fence it (directive {event.directive})"
+
+
+def _fence_refused(scene: Scene, event: e.FenceRefused) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        detail = f", {event.detail}" if event.detail else ""
+        then = "it is kept" if event.keep else f"asked again at {clock(event.due_ms)}"
+        yield event.shuffle_id, f"not fenced: {event.refusal.value}{detail}; {then}"
+
+
+def _fenced(scene: Scene, event: e.GenerationFenced) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"fenced with {size(event.bytes)}: nobody reads it from here on"
+
+
+def _delete_asked(scene: Scene, event: e.DeleteRequested) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"the driver is asked to delete it (directive {event.directive})"
+
+
+def _failed(scene: Scene, event: e.DirectiveFailed) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        again = f"asked again at {clock(event.due_ms)}"
+        yield event.shuffle_id, f"directive {event.directive} failed: {event.error}; {again}"
+
+
+def _invalidate_asked(scene: Scene, event: e.InvalidateRequested) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"the driver is asked to free what is left of it (directive {event.directive})"
+
+
+def _invalidated(scene: Scene, event: e.DataInvalidated) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        yield event.shuffle_id, f"what was left of it is freed, {size(event.bytes)}"
+
+
+def _deleted(scene: Scene, event: e.GenerationDeleted) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        freed = f", {size(event.bytes)} freed" if event.directive is not None else ""
+        later = "; its files go with the next generation's" if event.superseded else ""
+        yield event.shuffle_id, f"deleted ({event.cause.value}){freed}{later}{'' if freed else scene.after}"
+
+
+# --- being missed -----------------------------------------------------------------------------------------------------
+
+
+def _missed(scene: Scene, event: e.PrematureDeletion) -> Said:
+    if scene.is_ours(event.shuffle_id):
+        detail = f" ({event.detail})" if event.detail else ""
+        yield event.shuffle_id, f"missed by {scene.names.stage_of_job(event.stage)}{detail}"
+
+
+def _opened(scene: Scene, event: e.RecoveryOpened) -> Said:
+    for shuffle_id in filter(scene.is_ours, (*event.gone, *event.mixing)):
+        others = [one for one in event.gone if one != shuffle_id]
+        also = f", with #{few(others)}" if others else ""
+        yield shuffle_id, f"recovery {event.recovery} opened: it is written anew{also}"
+    for shuffle_id in filter(scene.is_ours, event.awaited):
+        yield shuffle_id, f"recovery {event.recovery} waits for the outcome of its fence"
+
+
+def _widened(scene: Scene, event: e.RecoveryWidened) -> Said:
+    if scene.is_ours(event.gone):
+        yield event.gone, f"recovery {event.recovery} writes it anew too"
+
+
+def _recovery_joined(scene: Scene, event: e.RecoveryJoined) -> Said:
+    if scene.is_ours(event.missing):
+        yield event.missing, f"{scene.names.stage_of_job(event.stage)} misses it too: the same recovery answers"
+
+
+def _closed(scene: Scene, event: e.RecoveryClosed) -> Said:
+    recovery = scene.state.recoveries.get(event.recovery)
+    for shuffle_id, app_shuffle in recovery.gone if recovery is not None else ():
+        if app_shuffle == scene.app_shuffle:
+            yield shuffle_id, f"recovery {event.recovery} is done"
+
+
+def _denied(scene: Scene, event: e.RecoveryDenied) -> Said:
+    if scene.is_ours(event.missing):
+        yield event.missing, f"not recovered again: {event.count} of at most {event.limit} recoveries"
+
+
+_TELLINGS: dict[type, Callable[[Scene, Any], Said]] = {
+    e.LineageLearned: _announced,
+    e.PinSet: _pinned,
+    e.PinRemoved: _unpinned,
+    e.ShuffleCleaned: _cleaned,
+    e.GenerationStarted: _started,
+    e.GenerationAdopted: _adopted,
+    e.WriterJoined: _joined,
+    e.GenerationCompleted: _complete,
+    e.ReaderRegistered: _read,
+    e.StageCompleted: _reader_done,
+    e.OutputsLost: _outputs_lost,
+    e.GenerationLost: _lost,
+    e.GenerationExpired: _expired,
+    e.HoldChanged: _hold,
+    e.ExpiryTakenBack: _rescued,
+    e.FenceRequested: _fence_asked,
+    e.FenceRefused: _fence_refused,
+    e.GenerationFenced: _fenced,
+    e.DeleteRequested: _delete_asked,
+    e.DirectiveFailed: _failed,
+    e.InvalidateRequested: _invalidate_asked,
+    e.DataInvalidated: _invalidated,
+    e.GenerationDeleted: _deleted,
+    e.PrematureDeletion: _missed,
+    e.RecoveryOpened: _opened,
+    e.RecoveryWidened: _widened,
+    e.RecoveryJoined: _recovery_joined,
+    e.RecoveryClosed: _closed,
+    e.RecoveryDenied: _denied,
+}

@@ -1,0 +1,59 @@
+"""Sizes, spans of time and moments, as people read them.
+
+Responsible for the text of a number. Refuses to know what it counts. Invariant: equal numbers give equal texts, on
+every machine and in every time zone (moments are UTC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def size(number: int) -> str:
+    """Bytes: `999 B`, `1.2 kB`, `120 MB`."""
+    value, unit = float(number), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{number} B" if unit == 0 else f"{value:.{1 if value < 99.95 else 0}f} {_UNITS[unit]}"
+
+
+def span(milliseconds: int) -> str:
+    """How long: `41 ms`, `3.2 s`, `4 min 05 s`, `2 h 10 min`."""
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1_000:.1f} s"
+    minutes, seconds = divmod(milliseconds // 1_000, 60)
+    return f"{minutes} min {seconds:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def moment(milliseconds: int) -> str:
+    """Date and time: `2026-11-21 10:02:11 UTC`."""
+    return f"{_at(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def clock(milliseconds: int) -> str:
+    """The time of day, to the millisecond: `10:02:11.180`."""
+    return f"{_at(milliseconds):%H:%M:%S}.{milliseconds % 1000:03}"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 map`, `4 maps`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def few(things: Iterable[object], most: int = 8) -> str:
+    """The first of many: `1, 2, 3 and 7 more`."""
+    told = [str(thing) for thing in things]
+    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
+
+
+def _at(milliseconds: int) -> datetime:
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:  # a damaged or made-up time is still told
+        return datetime.max.replace(tzinfo=timezone.utc)

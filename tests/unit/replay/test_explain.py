@@ -1,0 +1,180 @@
+"""The story of a shuffle says why it went or is still there, who read it and who missed it, and names the events."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.core import commands as c
+from coordinator.core.ids import AppShuffle, JobId, ShuffleId
+from coordinator.core.lifecycle import Life
+from coordinator.core.values import Capabilities, Policy, Rule
+from replay.explain import UnknownShuffle, explain
+from replay.story import Chapter, Line, shortened
+from tests.unit.replay.logs import Told, attempt, deleted_and_missed
+
+
+def chapter(told: Told, shuffle_id: int = 1, app_shuffle: int = 0) -> Chapter:
+    story = explain(told.log, AppShuffle(app_shuffle))
+    return next(one for one in story.chapters if one.shuffle_id == shuffle_id)
+
+
+def texts(chapter: Chapter) -> str:
+    return "\n".join(line.text for line in chapter.lines)
+
+
+def test_an_early_deletion_is_told_from_announcement_to_recovery() -> None:
+    told = deleted_and_missed()
+    story = explain(told.log, AppShuffle(0))
+    gone, again = story.chapters
+    assert (story.call_site, story.name) == ("map at chain.py:12", "chain")
+    assert story.lines[0].text.startswith("announced by job 0 (count at chain.py:20): made from no other shuffle")
+    assert gone.life is Life.DELETED
+    assert "by policy frontier: every reader's output is on disk. 120 MB freed, 20 ms after it expired" in gone.verdict
+    assert "It was missed 1 time" in gone.verdict
+    assert not gone.held_by
+    assert "missed by stage 3.0 (map at chain.py:12) of job 1 (collect at chain.py:31)" in texts(gone)
+    assert again.life is Life.READABLE
+    assert "as recovery 1 asks" in again.lines[0].text
+
+
+def test_every_line_names_its_event_and_the_fact_that_it_follows_from() -> None:
+    told = deleted_and_missed()
+    by_sequence = {recorded.sequence: recorded for recorded in told.log}
+    for chapter in explain(told.log, AppShuffle(0)).chapters:
+        for line in chapter.lines:
+            recorded = by_sequence[line.sequence]
+            assert (type(recorded.event).__name__, recorded.because) == (line.kind, line.because)
+    (expired,) = [line for line in chapter_lines(told) if line.kind == "GenerationExpired"]
+    assert expired.text.endswith(f"follows from #{expired.because}")
+
+
+def chapter_lines(told: Told) -> tuple[Line, ...]:
+    return chapter(told).lines
+
+
+def test_what_is_told_of_a_prefix_does_not_change_later() -> None:
+    told = deleted_and_missed()
+    whole = texts(chapter(told))
+    for length in range(7, len(told.log)):
+        part = explain(told.log[:length], AppShuffle(0)).chapters
+        assert all(whole.startswith(texts(one)) for one in part if one.shuffle_id == 1)
+
+
+def test_one_generation_alone_by_its_shuffle_id() -> None:
+    story = explain(deleted_and_missed().log, shuffle_id=ShuffleId(3))
+    assert [one.shuffle_id for one in story.chapters] == [3]
+    assert story.app_shuffle == 0
+
+
+def test_observed_only_says_that_it_would_have_been_deleted() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    assert "would have been deleted" in chapter(told).held_by[0]
+    assert "held: observe" in texts(chapter(told))
+
+
+def test_a_pin_is_why_it_is_held() -> None:
+    told = Told()
+    told.chain_job()
+    told.say(c.SetPin(AppShuffle(0), "shared with the nightly job"))
+    told.whole_chain()
+    assert chapter(told).held_by == ("it is pinned: shared with the nightly job; `shufflectl unpin` lets it go",)
+    assert explain(told.log, AppShuffle(0)).lines[1].text == "pinned: shared with the nightly job"
+
+
+def test_a_service_that_cannot_delete_is_why_it_is_held() -> None:
+    told = Told(capabilities=Capabilities(deletes=False, why_not="push-based shuffle"))
+    told.whole_chain()
+    assert chapter(told).held_by == ("the shuffle service cannot delete it: push-based shuffle",)
+
+
+def test_who_uses_it_is_why_it_is_held() -> None:
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    assert chapter(told).held_by[0] == "stage 0.0 (map at chain.py:12) of job 0 (count at chain.py:20) is writing it"
+    told.done(0, 5)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, failure="ExecutorLostFailure\nlong stack")
+    assert "its retry will read it again" in "\n".join(chapter(told).held_by)
+    assert "stage 1.0 failed while it read it: ExecutorLostFailure" in texts(chapter(told))
+
+
+def test_what_no_rule_has_released_says_what_the_rule_waits_for() -> None:
+    told = Told()
+    told.whole_chain()
+    told.carried_out()
+    told.stage(2, "count", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    assert "result stage of an RDD job" in chapter(told, 2, 1).held_by[0]
+    eager = Told(policy=Policy(Rule.EAGER, observe=False))
+    eager.chain_job()
+    eager.stage(0, "map", writes=0)
+    eager.done(0, 5)
+    eager.say(c.ReportJobEnded(JobId(0)))
+    assert chapter(eager).held_by == ("policy eager waits for a stage that reads it and writes bytes",)
+
+
+def test_facts_that_were_missed_are_why_it_is_held() -> None:
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map", writes=0)
+    told.done(0, 5)
+    told.say(c.ReportGap(7, "outbox"))
+    assert any("facts were missed" in why for why in chapter(told).held_by)
+
+
+def test_a_fence_that_is_refused_is_told_with_who_was_busy() -> None:
+    told = Told()
+    told.whole_chain()
+    directive = next(iter(told.state.directives))
+    told.say(c.ReportOutcome(directive, c.Busy(("stage 7.1", "task 99"))))
+    assert "not fenced: busy, stage 7.1, task 99" in texts(chapter(told))
+
+
+def test_spark_s_own_cleaner_is_told_as_such() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.ReportShuffleCleaned(AppShuffle(0)))
+    assert "not by us: Spark's own cleaner" in chapter(told).verdict
+
+
+def test_the_end_of_the_application_is_told() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.EndApplication())
+    assert "not by us: the application ended" in chapter(told).verdict
+
+
+def test_an_unknown_shuffle_names_those_that_are_known() -> None:
+    told = Told()
+    told.whole_chain()
+    with pytest.raises(UnknownShuffle) as unknown:
+        explain(told.log, AppShuffle(9))
+    assert (unknown.value.fact, unknown.value.expected) == (
+        "app shuffle 9 does not occur in the log",
+        "one of the app shuffles: 0, 1",
+    )
+    with pytest.raises(UnknownShuffle, match="shuffle id 77"):
+        explain(told.log, shuffle_id=ShuffleId(77))
+    with pytest.raises(UnknownShuffle):
+        explain([], AppShuffle(0))
+
+
+def test_a_story_told_a_hundred_times_stays_short() -> None:
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map", writes=0)
+    told.done(0, 5)
+    for number in range(100):
+        told.say(c.GetShuffleId(AppShuffle(0), attempt(1, number)))
+    lines = chapter(told).lines
+    assert len(lines) < 15
+    assert any("94 more of this kind" in line.text for line in lines)
+
+
+def test_equal_neighbours_are_told_once() -> None:
+    told = deleted_and_missed()
+    line = chapter_lines(told)[0]
+    assert [one.times for one in shortened([line, line, line])] == [3]

@@ -1,0 +1,42 @@
+"""Every kind of event has its sentence, also where it has as few parts as it may have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from coordinator.core.events import Event
+from coordinator.wire.logfile import read_log
+from replay.names import Names
+from replay.phrases import kinds, phrase
+from replay.units import clock, few, moment, size, span
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "0.1.0.log"
+
+
+def test_every_kind_of_event_has_a_sentence() -> None:
+    assert set(kinds()) == {kind.__name__ for kind in get_args(Event)}
+    names = Names()
+    for segment in read_log(GOLDEN.read_bytes()):
+        for recorded in segment.records:
+            names.hear(recorded)
+            told = phrase(recorded.event, names)
+            assert told
+            assert "\n" not in told
+            assert "None" not in told
+
+
+def test_sizes_and_times_read_well() -> None:
+    assert [size(n) for n in (0, 999, 1_000, 1_234_567, 120_000_000, 5 * 10**14)] == [
+        "0 B",
+        "999 B",
+        "1.0 kB",
+        "1.2 MB",
+        "120 MB",
+        "500 TB",
+    ]
+    assert [span(n) for n in (41, 3_200, 245_000, 7_800_000)] == ["41 ms", "3.2 s", "4 min 05 s", "2 h 10 min"]
+    assert clock(1_790_000_000_123) == "14:13:20.123"
+    assert moment(1_790_000_000_123) == "2026-09-21 14:13:20 UTC"
+    assert clock(2**62).startswith("23:59")
+    assert few(range(11)) == "0, 1, 2, 3, 4, 5, 6, 7 and 3 more"
