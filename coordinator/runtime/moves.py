@@ -12,7 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from coordinator.core.events import ApplicationEnded, ApplicationRegistered, Recorded
+from coordinator.core.events import (
+    ApplicationEnded,
+    ApplicationRegistered,
+    DataInvalidated,
+    DirectiveFailed,
+    InvalidateRequested,
+    PrematureDeletion,
+    ReaderRegistered,
+    Recorded,
+    WriterJoined,
+)
 from coordinator.core.ids import ApplicationId, ClientId, ShuffleId, Span
 from coordinator.core.state import State
 from coordinator.runtime import places
@@ -22,12 +32,15 @@ from state_backend.values import Delete, Keyspace, Operation, Put
 #: Design §4: what moves more is cut between commands.
 RECORDS_MAX = 50
 
+#: About a generation, and no part of its record: one stage may read more shuffles than a segment can move.
+_ASIDE = (DataInvalidated, DirectiveFailed, InvalidateRequested, PrematureDeletion, ReaderRegistered, WriterJoined)
+
 
 def touched(log: Iterable[Recorded]) -> Iterator[ShuffleId]:
-    """The generations that these events are about, repeats included."""
+    """The generations whose records these events change, repeats included."""
     for recorded in log:
         shuffle_id = getattr(recorded.event, "shuffle_id", None)
-        if shuffle_id is not None:
+        if shuffle_id is not None and not isinstance(recorded.event, _ASIDE):
             yield shuffle_id
 
 

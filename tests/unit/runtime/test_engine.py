@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator.core.commands import ReportStageSubmitted, Request, SetPin
-from coordinator.core.ids import ApplicationId, AppShuffle, ClientId
+from coordinator.core.commands import ReportJobStarted, ReportStageCompleted, ReportStageSubmitted, Request, SetPin
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, JobId, Span, StageId
 from coordinator.core.rejections import Accepted, Ready, Rejection
 from coordinator.runtime.errors import (
     Draining,
@@ -57,6 +57,31 @@ def test_a_batch_that_moves_more_than_a_segment_holds_is_cut_between_commands() 
             assert max(started) <= 50
             assert sum(started) == 120
             assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, 121))}) == []
+
+    virtual.run(story())
+
+
+def test_a_stage_may_read_more_shuffles_than_a_segment_moves() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            many = tuple(AppShuffle(n) for n in range(200))
+            job = ReportJobStarted(JobId(1), StageId(200), reads=many, stages=(Span(0, 200),))
+            writers = [
+                command
+                for n in range(200)
+                for command in (
+                    ReportStageSubmitted(facts.attempt(n), writes=AppShuffle(n), tasks=1),
+                    ReportStageCompleted(facts.attempt(n), shuffle_bytes_written=1),
+                )
+            ]
+            reader = ReportStageSubmitted(facts.attempt(200), reads=many, tasks=1)
+            answers = await replica.submit(facts.APP, number([job, *writers, reader]))
+            assert answers == [Accepted()] * 402
+            state = await replica.view(facts.APP)
+            assert all(generation.readers for generation in state.generations.values())
+            assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, 403))}) == []
 
     virtual.run(story())
 
