@@ -272,6 +272,11 @@ def _show_log() -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    """A program that ends without `spark.stop()`: the rest is told, for at most a second."""
+    """A program that ends without `spark.stop()`: the rest is told, for at most a second.
+
+    An embedded coordinator is left to end with the process: what it has acknowledged is on disk, and an event loop can
+    start nothing any more.
+    """
     for bridge in list(_RUNNING):
+        bridge.on_stopped = lambda _: None
         bridge.stop("the program has ended", STOP_LIMIT_S)

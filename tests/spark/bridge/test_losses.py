@@ -1,0 +1,52 @@
+"""Executors die under an attached application: partial shuffles, recoveries, right results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.spark.bridge.conftest import kill_an_executor
+from tests.support.spark import in_background, wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_10_a_partly_lost_shuffle_is_completed_under_the_same_id(cluster: Any) -> None:
+    expected = sorted(cluster.again(cluster.keyed(maps=6)).collect())
+    with cluster.attached() as (attachment, log):
+        held = cluster.gate()
+        chain = cluster.again(cluster.keyed(maps=6), held)
+        with in_background(lambda: sorted(chain.collect())) as job:
+            wait_for(held.arrived, "a reader of A")
+            kill_an_executor(cluster.folder)
+            held.open()
+            assert job.result() == expected
+        cluster.settled(attachment)
+        a, b = dict.fromkeys(log.map_stages())
+        assert log.map_stages() == [a, b, a, b]  # the rest of A, then the rest of B
+        assert Counter(log.generations().values())[a] == 1
+        assert log.events("premature_deletion") == []
+        wait_for(lambda: a in log.app_shuffles("generation_deleted"), "A to go when a reader has succeeded")
+        assert b not in log.app_shuffles("generation_deleted")
+        assert cluster.files(b)
+
+
+def test_25_what_a_lost_executor_takes_is_computed_from_the_source(cluster: Any) -> None:
+    with cluster.attached() as (attachment, log):
+        chain = cluster.again(cluster.again(cluster.keyed(maps=6)))
+        expected = sorted(chain.collect())
+        cluster.settled(attachment)
+        a, b, c = log.map_stages()
+        wait_for(lambda: {a, b} <= set(log.app_shuffles("generation_deleted")), "A and B to go")
+        kill_an_executor(cluster.folder)
+        wait_for(lambda: log.events("executor_lost"), "the loss in the log")
+        assert sorted(chain.collect()) == expected
+        cluster.settled(attachment)
+        [recovery] = log.events("recovery_opened")
+        generations = log.generations()
+        assert {a, b} <= {generations[gone] for gone in recovery.gone}
+        attempts = Counter(log.map_stages()[3:])
+        assert set(attempts) == {a, b, c}
+        assert max(attempts.values()) == 1  # each stage once more
