@@ -185,7 +185,7 @@ def _start(
 
 
 def _job_of(state: State, stage: StageAttempt) -> JobId | None:
-    return next((job.job for job in state.jobs.values() if job.lists(stage.stage)), None)
+    return min((job.job for job in state.jobs.values() if job.lists(stage.stage)), default=None)
 
 
 def begins_anew(state: State, app_shuffle: AppShuffle) -> bool:

@@ -1,0 +1,158 @@
+"""What must hold of a step: one event, and the events of one command.
+
+Responsible for what a state alone cannot show: that moves follow the table, that ids only grow, that nothing is fenced
+which something reaches. Refuses to repair. Invariant: a log whose every event passes ``check_step`` never breaks a rule
+that is about how things come about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from coordinator.core import cuts, policies
+from coordinator.core import events as e
+from coordinator.core.invariants import Violation
+from coordinator.core.lifecycle import TRANSITIONS, Life
+from coordinator.core.state import Generation, State
+from coordinator.core.sweep import MOVES
+from coordinator.core.values import Deletion, Rule
+
+#: Which lives follow which, whatever the turn.
+FOLLOWS = frozenset((life, after) for (life, _), after in TRANSITIONS.items())
+
+#: The events by which a sweep moves a generation. A fence that follows its expiry at once is one move with it.
+_MOVES = (e.GenerationExpired, e.HoldChanged, e.ExpiryTakenBack, e.FenceRequested, e.GenerationDeleted)
+
+
+def check_step(before: State, recorded: e.Recorded, after: State) -> tuple[Violation, ...]:
+    """Everything that is wrong with one event, given the states before and after it."""
+    about = f"event {recorded.sequence} {type(recorded.event).__name__}"
+    rules = (_order, _ids, _lives, _CHECKS.get(type(recorded.event), _nothing))
+    return tuple(Violation(rule, about, fact) for each in rules for rule, fact in each(before, recorded, after))
+
+
+def check_command(log: Sequence[e.Recorded]) -> tuple[Violation, ...]:
+    """What is wrong with the events of one command taken together."""
+    moved = Counter(r.event.shuffle_id for r in log if isinstance(r.event, _MOVES))
+    if len(moved) > 2 * MOVES:  # its own fact may move as many again (``scheduler.RECONCILED``)
+        return (Violation("10 bounded", f"event {log[0].sequence}", f"moves {len(moved)} generations, {MOVES} a step"),)
+    return ()
+
+
+Found = Iterator[tuple[str, str]]
+
+
+def _nothing(before: State, recorded: e.Recorded, after: State) -> Found:
+    yield from ()
+
+
+def _order(before: State, recorded: e.Recorded, after: State) -> Found:
+    if recorded.sequence != before.meta.next_sequence:
+        yield "5 no fork", f"comes where {before.meta.next_sequence} was expected"
+    if recorded.time_ms < before.meta.time_ms:
+        yield "5 no fork", f"is {before.meta.time_ms - recorded.time_ms} ms earlier than the event before"
+    if recorded.because > recorded.sequence:
+        yield "11 explained", f"follows from {recorded.because}, which is later"
+
+
+def _ids(before: State, recorded: e.Recorded, after: State) -> Found:
+    for name in ("next_shuffle_id", "next_directive", "next_recovery", "next_sequence"):
+        if getattr(after.meta, name) < getattr(before.meta, name):
+            yield "4 ids", f"takes {name} back"
+
+
+def _lives(before: State, recorded: e.Recorded, after: State) -> Found:
+    """Every life goes along the table; a record begins as writing, or as what was found, and goes only as gone."""
+    for shuffle_id, was in before.generations.items():
+        now = after.generations.get(shuffle_id)
+        if now is None and not isinstance(recorded.event, (e.GenerationDeleted, e.GenerationLost)):
+            yield "table", f"takes generation {shuffle_id} away, which was {was.life.value}"
+        elif now is not None and now.life is not was.life and (was.life, now.life) not in FOLLOWS:
+            yield "table", f"leads generation {shuffle_id} from {was.life.value} to {now.life.value}"
+
+
+# --- single events ----------------------------------------------------------------------------------------------------
+
+
+def _begun(before: State, recorded: e.Recorded, after: State) -> Found:
+    if recorded.event.shuffle_id != before.meta.next_shuffle_id:  # type: ignore[union-attr]
+        yield "4 ids", f"does not give out the next id, {before.meta.next_shuffle_id}"
+
+
+def _fence_requested(before: State, recorded: e.Recorded, after: State) -> Found:
+    event: Any = recorded.event
+    generation = before.generations.get(event.shuffle_id)
+    if event.directive != before.meta.next_directive:
+        yield "4 ids", f"does not give out the next directive, {before.meta.next_directive}"
+    if generation is None or generation.life is not Life.EXPIRED:
+        yield "table", "fences what is not expired"
+        return
+    if generation.in_use:
+        yield "2 readers", f"fences {event.shuffle_id}, which is in use"
+    if generation.app_shuffle in cuts.of_jobs(before):
+        yield "2 readers", f"fences {event.shuffle_id}, which a live job reaches"
+    yield from _unlooked(before, generation)
+
+
+def _unlooked(before: State, generation: Generation) -> Found:
+    """14, and the counted roots of the other rules."""
+    policy = policies.policy_of(before, generation)
+    if generation.app_shuffle in cuts.of_roots(before, policies.COUNTED[policy.rule]):
+        yield "14 roots", f"fences {generation.shuffle_id}, which a root reaches"
+    if policy.rule is Rule.REACHABLE and generation.completed >= before.meta.seen_sequence:
+        yield "14 roots", f"fences {generation.shuffle_id}, at which no look has looked"
+    if policy.observe or before.meta.gap is not None or before.meta.suspended is not None:
+        yield "14 roots", f"fences {generation.shuffle_id} while nothing may be deleted"
+
+
+def _deleted(before: State, recorded: e.Recorded, after: State) -> Found:
+    event: Any = recorded.event
+    generation = before.generations.get(event.shuffle_id)
+    if event.cause is Deletion.POLICY and (generation is None or generation.life is not Life.FENCED):
+        yield "2 readers", f"deletes {event.shuffle_id}, which is not fenced"
+    if event.cause is not Deletion.POLICY and event.bytes:
+        yield "11 explained", "counts bytes that we have not freed"
+
+
+def _recovery_opened(before: State, recorded: e.Recorded, after: State) -> Found:
+    event: Any = recorded.event
+    again = sorted(gone for gone in event.gone if gone in before.recovered)
+    if again:
+        yield "3 one recovery", f"names {again}, for which another one answers"
+    if event.missing not in event.gone:
+        yield "3 one recovery", f"does not name {event.missing}, which was missed"
+    if before.meta.recoveries >= before.meta.settings.recoveries:
+        yield "8 bounded", f"is one more than {before.meta.settings.recoveries}"
+
+
+def _widened(before: State, recorded: e.Recorded, after: State) -> Found:
+    event: Any = recorded.event
+    if event.gone in before.recovered:
+        yield "3 one recovery", f"names {event.gone}, for which another one answers"
+
+
+def _premature(before: State, recorded: e.Recorded, after: State) -> Found:
+    event: Any = recorded.event
+    if any(shuffle.missed == event.shuffle_id for shuffle in before.shuffles.values()):
+        yield "11 explained", f"counts {event.shuffle_id} a second time"
+
+
+def _registered(before: State, recorded: e.Recorded, after: State) -> Found:
+    event: Any = recorded.event
+    generation = before.generations.get(event.shuffle_id)
+    if generation is None or generation.life in (Life.FENCED, Life.EXPIRED):
+        yield "1 no wrong result", f"gives {event.reader} a generation that is gone or let go"
+
+
+_CHECKS: dict[type, Callable[[State, e.Recorded, State], Found]] = {
+    e.GenerationStarted: _begun,
+    e.GenerationAdopted: _begun,
+    e.FenceRequested: _fence_requested,
+    e.GenerationDeleted: _deleted,
+    e.RecoveryOpened: _recovery_opened,
+    e.RecoveryWidened: _widened,
+    e.PrematureDeletion: _premature,
+    e.ReaderRegistered: _registered,
+}
