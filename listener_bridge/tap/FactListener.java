@@ -120,6 +120,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   public void onStageCompleted(SparkListenerStageCompleted event) {
     try {
       StageInfo stage = event.stageInfo();
+      outputs.written(Row.shuffleOf(stage));
       Row row = stageRow("stageCompleted", stage, stage.completionTime());
       String failure = null;
       if (stage.failureReason().isDefined()) {

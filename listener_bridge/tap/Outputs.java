@@ -79,6 +79,11 @@ public class Outputs implements Work {
     return null;
   }
 
+  /** Listener's thread: the shuffle was written anew; whatever is lost of it from here on is another loss. */
+  void written(int shuffle) {
+    told.remove(Integer.valueOf(shuffle));
+  }
+
   /** Listener's thread: what has changed since it was told last. */
   void tell(Seen seen, FactListener to) {
     underWay = false;

@@ -64,6 +64,25 @@ def test_a_lost_file_is_told_as_fetch_failure_and_then_as_outputs(run: Any) -> N
     assert (changed.available < 4, changed.total) == (True, 4)
 
 
+def test_as_many_outputs_lost_again_are_another_loss(run: Any) -> None:
+    keyed = run.keyed()
+
+    def lost() -> list[facts.OutputsChanged]:
+        return [f for f in run.log.of(facts.OutputsChanged) if f.app_shuffle == shuffle]
+
+    for count in (1, 2):
+        keyed.count()
+        shuffle = run.newest_shuffle()
+        tracker = run.tap.driver.map_output_tracker
+        output = tracker.shuffleStatuses().get(shuffle).get().mapStatuses()[0]
+        tracker.unregisterMapOutput(shuffle, 0, output.location())
+        context = run.spark.sparkContext
+        removed = context._jvm.org.apache.spark.scheduler.SparkListenerExecutorRemoved(0, "gone", "a test")
+        context._jsc.sc().listenerBus().post(removed)
+        wait_for(lambda wanted=count: len(lost()) == wanted, f"loss {count}")
+    assert [(f.available, f.total) for f in lost()] == [(3, 4), (3, 4)]
+
+
 def test_what_the_cleaner_lets_go_is_told(run: Any) -> None:
     keyed = run.keyed()
     keyed.cache().count()
