@@ -65,6 +65,11 @@ def of_roots(state: State, kinds: frozenset[RootKind]) -> frozenset[AppShuffle]:
     return walk(state, frozenset().union(*(root.needs for root in state.roots.values() if root.kind in kinds)))
 
 
+def of_recoveries(state: State) -> frozenset[AppShuffle]:
+    """What open recoveries need: what they name is to be written again, from what lies behind it."""
+    return walk(state, {shuffle for each in state.recoveries.values() if each.open for _, shuffle in each.gone})
+
+
 def holders(state: State, app_shuffle: AppShuffle) -> Iterator[str]:
     """Who needs an app shuffle now, for people."""
     for _, job in sorted(state.jobs.items()):

@@ -63,12 +63,10 @@ def _fenced(desk: Desk, directive: Directive, generation: Generation, outcome: c
     """Nobody reads it from here on; who asked meanwhile is told to recover, then the data go."""
     readers, writers = sorted(generation.readers), sorted(generation.writers)
     desk.emit(e.GenerationFenced(directive.directive, generation.shuffle_id, outcome.bytes, outcome.locator))
-    awaited = recovery.widen(desk, generation.shuffle_id)
+    recovery.widen(desk, generation.shuffle_id)
     for stage in readers:
         recovery.answer(desk, generation.app_shuffle, stage, "asked while it was being fenced")
     _begin_again(desk, generation, writers)
-    if awaited:
-        recovery.count_premature(desk, generation.app_shuffle, None, "a recovery awaited its fence")
     _request_delete(desk, generation, outcome.locator)
 
 

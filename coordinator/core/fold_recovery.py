@@ -33,7 +33,7 @@ def _recovery_opened(state: State, at: e.Recorded, event: e.RecoveryOpened) -> N
     current = {shuffle.current: app_shuffle for app_shuffle, shuffle in state.shuffles.items()}
     gone = tuple((gone, current[gone]) for gone in event.gone if gone in current)
     state.recoveries[event.recovery] = Recovery(
-        event.recovery, event.missing, gone, event.awaited, event.lineage_known, mixing=event.mixing
+        event.recovery, event.missing, gone, event.awaited, event.lineage_known, mixing=event.mixing, stage=event.stage
     )
     for shuffle_id, shuffle in gone:
         state.recovered[shuffle_id] = event.recovery
@@ -57,8 +57,12 @@ def _recovery_widened(state: State, at: e.Recorded, event: e.RecoveryWidened) ->
 
 def _recovery_joined(state: State, at: e.Recorded, event: e.RecoveryJoined) -> None:
     recovery = state.recoveries.get(event.recovery)
-    if recovery is not None:
-        state.recoveries[event.recovery] = replace(recovery, joined=recovery.joined + 1)
+    if recovery is None:
+        return
+    gone, shuffle = recovery.gone, _shuffle_of(state, event.missing)
+    if event.missing in recovery.mixing and shuffle is not None and (event.missing, shuffle) not in gone:
+        gone = (*gone, (event.missing, shuffle))  # it is written anew, as the recovery had said
+    state.recoveries[event.recovery] = replace(recovery, gone=gone, joined=recovery.joined + 1)
 
 
 def _recovery_denied(state: State, at: e.Recorded, event: e.RecoveryDenied) -> None:

@@ -30,6 +30,7 @@ class View:
 
     state: State
     jobs: frozenset[AppShuffle]  #: In the cut of a live job.
+    recoveries: frozenset[AppShuffle]  #: Needed by an open recovery.
     _roots: dict[Rule, frozenset[AppShuffle]] = field(default_factory=dict)
 
     def roots(self, rule: Rule) -> frozenset[AppShuffle]:
@@ -46,7 +47,7 @@ class View:
 
 def view(state: State) -> View:
     """Looks at the state as it is now."""
-    return View(state, cuts.of_jobs(state))
+    return View(state, cuts.of_jobs(state), cuts.of_recoveries(state))
 
 
 def policy_of(state: State, generation: Generation) -> Policy:
@@ -54,6 +55,10 @@ def policy_of(state: State, generation: Generation) -> Policy:
     if generation.policy is not None:
         return generation.policy
     return state.groups.get(generation.group, state.meta.policy) if generation.group else state.meta.policy
+
+
+def _rule_of(state: State, generation: Generation) -> Rule:
+    return policy_of(state, generation).rule
 
 
 def restless(look: View) -> list[Generation]:
@@ -71,7 +76,7 @@ def _may_move(look: View, generation: Generation, seen: int) -> bool:
         return True
     if generation.app_shuffle in look.jobs or generation.in_use:
         return False
-    rule = policy_of(look.state, generation).rule
+    rule = _rule_of(look.state, generation)
     return not (rule is Rule.REACHABLE and (generation.completed >= seen or generation.app_shuffle in look.roots(rule)))
 
 
@@ -82,7 +87,7 @@ def verdict(look: View, generation: Generation) -> Expiry | None:
         return None
     if generation.life not in (Life.WRITING, Life.PARTIAL, Life.READABLE):
         return None
-    if generation.app_shuffle in look.roots(policy_of(state, generation).rule):
+    if generation.app_shuffle in look.recoveries or generation.app_shuffle in look.roots(_rule_of(state, generation)):
         return None
     if not generation.complete and generation.app_shuffle in look.listed:
         return None
@@ -91,7 +96,7 @@ def verdict(look: View, generation: Generation) -> Expiry | None:
 
 def released(look: View, generation: Generation) -> Expiry | None:
     """What its policy says of a generation that nobody uses and no cut reaches; None: to be kept."""
-    rule = policy_of(look.state, generation).rule
+    rule = _rule_of(look.state, generation)
     if _may_not_be_guessed(look.state, generation, rule):
         return None
     if generation.complete:
@@ -159,6 +164,8 @@ def wanted(look: View, generation: Generation) -> tuple[Rescue, str] | None:
     policy = policy_of(look.state, generation)
     if generation.app_shuffle in look.jobs:
         return Rescue.JOB, _holder(look, generation, "a live job")
+    if generation.app_shuffle in look.recoveries:
+        return Rescue.RECOVERY, "an open recovery"
     if generation.app_shuffle in look.roots(policy.rule):
         return Rescue.ROOT, _holder(look, generation, "a root")
     if look.state.meta.gap is not None and not policy.observe:

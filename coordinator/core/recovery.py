@@ -198,31 +198,53 @@ def app_shuffle_of(state: State, shuffle_id: ShuffleId) -> AppShuffle | None:
     return next((named for gone, named in known.gone if gone == shuffle_id), None) if known is not None else None
 
 
-def widen(desk: Desk, fenced: ShuffleId) -> bool:
-    """A recovery that awaited this generation's fence names it too. Whether one did."""
+def widen(desk: Desk, fenced: ShuffleId) -> None:
+    """A recovery that awaited this generation's fence names it too."""
     waiting = [r for _, r in sorted(desk.state.recoveries.items()) if r.open and fenced in r.awaited]
     if waiting and fenced not in desk.state.recovered:
         desk.emit(e.RecoveryWidened(waiting[0].recovery, fenced))
-    return bool(waiting)
 
 
 def close_done(desk: Desk) -> None:
     """Closes the recoveries that have nothing left to wait for."""
-    for recovery in [r for _, r in sorted(desk.state.recoveries.items()) if r.open]:
-        if not _awaits(desk.state, recovery) and all(
-            _is_back(desk.state, gone, app_shuffle) for gone, app_shuffle in recovery.gone
-        ):
-            desk.emit(e.RecoveryClosed(recovery.recovery))
+    waiting = [recovery for _, recovery in sorted(desk.state.recoveries.items()) if recovery.open]
+    if waiting:
+        wanted = _wanted(desk.state)
+        for recovery in waiting:
+            if _is_done(desk.state, recovery, wanted):
+                desk.emit(e.RecoveryClosed(recovery.recovery))
 
 
-def _awaits(state: State, recovery: Recovery) -> bool:
-    alive = (state.generations.get(shuffle_id) for shuffle_id in recovery.awaited)
-    return bool(state.jobs) and any(generation and generation.life is Life.FENCING for generation in alive)
+def _wanted(state: State) -> frozenset[AppShuffle]:
+    """What some live job, or a stage that runs, has yet to meet on its way down."""
+    jobs = {start for job in state.jobs.values() for start in cuts.starts_of(job)}
+    stages = {read for attempt in state.attempts.values() if attempt.running for read in attempt.reads}
+    return _reached(state, jobs | stages)
+
+
+def _is_done(state: State, recovery: Recovery, wanted: frozenset[AppShuffle]) -> bool:
+    """Everything is back, or wanted by nobody; who asked before its job was told may want it still."""
+    if recovery.stage is not None and recovery.stage.stage >= state.meta.next_stage:
+        return False
+    if any(_is_fencing(state, awaited) for awaited in recovery.awaited):
+        return False
+    mixing = (app_shuffle_of(state, shuffle_id) for shuffle_id in recovery.mixing if shuffle_id in state.generations)
+    left = {shuffle for gone, shuffle in recovery.gone if not _is_back(state, gone, shuffle)}
+    left |= {shuffle for shuffle in mixing if shuffle is not None and not _is_whole(state, shuffle)}
+    return left.isdisjoint(wanted)
+
+
+def _is_fencing(state: State, shuffle_id: ShuffleId) -> bool:
+    generation = state.generations.get(shuffle_id)
+    return generation is not None and generation.life is Life.FENCING
 
 
 def _is_back(state: State, gone: ShuffleId, app_shuffle: AppShuffle) -> bool:
+    """Another generation has taken its place, whole; that it may be gone again is another story."""
     shuffle = state.shuffles.get(app_shuffle)
-    if shuffle is None or not state.jobs:
-        return True
+    return shuffle is None or (shuffle.current != gone and _is_whole(state, app_shuffle))
+
+
+def _is_whole(state: State, app_shuffle: AppShuffle) -> bool:
     generation = state.current(app_shuffle)
-    return shuffle.current != gone and (generation is None or generation.complete)
+    return generation is None or generation.complete

@@ -222,6 +222,7 @@ class Recovery:
     open: bool = True
     joined: int = 0
     mixing: tuple[ShuffleId, ...] = ()  #: To be written anew whole; what replaces one belongs to this recovery.
+    stage: StageAttempt | None = None  #: Who asked first.
 
 
 @dataclass(frozen=True, slots=True)
