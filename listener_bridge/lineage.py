@@ -8,7 +8,7 @@ Invariant: nothing outlives the jobs that list it, or the app shuffle that Spark
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shuffle_lifecycle.v1 import common_pb2
@@ -36,6 +36,7 @@ class Memory:
         self._stages: dict[int, _Listed] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
         self._told: dict[int, common_pb2.Lineage] = {}
+        self._maps: dict[int, int] = {}  # the most map tasks that were ever seen
 
     def add_job(self, job: int, stages: Iterable[StageFact]) -> list[common_pb2.Lineage]:
         """Learn a job's stages; answers the lineage that was not told before, or has changed."""
@@ -82,10 +83,12 @@ class Memory:
     def clean(self, app_shuffle: int) -> None:
         """Spark has let the app shuffle go."""
         self._told.pop(app_shuffle, None)
+        self._maps.pop(app_shuffle, None)
 
-    def clear(self) -> None:
-        """All jobs and all that was told are to be told anew."""
+    def clear(self, maps: Mapping[int, int]) -> None:
+        """All jobs and all that was told are to be told anew; `maps`: how many map tasks each app shuffle has."""
         self.__init__()  # type: ignore[misc]
+        self._maps.update(maps)
 
     def _news(self, stages: tuple[StageFact, ...]) -> Iterator[common_pb2.Lineage]:
         for stage in stages:
@@ -97,12 +100,12 @@ class Memory:
 
     def _lineage(self, stage: StageFact, writes: int) -> common_pb2.Lineage:
         """A stage that is tried again lists only the tasks that are missing: the most that were ever told are all."""
-        told = self._told.get(writes)
+        self._maps[writes] = max(stage.num_tasks, self._maps.get(writes, 0))
         return common_pb2.Lineage(
             app_shuffle=writes,
             reads=self.reads(stage),
             level=words.level(stage.level),
             barrier=stage.is_barrier,
-            maps=max(stage.num_tasks, told.maps if told is not None else 0),
+            maps=self._maps[writes],
             call_site=stage.call_site or stage.name,
         )

@@ -51,7 +51,7 @@ class Translator:
 
     def resync(self, snapshot: facts.Snapshot) -> Request:
         """The whole truth at the snapshot's place. From here on everything counts as not told yet."""
-        self._memory.clear()
+        self._memory.clear({shuffle.app_shuffle: shuffle.total for shuffle in snapshot.shuffles})
         jobs = [self._active_job(job) for job in snapshot.active_jobs]
         named = {job.execution for job in jobs if job.HasField("execution")}
         self._executions.update(

@@ -178,6 +178,14 @@ def test_the_whole_truth_and_everything_is_told_anew_after_it() -> None:
     assert "lineage { app_shuffle: 8" in told(translator, job(5, *CHAIN, final=2))[0]
 
 
+def test_the_truth_in_the_middle_of_a_partial_retry_names_all_maps() -> None:
+    retry = stage(0, writes=7, attempt=1, tasks=3)
+    running = facts.ActiveJob(4, (retry, stage(1, parents=(0,))), 1, None, None)
+    truth = Translator().resync(facts.Snapshot("m", (facts.KnownShuffle(7, 7, 10),), (retry,), (running,))).resync
+    assert [lineage.maps for lineage in truth.jobs[0].lineage] == [10]
+    assert [submitted.tasks for submitted in truth.stages] == [3]
+
+
 def test_an_answer_of_a_writer_teaches_nothing_about_readers() -> None:
     translator = Translator()
     told(translator, job(1, *CHAIN, final=2))
