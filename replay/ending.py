@@ -13,7 +13,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from coordinator.core.values import Deletion
-from replay.units import count, size, span
+from replay.units import count, few, size, span
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ def verdict(ending: Ending) -> str:
     if ending.gone is not None and isinstance(ending.gone.event, e.GenerationDeleted):
         return _deleted(ending, ending.gone, ending.gone.event)
     if ending.gone is not None and isinstance(ending.gone.event, e.GenerationLost):
-        return f"Lost at #{ending.gone.sequence}, not by our doing: {ending.gone.event.cause.value}."
+        return f"Lost at event {ending.gone.sequence}, not by our doing: {ending.gone.event.cause.value}."
     if ending.missed:
         return f"Fenced, {size(ending.bytes)}. {_missed(ending)}"
     return f"{ending.life.value.capitalize()}, {size(ending.bytes)}."
@@ -61,21 +61,22 @@ def verdict(ending: Ending) -> str:
 
 def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:
     if event.cause is not Deletion.POLICY:
-        return f"Deleted at #{gone.sequence}, not by us: {_OTHERS[event.cause]}."
+        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}."
     why, waited = "", ""
     if ending.expired is not None and isinstance(ending.expired.event, e.GenerationExpired):
         why = f": {ending.expired.event.why.value}"
         waited = f", {span(gone.time_ms - ending.expired.time_ms)} after it expired"
-    return f"Deleted early at #{gone.sequence} by policy {ending.policy}{why}. {size(event.bytes)} freed{waited}. " + (
-        _missed(ending)
+    return (
+        f"Deleted early at event {gone.sequence} by policy {ending.policy}{why}. {size(event.bytes)} freed{waited}. "
+        + (_missed(ending))
     )
 
 
 def _missed(ending: Ending) -> str:
     if not ending.missed:
         return "Nobody missed it."
-    at = ", ".join(f"#{recorded.sequence}" for recorded in ending.missed[:4])
-    return f"It was missed {count(len(ending.missed), 'time')} ({at})."
+    at = few((recorded.sequence for recorded in ending.missed), 4)
+    return f"It was missed {count(len(ending.missed), 'time')} (event {at})."
 
 
 _OTHERS = {

@@ -44,7 +44,7 @@ class Scene:
         if self.cause is None:
             return ""
         told = "" if self.cause.sequence == self.told_last else f": {phrase(self.cause.event, self.names)}"
-        return f"; follows from #{self.cause.sequence}{told}"
+        return f"; follows from event {self.cause.sequence}{told}"
 
 
 def tell(scene: Scene, event: e.Event) -> Said:

@@ -45,7 +45,7 @@ def test_every_line_names_its_event_and_the_fact_that_it_follows_from() -> None:
             recorded = by_sequence[line.sequence]
             assert (type(recorded.event).__name__, recorded.because) == (line.kind, line.because)
     (expired,) = [line for line in chapter_lines(told) if line.kind == "GenerationExpired"]
-    assert expired.text.endswith(f"follows from #{expired.because}")
+    assert expired.text.endswith(f"follows from event {expired.because}")
 
 
 def chapter_lines(told: Told) -> tuple[Line, ...]:

@@ -1,0 +1,111 @@
+"""Verbs that change something: `pin`, `unpin`, `policy`, `resume`.
+
+Responsible for turning a wish into a command, and for saying what became of it. Refuses to decide: the coordinator
+does. Invariant: what is answered here is in the application's log.
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure, refusal
+from coordinator.cli.finding import app_shuffle, find
+from coordinator.cli.here import Here
+from coordinator.cli.looking import Application
+from coordinator.cli.verb import CHANGING, verb
+from coordinator.core.commands import Command, RemovePin, ResumeDeletion, SetPin, SetPolicy
+from coordinator.core.rejections import Rejection
+from coordinator.core.values import Policy, Rule
+
+AppShuffleName = Annotated[
+    str, typer.Argument(metavar="SHUFFLE", help="An app shuffle, as `shufflectl shuffles` lists.")
+]
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "": 1_000}
+_DEFAULT_GRACE_MS = 60_000
+
+
+def pin(
+    here: Here,
+    app: Application,
+    shuffle: AppShuffleName,
+    why: Annotated[str, typer.Option("--why", help="What people read in `explain`.")] = "",
+) -> Any:
+    """Keeps an app shuffle, whatever the policy says."""
+    number = app_shuffle(shuffle)
+    return _do(here, app, SetPin(number, why), f"app shuffle {number} is pinned")
+
+
+def unpin(here: Here, app: Application, shuffle: AppShuffleName) -> Any:
+    """Lets the policy decide again."""
+    number = app_shuffle(shuffle)
+    return _do(here, app, RemovePin(number), f"app shuffle {number} is no longer pinned")
+
+
+def policy(
+    here: Here,
+    app: Application,
+    chosen: Annotated[str, typer.Argument(metavar="POLICY", help="observe, frontier, eager, reachable or delayed.")],
+    group: Annotated[str, typer.Option("--group", help="Only for jobs of this group.")] = "",
+    grace: Annotated[str, typer.Option("--grace", help="Between expiry and fence, as 30s or 5min.")] = "",
+    rule: Annotated[str, typer.Option("--rule", help="What `observe` observes and `delayed` delays.")] = "frontier",
+) -> Any:
+    """Sets the policy of a running application, or of one job group."""
+    wished = policy_of(chosen, rule, grace)
+    where = f"job group {group}" if group else "the application"
+    return _do(here, app, SetPolicy(wished, group, _who()), f"the policy of {where} is {wished.name}")
+
+
+def resume(here: Here, app: Application) -> Any:
+    """Lets deletion go on where it has suspended itself."""
+    return _do(here, app, ResumeDeletion(_who()), "deletion goes on")
+
+
+async def _do(here: Here, app: str, command: Command, done: str) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        answer = await source.command(application, command)
+        if isinstance(answer, Rejection):
+            raise refusal(answer)
+        if here.form == "table":
+            output.say(f"{done[0].upper()}{done[1:]} ({application}).")
+        else:
+            output.data(here.form, {"application": application, "done": done})
+
+
+def policy_of(chosen: str, rule: str, grace: str) -> Policy:
+    """The policy of this name."""
+    rules = {known.value: known for known in Rule}
+    if chosen not in (*rules, "observe", "delayed") or rule not in rules:
+        wrong = chosen if rule in rules else rule
+        expected = f"observe, delayed, {', '.join(rules)}"
+        raise failure(
+            Exit.USAGE, f"the policy is {wrong!r}", f"one of {expected}", "docs/lifecycle.md tells what each does."
+        )
+    wait_ms = _milliseconds(grace) if grace else _DEFAULT_GRACE_MS if chosen == "delayed" else 0
+    named = rules[rule if chosen in ("observe", "delayed") else chosen]
+    return Policy(named, observe=chosen == "observe", grace_ms=wait_ms)
+
+
+def _milliseconds(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in _UNITS_MS:
+        raise failure(Exit.USAGE, f"the grace is {text!r}", "a duration as 500ms, 30s, 5min or 1h", "Correct it.")
+    return int(float(found[1]) * _UNITS_MS[found[2]])
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no such user in a container
+        return "shufflectl"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verbs."""
+    for one in (pin, unpin, policy, resume):
+        verb(app, options=CHANGING)(one)

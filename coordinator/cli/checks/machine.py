@@ -1,0 +1,113 @@
+"""Checks of this machine: Python, Java, Spark, Janino, the libraries, the clock.
+
+Responsible for what a driver and a coordinator need before they start. Refuses to start either. Invariant: nothing is
+imported that would start a JVM, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from coordinator.cli.checks.finding import Finding, fail, ok, warn
+from coordinator.cli.choosing import release
+
+SUPPORTED = ((3, 5), (4, 0), (4, 1), (4, 3))
+_SUPPORTED_TEXT = "3.5, 4.0, 4.1 or 4.3"
+_OLDEST_JAVA = 17
+_OLDEST = {"grpcio": (1, 62), "protobuf": (4, 25)}
+_JARS = ("janino-", "commons-compiler-")
+#: No clock was right before this release was made: 2026-01-01.
+_RELEASED_S = 1_767_225_600
+
+
+def python() -> Finding:
+    """The interpreter; an older one could not have been started."""
+    return ok("python", f"{platform.python_version()} at {sys.executable}")
+
+
+def java() -> Finding:
+    """The Java that Spark will start: JAVA_HOME's, else the first on the path."""
+    path = _java()
+    if path is None:
+        return fail("java", "none: JAVA_HOME is not set, and there is no java on the path", _get_java())
+    major, told = _java_version(path)
+    if major is None:
+        return fail("java", f"{path} does not tell its version ({told})", _get_java())
+    if major < _OLDEST_JAVA:
+        return fail("java", f"{told} at {path}", _get_java())
+    return ok("java", f"{told} at {path}")
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    inside = Path(home) / "bin" / "java" if home else None
+    return str(inside) if inside is not None and inside.is_file() else shutil.which("java")
+
+
+def _java_version(path: str) -> tuple[int | None, str]:
+    try:
+        said = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=20, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, str(error)
+    found = re.search(r'version "(?:1\.)?(\d+)[^"]*"', said)
+    first = said.splitlines()[0] if said else "no output"
+    return (int(found[1]) if found else None), first
+
+
+def _get_java() -> str:
+    return f"Install Java {_OLDEST_JAVA} or 21 (apt install openjdk-17-jre-headless) and set JAVA_HOME to it."
+
+
+def spark() -> Finding:
+    """The PySpark of this Python."""
+    found = release("pyspark")
+    if not found:
+        return warn("spark", "PySpark is not installed in this Python", "Drivers need it: pip install pyspark.")
+    if _numbers(found)[:2] in SUPPORTED:
+        return ok("spark", found)
+    return warn("spark", found, f"Not known here, so it is only observed, nothing is deleted; use {_SUPPORTED_TEXT}.")
+
+
+def janino() -> Finding:
+    """The compiler that the listener needs, among Spark's jars."""
+    spec = importlib.util.find_spec("pyspark")
+    home = os.environ.get("SPARK_HOME") or (str(Path(spec.origin).parent) if spec and spec.origin else "")
+    if not home:
+        return warn("janino", "no Spark to look into", "Install PySpark, or set SPARK_HOME.")
+    jars = [jar.name for jar in (Path(home) / "jars").glob("*.jar")]
+    missing = [name for name in _JARS if not any(jar.startswith(name) for jar in jars)]
+    if missing:
+        advice = "The plugin stays off without it; use an unmodified Spark distribution."
+        return fail("janino", f"{' and '.join(missing)}*.jar missing in {home}/jars", advice)
+    return ok("janino", next(jar for jar in jars if jar.startswith("janino-")))
+
+
+def libraries() -> Finding:
+    """gRPC and protobuf, which drivers share with their own programs."""
+    told = ", ".join(f"{name} {release(name)}" for name in _OLDEST)
+    old = [name for name, least in _OLDEST.items() if _numbers(release(name)) < least]
+    if old:
+        least = ", ".join(f"{name}>={'.'.join(map(str, _OLDEST[name]))}" for name in old)
+        return fail("libraries", told, f"Too old for the generated protocol: pip install '{least}'.")
+    return ok("libraries", told)
+
+
+def clock() -> Finding:
+    """The machine's clock; order never depends on it, grace and time-outs do."""
+    now_s = time.time()
+    told = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now_s))
+    if now_s < _RELEASED_S:
+        return warn("clock", f"{told}, before this release was made", "Set it, and keep it with NTP.")
+    return ok("clock", told)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

@@ -1,0 +1,87 @@
+"""Checks of what listens: coordinators, the port to serve on, etcd's version.
+
+Responsible for connecting and for nothing more. Refuses to change what it finds. Invariant: a port that is tried is
+given back at once.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import urllib.error
+import urllib.request
+
+from coordinator.cli.checks.finding import Finding, fail, ok, warn
+from coordinator.cli.serving import serves
+from coordinator.config import Config
+from state_backend.address import EtcdAddress, parse_address
+from state_backend.errors import StateBackendError
+
+_OLDEST_ETCD = (3, 6)
+_WAIT_S = 3.0
+
+
+async def servers(config: Config) -> list[Finding]:
+    """Every coordinator that is named."""
+    named = [address.strip() for address in config.server.split(",") if address.strip()]
+    return [await _server(address) for address in named]
+
+
+async def _server(address: str) -> Finding:
+    if await serves(address):
+        return ok("server", f"{address} serves")
+    return fail("server", f"{address} does not serve", "Start one there with `shufflectl serve`, or check the address.")
+
+
+async def port(config: Config) -> Finding:
+    """Whether `serve` could listen."""
+    listen = config.serve.listen
+    host, _, number = listen.rpartition(":")
+    if listen.startswith("unix:") or not number.isdecimal():
+        return ok("port", f"{listen} is not looked at")
+    if _is_free(host.strip("[]") or "0.0.0.0", int(number)):
+        return ok("port", f"{listen} is free")
+    if await serves(listen):
+        return ok("port", f"{listen}: a coordinator serves there")
+    return warn("port", f"{listen} is taken, and not by a coordinator", "Serve elsewhere: serve.listen, or --port 0.")
+
+
+def _is_free(host: str, number: int) -> bool:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.create_server((host, number), family=family):
+            return True
+    except OSError:
+        return False
+
+
+def etcd(config: Config) -> list[Finding]:
+    """The version of every member that is named."""
+    try:
+        address = parse_address(config.store) if config.store.startswith("etcd:") else None
+    except StateBackendError:
+        return []  # the check of the store says it
+    return [_member(endpoint, address) for endpoint in address.endpoints] if isinstance(address, EtcdAddress) else []
+
+
+def _member(endpoint: str, address: EtcdAddress) -> Finding:
+    scheme = "https" if address.tls is not None else "http"
+    try:
+        with urllib.request.urlopen(f"{scheme}://{endpoint}/version", timeout=_WAIT_S, context=_tls(address)) as reply:
+            version = str(json.loads(reply.read())["etcdserver"])
+    except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
+        return fail("etcd", f"{endpoint} does not answer ({error})", "Check that it runs and is reachable from here.")
+    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_ETCD:
+        return warn("etcd", f"{endpoint} is etcd {version}", "Use 3.6 or newer: older ones can lose data in a crash.")
+    return ok("etcd", f"{endpoint} is etcd {version}")
+
+
+def _tls(address: EtcdAddress) -> ssl.SSLContext | None:
+    if address.tls is None:
+        return None
+    ca, cert, key = address.tls.ca, address.tls.cert, address.tls.key
+    context = ssl.create_default_context(cafile=str(ca) if ca else None)
+    if cert and key:
+        context.load_cert_chain(str(cert), str(key))
+    return context

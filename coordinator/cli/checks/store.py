@@ -1,0 +1,109 @@
+"""Checks of the store: can it be reached, read, and will it stay so?
+
+Responsible for opening the configured store and for what etcd needs beside us. Refuses to write. Invariant: a store
+that does not exist is not made by checking it.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from coordinator.cli.checks.finding import Finding, fail, ok, warn
+from coordinator.cli.here import default_store
+from coordinator.config import Config
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import Head, decode
+from coordinator.wire.upcast import VERSION
+from replay.units import count, span
+from state_backend.address import EtcdAddress, SqliteAddress, parse_address
+from state_backend.api import StateBackend
+from state_backend.errors import Compacted, StateBackendError
+from state_backend.open import open_backend
+from state_backend.values import Keyspace, Revision
+
+_COMPACT = "Run etcd with --auto-compaction-mode=periodic --auto-compaction-retention=1h: we never compact it."
+#: So many revisions without a compaction are no accident.
+_MANY_REVISIONS = 10_000
+_AHEAD_MS = 5_000
+
+
+async def look(config: Config) -> list[Finding]:
+    """All that there is to say of the store."""
+    try:
+        address = parse_address(_named(config))
+    except (StateBackendError, OSError) as error:
+        return [fail("store", str(error), "Correct `store` in the configuration.")]
+    missing = _missing(address)
+    if missing is not None:
+        return [_of_folder(missing)]
+    try:
+        backend = await open_backend(address)
+    except StateBackendError as error:
+        return [fail("store", str(error), "Nothing was changed.")]
+    async with backend:
+        return await _of_backend(backend, address)
+
+
+def _named(config: Config) -> str:
+    data = f"sqlite://{Path(config.serve.data).absolute()}/coordinator.db" if config.serve.data else ""
+    return config.store or data or default_store()
+
+
+def _missing(address: object) -> Path | None:
+    """The file that is not there yet."""
+    path = Path(address.path) if isinstance(address, SqliteAddress) else None
+    return path if path is not None and not path.exists() else None
+
+
+def _of_folder(path: Path) -> Finding:
+    if path.parent.is_dir():
+        return ok("store", f"{path} is not there yet; it is made when it is first needed")
+    return warn("store", f"{path}: its folder is not there", "Make the folder, or choose another store.")
+
+
+async def _of_backend(backend: StateBackend, address: object) -> list[Finding]:
+    try:
+        found = [await _records(backend), await _heads(backend)]
+        return [*found, await _compaction(backend)] if isinstance(address, EtcdAddress) else found
+    except StateBackendError as error:
+        return [fail("store", str(error), "Nothing was changed; drivers go on without deleting meanwhile.")]
+
+
+async def _records(backend: StateBackend) -> Finding:
+    applications = 0
+    async for page in backend.pages(Keyspace.APPLICATIONS):
+        applications += len(page.entries)
+    return ok("store", f"readable, {count(applications, 'application')}")
+
+
+async def _heads(backend: StateBackend) -> Finding:
+    """Who wrote the logs, and when by whose clock."""
+    last_ms, newest = 0, 0
+    async for page in backend.pages(Keyspace.HEADS):
+        for entry in page.entries:
+            try:
+                head = decode(Head, entry.value, f"heads/{entry.key}")
+            except WireError as error:
+                return fail("logs", str(error), "That application is refused, others go on.")
+            last_ms, newest = max(last_ms, head.time_ms), max(newest, head.version)
+    if newest > VERSION:
+        return fail("logs", f"their form has version {newest}, this release reads {VERSION}", "Upgrade this program.")
+    ahead_ms = last_ms - int(time.time() * 1_000)
+    if ahead_ms > _AHEAD_MS:
+        advice = "Some machine's clock is wrong: grace periods there last longer than they should. Use NTP."
+        return warn("logs", f"the last event is {span(ahead_ms)} ahead of this machine's clock", advice)
+    return ok("logs", f"version {newest or VERSION}")
+
+
+async def _compaction(backend: StateBackend) -> Finding:
+    """Whether anybody compacts etcd, as far as its history tells."""
+    now = (await backend.scan_keys(Keyspace.HEADS, limit=1)).revision
+    try:
+        await backend.scan_keys(Keyspace.HEADS, limit=1, at=Revision(1))
+    except Compacted as error:
+        return ok("etcd compaction", f"history before revision {error.compacted_revision} is compacted")
+    told = f"all of {now:,} revisions are kept"
+    if now > _MANY_REVISIONS:
+        return warn("etcd compaction", told, _COMPACT)
+    return ok("etcd compaction", told, _COMPACT)

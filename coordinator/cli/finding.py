@@ -1,0 +1,68 @@
+"""Which application, and which shuffle, a person means.
+
+Responsible for ids, unique beginnings of ids, Spark's application ids and names, and for app shuffles and shuffle ids.
+Refuses to guess. Invariant: what fits several is an error that names them, what fits none says what there is.
+"""
+
+from __future__ import annotations
+
+from shuffle_lifecycle.v1 import service_pb2 as pb
+
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.sources.api import Source
+from coordinator.core.ids import ApplicationId, AppShuffle, ShuffleId
+from replay.units import few
+
+_UUID_LENGTH = 36
+#: Stands for the only application of a source.
+ONLY = "-"
+
+
+async def find(source: Source, named: str) -> ApplicationId:
+    """The application that is meant."""
+    if len(named) == _UUID_LENGTH and named.count("-") == 4:
+        return ApplicationId(named)
+    there = await source.applications()
+    found = [application for application in there if _fits(application, named)]
+    if len(found) == 1:
+        return ApplicationId(found[0].application)
+    if found:
+        told = few((_told(application) for application in found), 6)
+        raise failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
+    names = few((_told(application) for application in reversed(there)), 6) or "any; there is none yet"
+    raise failure(
+        Exit.NOT_FOUND,
+        f"no application at {source.where} is called {named!r}",
+        f"one of: {names}",
+        "List them with `shufflectl apps`.",
+    )
+
+
+def _fits(application: pb.Application, named: str) -> bool:
+    driver = application.driver
+    exact = named in (ONLY, driver.spark_application_id, driver.name)
+    return exact or application.application.startswith(named.lower())
+
+
+def _told(application: pb.Application) -> str:
+    return f"{application.application} ({application.driver.name or application.driver.spark_application_id})"
+
+
+def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId | None]:
+    """`5` is an app shuffle; `#5`, or 5 with ``is_id``, the generation with that shuffle id."""
+    digits = named.removeprefix("#")
+    if not digits.isdecimal():
+        expected = "an app shuffle such as 5, or a shuffle id such as '#7'"
+        raise failure(Exit.USAGE, f"the shuffle is {named!r}", expected, "`shufflectl shuffles` lists both.")
+    if is_id or named.startswith("#"):
+        return None, ShuffleId(int(digits))
+    return AppShuffle(int(digits)), None
+
+
+def app_shuffle(named: str) -> AppShuffle:
+    """An app shuffle, for verbs that are about all its generations."""
+    if not named.isdecimal():
+        raise failure(
+            Exit.USAGE, f"the app shuffle is {named!r}", "a whole number", "`shufflectl shuffles` lists them."
+        )
+    return AppShuffle(int(named))

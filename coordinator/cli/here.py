@@ -1,0 +1,88 @@
+"""What a verb works with: what was chosen, the source, and the form of the answer.
+
+Responsible for choosing the source and for telling damage that was passed by. Refuses to know verbs. Invariant: one
+source a call: naming two at once is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from coordinator.cli.exits import Exit, Failure, failure, failure_of
+from coordinator.cli.sources.api import Source
+from coordinator.config import Config, Loaded
+
+_SOURCES = ("server", "store", "log")
+_STRENGTH = ("flag", "environment", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One call of shufflectl."""
+
+    loaded: Loaded
+    form: str
+
+    @property
+    def config(self) -> Config:
+        """What was chosen."""
+        return self.loaded.config
+
+    @asynccontextmanager
+    async def source(self) -> AsyncIterator[Source]:
+        """The source that was named, opened; else the file that embedded coordinators share."""
+        opened = await self._open()
+        try:
+            yield opened
+        finally:
+            await opened.close()
+        report(opened)
+
+    async def _open(self) -> Source:
+        named = self._named()
+        if named == "server":
+            from coordinator.cli.sources.server import open_server
+
+            return open_server(self.config)
+        if named == "log":
+            from coordinator.cli.sources.log import LogSource
+
+            return LogSource(Path(self.config.log))
+        from coordinator.cli.sources.store import open_store
+
+        return await open_store(self.config.store or default_store(), is_default=not self.config.store)
+
+    def _named(self) -> str:
+        """What was named in the strongest place: a flag hides what the environment or a file names."""
+        for strength in _STRENGTH:
+            named = [s for s in _SOURCES if getattr(self.config, s) and self._from(s).startswith(strength)]
+            if len(named) > 1:
+                both = " and ".join(f"`{one}`" for one in named)
+                raise failure(Exit.USAGE, f"{both} are both named ({strength})", "one source", "Leave out the others.")
+            if named:
+                return named[0]
+        return "store"
+
+    def _from(self, key: str) -> str:
+        return self.loaded.origins.get(key, "")
+
+
+def default_store() -> str:
+    """The file that drivers of this user share where nobody names a coordinator."""
+    from listener_bridge.embedded import default_store as shared
+
+    return shared()
+
+
+def report(source: Source) -> None:
+    """Says on stderr what was damaged and passed by; ends with its code."""
+    for problem in source.problems:
+        print(f"shufflectl: {problem}", file=sys.stderr)
+    if source.problems:
+        told = failure_of(source.problems[0])
+        shown = "What is shown above is what could be read."
+        raise Failure(told.exit_code if told is not None else Exit.DAMAGED, shown)

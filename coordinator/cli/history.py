@@ -1,0 +1,194 @@
+"""Verbs that show what has happened: `events`, `explain`, `export`.
+
+Responsible for reading logs to their end, or as they grow. Refuses to change anything in them. Invariant: events come
+in the order of the log, and where some are missing that is said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from coordinator.cli import output, stories
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import find, which_shuffle
+from coordinator.cli.here import Here
+from coordinator.cli.looking import Application
+from coordinator.cli.output import Column
+from coordinator.cli.rows import Row, event_row
+from coordinator.cli.sources.api import Source
+from coordinator.cli.verb import COMMON, SERVER, verb
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId
+from coordinator.wire.codec import Segment
+from coordinator.wire.logfile import write_log
+from replay.explain import explain as tell
+from replay.names import Names
+from replay.phrases import kinds, phrase
+from replay.units import clock, count
+
+_SEGMENT_EVENTS = 500
+_DEFAULT_LIMIT = 1_000
+
+
+def events(
+    here: Here,
+    app: Application,
+    after: Annotated[int, typer.Option("--after", min=0, help="Only events after this number.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _DEFAULT_LIMIT,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
+    kind: Annotated[list[str] | None, typer.Option("--kind", help="Only of this kind, as GenerationExpired.")] = None,
+) -> Any:
+    """Shows the log of an application."""
+    wanted = {_known_kind(one) for one in kind or ()}
+    if follow:
+        return _follow(here, app, after, wanted)
+    return _events(here, app, after, limit, wanted)
+
+
+async def _events(here: Here, app: str, after: int, limit: int, wanted: set[str]) -> None:
+    async with here.source() as source:
+        names, found, more = Names(), list[Row](), False
+        async for recorded in source.events(await find(source, app), after):
+            names.hear(recorded)
+            if wanted and type(recorded.event).__name__ not in wanted:
+                continue
+            if len(found) == limit:
+                more = True
+                break
+            found.append(_told(recorded, names))
+        _show(here, found)
+        if more and here.form == "table":
+            left = f"More follow: --after {found[-1]['sequence']}, or a larger --limit."
+            output.say(Text(left, style="dim"))
+
+
+async def _follow(here: Here, app: str, after: int, wanted: set[str]) -> None:
+    async with here.source() as source:
+        names = Names()
+        async for recorded in source.follow(await find(source, app), after):
+            names.hear(recorded)
+            if not wanted or type(recorded.event).__name__ in wanted:
+                _show_one(here, _told(recorded, names))
+
+
+def explain(
+    here: Here,
+    app: Application,
+    shuffle: Annotated[str, typer.Argument(metavar="SHUFFLE", help="An app shuffle such as 5, or '#7', a shuffle id.")],
+    is_id: Annotated[bool, typer.Option("--id", help="SHUFFLE is a shuffle id.")] = False,
+) -> Any:
+    """Tells why a shuffle was deleted or is still held, who read it, and who missed it."""
+    return _explain(here, app, *which_shuffle(shuffle, is_id))
+
+
+async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        log = [recorded async for recorded in source.events(application)]
+        story = tell(log, app_shuffle, shuffle_id)
+        if here.form == "table":
+            stories.show(story)
+        else:
+            output.data(here.form, stories.plain(story))
+
+
+def export(
+    here: Here,
+    app: Application,
+    to: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> Any:
+    """Writes the log of an application to a file, which --log reads."""
+    if to.exists() and not force:
+        raise failure(Exit.USAGE, f"{to} is there already", "a new file", "Choose another, or say --force.")
+    if not to.absolute().parent.is_dir():
+        raise failure(Exit.NOT_FOUND, f"the folder of {to} is not there", "a folder", "Make it first.")
+    return _export(here, app, to)
+
+
+async def _export(here: Here, app: str, to: Path) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        written = 0
+        draft = to.with_name(f".{to.name}.part")
+        try:
+            with draft.open("wb") as file:
+                file.writelines(write_log(()))
+                async for segment in _segments(source, application):
+                    file.writelines(list(write_log((segment,)))[1:])
+                    written += len(segment.records)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(to)
+        finally:
+            draft.unlink(missing_ok=True)
+        output.say(f"{count(written, 'event')} written to {to}.")
+
+
+async def _segments(source: Source, application: ApplicationId) -> AsyncIterator[Segment]:
+    """The log in pieces of equal length, up to the first event that is missing."""
+    held: list[Recorded] = []
+    async for recorded in source.events(application):
+        if held and recorded.sequence != held[-1].sequence + 1:
+            break
+        if len(held) == _SEGMENT_EVENTS:
+            yield _segment(held)
+            held = []
+        held.append(recorded)
+    if held:
+        yield _segment(held)
+
+
+def _segment(records: list[Recorded]) -> Segment:
+    return Segment(records[0].sequence, f"export/{records[0].sequence}".encode(), "shufflectl export", tuple(records))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verbs."""
+    verb(app)(events)
+    verb(app)(explain)
+    verb(app, options=(*SERVER, "store", "log", *COMMON))(export)
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _known_kind(named: str) -> str:
+    """The kind, however it is written: generation-expired, GenerationExpired."""
+    folded = {kind.lower(): kind for kind in kinds()}
+    found = folded.get(named.replace("-", "").replace("_", "").replace(" ", "").lower())
+    if found is None:
+        raise failure(
+            Exit.USAGE, f"the kind is {named!r}", "a kind of event such as GenerationExpired", "docs/events.md has all."
+        )
+    return found
+
+
+def _told(recorded: Recorded, names: Names) -> Row:
+    return {**event_row(recorded), "text": phrase(recorded.event, names)}
+
+
+def _show(here: Here, found: list[Row]) -> None:
+    output.rows(here.form, found, _EVENTS, "No events.")
+
+
+def _show_one(here: Here, row: Row) -> None:
+    if here.form != "table":
+        output.piece(here.form, row)
+        return
+    cells = [str(column.show(row)) for column in _EVENTS]
+    output.say(f"{cells[0]:>7}  {cells[1]}  {cells[2]:<22}  {cells[3]}")
+
+
+_EVENTS = (
+    Column("#", lambda r: r["sequence"], right=True),
+    Column("TIME", lambda r: clock(r["time_ms"])),
+    Column("KIND", lambda r: r["kind"]),
+    Column("WHAT", lambda r: r["text"]),
+)

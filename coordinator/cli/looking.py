@@ -1,0 +1,140 @@
+"""Verbs that show what is so: `apps`, `shuffles`, `graph`.
+
+Responsible for which columns a person sees. Refuses to change anything. Invariant: what is shown is one moment of one
+application, as the source tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli import output, trees
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import find
+from coordinator.cli.here import Here
+from coordinator.cli.output import Column, Row
+from coordinator.cli.rows import application_row, graph_row, shuffle_row
+from coordinator.cli.verb import FORMS, verb
+from coordinator.core.lifecycle import Life
+from replay.units import clock, few, moment, size
+
+Application = Annotated[
+    str, typer.Argument(metavar="APP", help="Its id or a beginning of it, Spark's id, or its name; - for the only one.")
+]
+_SHORTEST = 8
+_STATES = tuple(life.value for life in Life)
+
+
+def apps(here: Here, running: Annotated[bool, typer.Option("--running", help="Only those that run.")] = False) -> Any:
+    """Lists applications."""
+    return _apps(here, running)
+
+
+async def _apps(here: Here, running: bool) -> None:
+    async with here.source() as source:
+        found = [application_row(told) for told in await source.applications()]
+        shown = [row for row in found if not running or row["state"] == "running"]
+        columns = (Column("APPLICATION", _beginnings(found)), *_APPS)
+        output.rows(here.form, shown, columns, f"No applications at {source.where}.")
+
+
+def shuffles(
+    here: Here,
+    app: Application,
+    state: Annotated[
+        list[str] | None, typer.Option("--state", help=f"Only in this state: {', '.join(_STATES)}.")
+    ] = None,
+) -> Any:
+    """Lists the shuffles of an application, generation by generation."""
+    for asked in state or ():
+        if asked not in _STATES:
+            raise failure(Exit.USAGE, f"the state is {asked!r}", f"one of {', '.join(_STATES)}", "Choose one.")
+    return _shuffles(here, app, state or [])
+
+
+async def _shuffles(here: Here, app: str, states: list[str]) -> None:
+    async with here.source() as source:
+        told = await source.shuffles(await find(source, app))
+        found = [row for row in map(shuffle_row, told) if not states or row["state"] in states]
+        output.rows(
+            here.form, found, _SHUFFLES, "No shuffles" + (f" that are {' or '.join(states)}." if states else ".")
+        )
+
+
+def graph(here: Here, app: Application) -> Any:
+    """Shows which shuffle was made from which, with their states; -o dot for Graphviz."""
+    return _graph(here, app)
+
+
+async def _graph(here: Here, app: str) -> None:
+    async with here.source() as source:
+        found = graph_row(await source.graph(await find(source, app)))
+    if here.form == "table":
+        output.say(trees.tree(found) if found["shuffles"] else "No shuffles.")
+    elif here.form == "dot":
+        output.say(trees.dot(found))
+    else:
+        output.data(here.form, found)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verbs."""
+    verb(app)(apps)
+    verb(app)(shuffles)
+    verb(app, forms=(*FORMS, "dot"))(graph)
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _beginnings(found: Sequence[Row]) -> Any:
+    """Each id cut to the shortest beginning that is no other's."""
+    ids = [row["application"] for row in found]
+    length = _SHORTEST
+    while len({one[:length] for one in ids}) < len(set(ids)):
+        length += 1
+    return lambda row: row["application"][:length]
+
+
+def _state(row: Row) -> str:
+    return f"{row['state']}, suspended" if row["suspended"] else str(row["state"])
+
+
+def _in_use(row: Row) -> str:
+    return few([*(f"writes {w}" for w in row["writers"]), *(f"reads {r}" for r in row["readers"])], 3)
+
+
+def _why(row: Row) -> str:
+    if row["deleted_because"]:
+        return str(row["deleted_because"])
+    held = row["held_by"] if row["held_by"] not in (None, "none") else ""
+    until = f" until {clock(row['due_ms'])}" if row["due_ms"] else ""
+    told = [row["expired_because"] or "", f"held: {held}{until}" if held else ""]
+    return "; ".join(one for one in told if one)
+
+
+def _size(row: Row) -> str:
+    return "" if row["state"] in ("deleted", "writing") and not row["bytes"] else size(row["bytes"])
+
+
+_APPS = (
+    Column("NAME", lambda r: r["name"]),
+    Column("SPARK ID", lambda r: r["spark_application_id"]),
+    Column("SPARK", lambda r: r["spark_version"]),
+    Column("POLICY", lambda r: r["policy"]),
+    Column("REGISTERED", lambda r: moment(r["registered_ms"])),
+    Column("STATE", _state),
+)
+_SHUFFLES = (
+    Column("SHUFFLE", lambda r: r["app_shuffle"], right=True),
+    Column("ID", lambda r: f"#{r['shuffle_id']}", right=True),
+    Column("STATE", lambda r: r["state"]),
+    Column("SIZE", _size, right=True),
+    Column("IN USE", _in_use),
+    Column("WHY", _why),
+    Column("PIN", lambda r: "pinned" if r["pinned"] else ""),
+    Column("CALL SITE", lambda r: r["call_site"]),
+)

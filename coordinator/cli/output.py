@@ -1,0 +1,107 @@
+"""Results on stdout: as a table for people, as JSON or YAML for programs.
+
+Responsible for the three forms of one result. Refuses to know what it is about. Invariant: JSON and YAML hold the same
+fields under the same names, numbers plain; only tables round, shorten and leave out.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import yaml
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+Row = Mapping[str, Any]
+#: Wide enough for anything, where no terminal says how wide it is.
+_PIPE_WIDTH = 4_000
+
+_STYLES = {
+    "readable": "green",
+    "writing": "cyan",
+    "partial": "yellow",
+    "expired": "yellow",
+    "fencing": "yellow",
+    "fenced": "magenta",
+    "deleted": "dim",
+    "lost": "red",
+    "running": "green",
+    "ok": "green",
+    "warn": "yellow",
+    "fail": "bold red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: what it shows of a row."""
+
+    heading: str
+    show: Callable[[Row], object]
+    right: bool = False
+
+
+@contextmanager
+def printing() -> Iterator[Console]:
+    """Where tables go. Piped, a line is as long as it is, without spaces at its end."""
+    if sys.stdout.isatty():
+        yield Console(markup=False, highlight=False)
+        return
+    written = StringIO()
+    yield Console(file=written, width=_PIPE_WIDTH, markup=False, highlight=False, color_system=None, soft_wrap=True)
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
+    sys.stdout.flush()
+
+
+def say(told: RenderableType) -> None:
+    """Prints one thing for people."""
+    with printing() as console:
+        console.print(told)
+
+
+def rows(form: str, found: Sequence[Row], columns: Sequence[Column], nothing: str) -> None:
+    """Many of a kind. ``nothing`` is what a person reads where there are none."""
+    if form == "table":
+        say(table(found, columns) if found else nothing)
+    else:
+        data(form, [dict(row) for row in found])
+
+
+def data(form: str, value: object) -> None:
+    """Any plain value, for programs."""
+    if form == "yaml":
+        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
+    else:
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def piece(form: str, value: object) -> None:
+    """One of many that come one by one: a line of JSON, a document of YAML."""
+    if form == "yaml":
+        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, explicit_start=True))
+    else:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def table(found: Sequence[Row], columns: Sequence[Column]) -> RenderableType:
+    """A calm one: no lines, headings dim."""
+    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column in columns:
+        made.add_column(column.heading, justify="right" if column.right else "left", overflow="fold")
+    for row in found:
+        made.add_row(*(styled(column.show(row)) for column in columns))
+    return made
+
+
+def styled(value: object) -> Text:
+    """A cell; states have their colours."""
+    text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return Text(text, style=_STYLES.get(text, ""))

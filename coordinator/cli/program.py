@@ -1,0 +1,94 @@
+"""Starting a Python program in this process as `python` would.
+
+Responsible for `__main__`, `sys.argv`, `sys.path`, exit codes and tracebacks. Refuses to know what the program is.
+Invariant: the program sees nothing of who started it, and who reads its traceback does not either.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+from coordinator.cli.exits import Exit, failure
+
+
+def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None:
+    """Runs it to its end. Ends this process where the program does so itself, or fails."""
+    main, code = _module(named) if is_module else _script(named)
+    sys.modules["__main__"] = main
+    sys.argv = [str(main.__file__), *arguments]
+    try:
+        exec(code, main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the program's
+        _end(error)
+
+
+def _script(named: str) -> tuple[ModuleType, CodeType]:
+    path = Path(named)
+    if not path.is_file():
+        raise failure(Exit.NOT_FOUND, f"there is no program {named!r}", "a Python file", "Check the path.")
+    sys.path[0] = str(path.absolute().parent)
+    main = _main(named, None)
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", named)
+    with io.open_code(str(path.absolute())) as file:
+        return main, _compiled(file.read(), named)
+
+
+def _module(named: str) -> tuple[ModuleType, CodeType]:
+    sys.path[0] = str(Path.cwd())
+    spec = _spec(named)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = _spec(f"{named}.__main__")
+    loader: Any = spec.loader if spec is not None else None
+    code = loader.get_code(spec.name) if spec is not None and hasattr(loader, "get_code") else None
+    if spec is None or code is None:
+        expected = "a module, or a package with a __main__ module, on sys.path"
+        raise failure(Exit.NOT_FOUND, f"there is no module {named!r} to run", expected, "Check its name.")
+    main = _main(str(spec.origin), spec)
+    main.__package__ = spec.parent
+    main.__loader__ = loader
+    return main, code
+
+
+def _spec(named: str) -> importlib.machinery.ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(named)
+    except (ImportError, ValueError):
+        return None
+
+
+def _main(file: str, spec: importlib.machinery.ModuleSpec | None) -> ModuleType:
+    main = ModuleType("__main__")
+    main.__file__ = file
+    main.__spec__ = spec
+    main.__dict__["__builtins__"] = sys.modules["builtins"]
+    main.__dict__["__cached__"] = None
+    return main
+
+
+def _compiled(source: bytes, named: str) -> CodeType:
+    try:
+        return compile(source, named, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        _end(error.with_traceback(None))
+
+
+def _end(error: BaseException) -> NoReturn:
+    """As the interpreter ends: the program's own hook, its own frames, and its exit code."""
+    error.__traceback__ = _own_frames(error.__traceback__)
+    sys.excepthook(type(error), error, error.__traceback__)
+    sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
+
+
+def _own_frames(trace: TracebackType | None) -> TracebackType | None:
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace

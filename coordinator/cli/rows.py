@@ -1,0 +1,124 @@
+"""Messages of the protocol as plain rows.
+
+Responsible for the field names that programs rely on, and for the words in them. Refuses to know how rows are shown.
+Invariant: a row holds only texts, numbers, flags, lists of them, and None for what is not known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from shuffle_lifecycle.v1 import service_pb2 as pb
+
+from coordinator.core.events import Recorded
+from coordinator.core.lifecycle import Life
+from coordinator.core.values import Deletion, Ending, Expiry, Hold, Level, Policy, Suspension
+from coordinator.server.shown import number_of
+from coordinator.wire.shapes import shape_of
+
+Row = dict[str, Any]
+
+
+@cache
+def word(kind: type[Enum], number: int) -> str | None:
+    """The word of the protocol's number; None for UNSPECIFIED."""
+    return next((str(member.value) for member in kind if number_of(member) == number), None)
+
+
+def application_row(told: pb.Application) -> Row:
+    """One application."""
+    driver = told.driver
+    return {
+        "application": told.application,
+        "name": driver.name,
+        "spark_application_id": driver.spark_application_id,
+        "user": driver.user,
+        "spark_version": driver.spark_version,
+        "service": driver.service,
+        "policy": shape_of(Policy).read(told.policy).name,
+        "only_observed": told.capabilities.why_not or None,
+        "registered_ms": told.registered_ms,
+        "ended_ms": told.ended_ms or None,
+        "state": word(Ending, told.ending) or "running",
+        "suspended": word(Suspension, told.suspended),
+    }
+
+
+def shuffle_row(told: pb.Shuffle) -> Row:
+    """One generation."""
+    return {
+        "app_shuffle": told.app_shuffle if told.HasField("app_shuffle") else None,
+        "shuffle_id": told.shuffle_id,
+        "state": word(Life, told.life),
+        "bytes": told.bytes,
+        "readers": [_attempt(stage) for stage in told.readers],
+        "writers": [_attempt(stage) for stage in told.writers],
+        "expired_because": word(Expiry, told.expiry),
+        "held_by": word(Hold, told.hold),
+        "due_ms": told.due_ms or None,
+        "deleted_because": word(Deletion, told.deletion),
+        "pinned": told.pinned,
+        "call_site": told.call_site,
+    }
+
+
+def graph_row(told: pb.Graph) -> Row:
+    """The lineage, with what there is of each app shuffle."""
+    by_shuffle: dict[int, list[Row]] = {}
+    for shuffle in told.shuffles:
+        by_shuffle.setdefault(shuffle.app_shuffle, []).append(shuffle_row(shuffle))
+    return {
+        "sequence": told.sequence,
+        "shuffles": [_lineage(one, by_shuffle.get(one.app_shuffle, [])) for one in told.lineage],
+        "stages": [_stage(stage) for stage in told.stages],
+    }
+
+
+def event_row(recorded: Recorded) -> Row:
+    """One event with all its fields."""
+    return {
+        "sequence": recorded.sequence,
+        "time_ms": recorded.time_ms,
+        "because": recorded.because,
+        "kind": type(recorded.event).__name__,
+        "event": plain(recorded.event),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Any value of the core; enums as their words, bytes in hexadecimal digits."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return value.hex()
+    return [plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _lineage(told: Any, generations: list[Row]) -> Row:
+    return {
+        "app_shuffle": told.app_shuffle,
+        "reads": list(told.reads),
+        "level": word(Level, told.level),
+        "barrier": told.barrier,
+        "maps": told.maps,
+        "call_site": told.call_site,
+        "generations": generations,
+    }
+
+
+def _stage(told: pb.Stage) -> Row:
+    return {
+        "stage": _attempt(told.stage),
+        "name": told.name,
+        "reads": list(told.reads),
+        "writes": told.writes if told.HasField("writes") else None,
+    }
+
+
+def _attempt(told: Any) -> str:
+    return f"{told.stage}.{told.attempt}"

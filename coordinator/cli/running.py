@@ -1,0 +1,118 @@
+"""The verb `run`: an unmodified PySpark program with the plugin attached, as `coverage run` and `python` run one.
+
+Responsible for starting the program in this process, and for attaching to the Spark context that it makes. Refuses to
+know what the plugin does. Invariant: to the program it is as if `python` had started it: `sys.argv`, `sys.path`,
+`__main__`, its exit code and its tracebacks are the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli import program
+from coordinator.cli.exits import Exit, failure
+
+_FREE = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def run(
+    ctx: typer.Context,
+    app: Annotated[
+        str, typer.Argument(metavar="APP.PY", help="The program, or with -m a module; its arguments follow.")
+    ],
+    module: Annotated[bool, typer.Option("-m", help="APP.PY is the name of a module.")] = False,
+    policy: Annotated[str | None, typer.Option("--policy", help="observe, frontier, eager, delayed.")] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", help="Coordinators, host:port[,…]; none: embedded.")
+    ] = None,
+    store: Annotated[str | None, typer.Option("--store", help="Store of the embedded one, sqlite:///FILE.")] = None,
+    conf: Annotated[list[str] | None, typer.Option("--conf", help="A Spark conf, KEY=VALUE; may be repeated.")] = None,
+) -> None:
+    """Runs a PySpark program with the plugin attached: shufflectl run app.py [ARGS…]."""
+    wishes = {"policy": policy, "address": address, "store": store}
+    overrides = {name: value for name, value in wishes.items() if value is not None}
+    settings = dict(map(_pair, conf or ()))
+    _check(settings, overrides)
+    _submit_with(settings)
+    _attach_to_contexts(overrides)
+    program.start(app, ctx.args, is_module=module)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise failure(Exit.USAGE, f"--conf is {text!r}", "KEY=VALUE", "Put a = between them.")
+    return key, value
+
+
+def _check(settings: dict[str, str], overrides: dict[str, str]) -> None:
+    """A wrong wish is told before anything runs."""
+    from listener_bridge import settings as choices
+
+    try:
+        choices.read(settings, overrides)
+    except choices.WrongSettingError as error:
+        raise failure(Exit.USAGE, str(error), "a known key and value", "See docs/configuration.md.") from error
+
+
+def _submit_with(settings: dict[str, str]) -> None:
+    """As `spark-submit --conf`: the program's own settings go before these."""
+    if settings:
+        given = " ".join(f"--conf {shlex.quote(f'{key}={value}')}" for key, value in settings.items())
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"{given} {os.environ.get('PYSPARK_SUBMIT_ARGS', 'pyspark-shell')}"
+
+
+def _attach_to_contexts(overrides: dict[str, str]) -> None:
+    """Every Spark context of the program is attached to as soon as it has started."""
+    try:
+        from pyspark import SparkContext
+    except ImportError as error:
+        raise failure(
+            Exit.FAILED,
+            f"PySpark cannot be imported here ({error})",
+            f"a Python with PySpark (this is {sys.executable})",
+            "Install shufflectl where the program runs: pip install 'shuffle-lifecycle[spark]'.",
+        ) from error
+    patched: Any = SparkContext
+    plain = patched.__init__
+
+    @functools.wraps(plain)
+    def started(context: Any, *arguments: Any, **named: Any) -> None:
+        plain(context, *arguments, **named)
+        _attach(context, overrides)
+
+    patched.__init__ = started
+
+
+def _attach(context: Any, overrides: dict[str, str]) -> None:
+    from listener_bridge import attach
+
+    attach(_ContextAsSession(context), **overrides)  # type: ignore[arg-type]
+
+
+class _ContextAsSession:
+    """What `attach` asks of a session, from a context: no session is made that the program would find there."""
+
+    def __init__(self, context: Any) -> None:
+        self.sparkContext = self._sc = context
+        self.conf = self
+
+    @property
+    def version(self) -> str:
+        return str(self._sc.version)
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """A setting of the context."""
+        found: str | None = self._sc.getConf().get(key, default)
+        return found
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command(context_settings=_FREE)(run)

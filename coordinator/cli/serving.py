@@ -1,0 +1,176 @@
+"""The verb `serve`: one replica over a store, until it is told to stop.
+
+Responsible for turning the configuration into a replica's options, and for SIGTERM and Ctrl-C, which drain it. Refuses
+to know what a replica does. Invariant: who started it reads one line on stdout when it serves, and a sentence that
+helps when it cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Annotated, Any
+
+import grpc
+import structlog
+import typer
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
+
+from coordinator.app import replica_name, running
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.here import Here, default_store
+from coordinator.cli.verb import COMMON, verb
+from coordinator.config import Config, ServeConfig
+from coordinator.runtime.options import Options
+from coordinator.server.options import ServerOptions
+from coordinator.server.server import CannotListen
+
+_FILE = "coordinator.db"
+_PROBE_S = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+def serve(
+    here: Here,
+    listen: Annotated[str | None, typer.Option("--listen", metavar="ADDR", help="host:port; port 0: any free.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65_535, help="The port alone, on 127.0.0.1.")] = None,
+    data: Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of the SQLite store.")] = None,
+    beyond: Annotated[bool, typer.Option("--beyond-loopback", help="Let other machines reach it.")] = False,
+) -> Any:
+    """Runs a coordinator. SIGTERM or Ctrl-C drains it."""
+    if listen is not None and port is not None:
+        raise failure(Exit.USAGE, "--listen and --port are both given", "one of them", "Leave one out.")
+    chosen = {
+        "listen": listen if port is None else f"127.0.0.1:{port}",
+        "data": data,
+        "beyond_loopback": beyond or None,
+    }
+    config = here.config.model_copy(
+        update={"serve": here.config.serve.model_copy(update={k: v for k, v in chosen.items() if v is not None})}
+    )
+    return _serve(config)
+
+
+async def _serve(config: Config) -> None:
+    stop = _stop_signal()
+    store = store_of(config)
+    try:
+        async with running(store, server_options(config), options_of(config)) as server:
+            output.say(f"Serving at {server.address} over {_masked(store)}; Ctrl-C or SIGTERM stops it.")
+            log.info("serving", address=server.address, store=_masked(store))
+            await stop.wait()
+            log.info("draining")
+    except CannotListen as error:
+        raise await _explained(config.serve.listen, error) from error
+
+
+def _stop_signal() -> asyncio.Event:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def _explained(listen: str, error: CannotListen) -> Failure:
+    """Says what is at the port, where that can be known."""
+    if await serves(listen):
+        return failure(
+            Exit.FAILED,
+            f"a coordinator serves at {listen} already",
+            "a port that is free",
+            f"Ask that one with --server {listen}, or serve elsewhere with --port 0.",
+        )
+    return Failure(Exit.FAILED, f"{error} Here: --port 0, or serve.listen in the configuration.")
+
+
+async def serves(address: str) -> bool:
+    """Whether a coordinator is healthy there."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        try:
+            stub = health_pb2_grpc.HealthStub(channel)
+            asked = health_pb2.HealthCheckRequest(service="shuffle_lifecycle.v1.ShuffleLifecycle")
+            reply = await stub.Check(asked, timeout=_PROBE_S)
+        except grpc.aio.AioRpcError:
+            return False
+        return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+# ---- options ---------------------------------------------------------------------------------------------------------
+
+
+def store_of(config: Config) -> str:
+    """The store that is named; else a file in the data folder; else the file that drivers share."""
+    if config.store:
+        return config.store
+    if not config.serve.data:
+        return default_store()
+    folder = Path(config.serve.data).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = f"the data folder {folder} cannot be made ({error.strerror})"
+        raise failure(Exit.USAGE, told, "a folder that can be written", "Choose another.") from error
+    return f"sqlite://{folder / _FILE}"
+
+
+def options_of(config: Config) -> Options:
+    """How the replica works."""
+    serve = config.serve
+    told = serve.advertise or ("" if serve.listen.endswith(":0") else serve.listen)
+    return Options(
+        replica=replica_name(),
+        address=told,
+        answer_within_s=serve.answer_within_s,
+        snapshot_every_events=serve.snapshot_every_events,
+        heartbeat_s=serve.heartbeat_s,
+        silence_s=serve.silence_s,
+        reap=serve.reap,
+        lease_s=serve.lease_s,
+        idle_s=serve.idle_s,
+    )
+
+
+def server_options(config: Config) -> ServerOptions:
+    """How it listens."""
+    serve = config.serve
+    return ServerOptions(
+        bind=serve.listen,
+        bind_beyond_loopback=serve.beyond_loopback,
+        credentials=_credentials(serve),
+        operator_token=serve.operator_token.get_secret_value(),
+        heartbeat_ms=int(serve.heartbeat_s * 1_000),
+        drain_s=serve.drain_s,
+    )
+
+
+def _credentials(serve: ServeConfig) -> grpc.ServerCredentials | None:
+    if not serve.tls_certificate and not serve.tls_key:
+        return None
+    if not serve.tls_certificate or not serve.tls_key:
+        raise failure(
+            Exit.USAGE, "only one of tls_certificate and tls_key is given", "both", "Name both in [serve], or none."
+        )
+    pair = (_pem(serve.tls_key), _pem(serve.tls_certificate))
+    roots = _pem(serve.tls_client_ca) if serve.tls_client_ca else None
+    return grpc.ssl_server_credentials([pair], roots, require_client_auth=roots is not None)
+
+
+def _pem(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        told = f"{path} cannot be read ({error.strerror})"
+        raise failure(Exit.USAGE, told, "a PEM file", "Check the path and its rights.") from error
+
+
+def _masked(store: str) -> str:
+    scheme, slashes, rest = store.partition("//")
+    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=("store", "output", *COMMON))(serve)

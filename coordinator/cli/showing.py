@@ -1,0 +1,40 @@
+"""The verb `demo`: what the plugin does to a real application.
+
+Responsible for the door to `coordinator.demo`. Refuses to know what it shows. Invariant: missing Java or PySpark gets a
+sentence that helps, before anything runs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli.checks.finding import Finding, Verdict
+from coordinator.cli.checks.machine import java, spark
+from coordinator.cli.exits import Exit, Failure
+from coordinator.cli.here import Here
+from coordinator.cli.verb import COMMON, verb
+
+
+def demo(
+    here: Here,  # noqa: ARG001 - every verb is handed what was chosen
+    megabytes: Annotated[int, typer.Option("--megabytes", min=1, help="Size of one shuffle.")] = 60,
+    policy: Annotated[str, typer.Option("--policy", help="The policy of the second run.")] = "frontier",
+) -> Any:
+    """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""
+    for found in (java(), spark()):
+        _need(found)
+    from coordinator.demo.__main__ import main
+
+    raise typer.Exit(main(megabytes, policy))
+
+
+def _need(found: Finding) -> None:
+    if found.verdict is Verdict.FAIL:
+        raise Failure(Exit.FAILED, f"{found.check}: {found.found}. {found.advice}")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=COMMON)(demo)

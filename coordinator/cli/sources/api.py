@@ -1,0 +1,78 @@
+"""A source: something that can be asked about applications.
+
+Responsible for the questions that every source answers alike, in the protocol's own messages. Refuses to know where the
+answers come from. Invariant: the same log gives the same answers, whichever source holds it; what is damaged is passed
+by and named in ``problems``, never silently.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+
+from shuffle_lifecycle.v1 import service_pb2 as pb
+
+from coordinator.core.commands import Command
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId
+from coordinator.core.rejections import Answer
+from coordinator.core.state import State
+from coordinator.server import shown
+
+
+class Source(ABC):
+    """One source, opened. ``where`` is what people call it."""
+
+    where: str
+
+    def __init__(self) -> None:
+        self.problems: list[Exception] = []
+
+    @abstractmethod
+    async def applications(self) -> list[pb.Application]:
+        """All applications, the oldest first."""
+
+    @abstractmethod
+    async def application(self, application: ApplicationId) -> pb.Application:
+        """One application in full. Raises `UnknownApplication`."""
+
+    @abstractmethod
+    async def shuffles(self, application: ApplicationId) -> list[pb.Shuffle]:
+        """Its generations: those that are alive, and the newest of each app shuffle that are gone."""
+
+    @abstractmethod
+    async def graph(self, application: ApplicationId) -> pb.Graph:
+        """Shuffles, lineage and the stages that run."""
+
+    @abstractmethod
+    def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        """What is in its log now, above ``after``."""
+
+    @abstractmethod
+    def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        """The same, and then whatever comes."""
+
+    @abstractmethod
+    async def command(self, application: ApplicationId, command: Command) -> Answer:
+        """Has something done."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Lets go of it."""
+
+
+class FoldedSource(Source):
+    """A source that has the log, and answers from its fold."""
+
+    @abstractmethod
+    async def state(self, application: ApplicationId) -> State:
+        """The state at the log's end, or before what is damaged."""
+
+    async def application(self, application: ApplicationId) -> pb.Application:
+        return shown.application_shown(await self.state(application))
+
+    async def shuffles(self, application: ApplicationId) -> list[pb.Shuffle]:
+        return shown.shuffles_shown(await self.state(application))
+
+    async def graph(self, application: ApplicationId) -> pb.Graph:
+        return shown.graph_shown(await self.state(application))

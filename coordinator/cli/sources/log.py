@@ -1,0 +1,128 @@
+"""An exported log file as a source.
+
+Responsible for reading all that is good in a file: a damaged segment is named and passed by, a torn end is named.
+Refuses to change anything. Invariant: state is folded only up to the first damage, events are shown on both sides.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from shuffle_lifecycle.v1 import service_pb2 as pb
+
+from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.sources.api import FoldedSource
+from coordinator.core.commands import Command
+from coordinator.core.events import Recorded
+from coordinator.core.evolve import fold
+from coordinator.core.ids import ApplicationId
+from coordinator.core.rejections import Answer
+from coordinator.core.state import State, empty
+from coordinator.runtime.errors import UnknownApplication
+from coordinator.server import shown
+from coordinator.wire.codec import Segment, decode_segment
+from coordinator.wire.errors import TooNew, Torn, UnknownEvent, WireError
+from coordinator.wire.logfile import MAGIC, read_log
+
+_LENGTH = struct.Struct(">I")
+
+
+def salvage(content: bytes, name: str) -> Iterator[Segment | WireError]:
+    """The segments of a log file, with an error in the place of each that is damaged; ends at a torn one."""
+    if not content.startswith(MAGIC):
+        yield from _not_a_log(content, name)
+        return
+    offset = len(MAGIC)
+    while offset < len(content):
+        place = f"{name}, offset {offset}"
+        begin = offset + _LENGTH.size
+        length = _LENGTH.unpack_from(content, offset)[0] if begin <= len(content) else 0
+        if begin + length > len(content) or not length:
+            yield Torn(place, f"{len(content) - offset} bytes that are no whole segment")
+            return
+        try:
+            yield decode_segment(content[begin : begin + length], place)
+        except WireError as error:
+            yield error
+        offset = begin + length
+
+
+def _not_a_log(content: bytes, name: str) -> Iterator[WireError]:
+    try:
+        list(read_log(content, name))
+    except WireError as error:
+        yield error
+
+
+class LogSource(FoldedSource):
+    """One file, which holds one application."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.where = f"log {path}"
+        self._segments, self._good = self._read(path)
+        self._state = empty()
+        fold(self._state, (r for segment in self._good for r in segment.records))
+        if self._state.meta.application is None:
+            self._refuse()
+
+    async def applications(self) -> list[pb.Application]:
+        return [shown.application_shown(self._state)]
+
+    async def state(self, application: ApplicationId) -> State:
+        self._check(application)
+        return self._state
+
+    async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        self._check(application)
+        for segment in self._segments:
+            for recorded in segment.records:
+                if recorded.sequence > after:
+                    yield recorded
+
+    def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:  # noqa: ARG002
+        raise _only_read("it cannot be followed")
+
+    async def command(self, application: ApplicationId, command: Command) -> Answer:  # noqa: ARG002
+        raise _only_read("nothing can be changed in it")
+
+    async def close(self) -> None:
+        """The file was read when it was opened."""
+
+    def _check(self, application: ApplicationId) -> None:
+        if application != self._state.meta.application:
+            raise UnknownApplication(application)
+
+    def _read(self, path: Path) -> tuple[list[Segment], list[Segment]]:
+        """All segments that can be read, and those before the first damage."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            told = f"the log file {path} cannot be read ({error.strerror})"
+            raise failure(Exit.NOT_FOUND, told, "a file that `shufflectl export` wrote", "Check the path.") from error
+        found: list[Segment] = []
+        good: list[Segment] | None = None
+        for item in salvage(content, path.name):
+            if isinstance(item, Segment):
+                found.append(item)
+            else:
+                good = list(found) if good is None else good
+                self.problems.append(item)
+        return found, found if good is None else good
+
+    def _refuse(self) -> None:
+        """Not even the registration can be read."""
+        newer = [problem for problem in self.problems if isinstance(problem, (TooNew, UnknownEvent))]
+        if self.problems:
+            told = str((newer or self.problems)[0])
+            self.problems.clear()
+            raise Failure(Exit.NEWER if newer else Exit.DAMAGED, told)
+        raise failure(Exit.DAMAGED, f"{self.where} is empty", "a log that begins with a registration", "Copy it again.")
+
+
+def _only_read(what: str) -> Failure:
+    return failure(
+        Exit.USAGE, f"an exported log is a copy: {what}", "a server or a store", "Name one with --server or --store."
+    )

@@ -1,0 +1,176 @@
+"""A server as a source: one coordinator, or the first of several that answers.
+
+Responsible for asking, page by page, and for going to the next address when one does not answer. Refuses to know what
+the answers mean. Invariant: only a question that surely was not answered is asked elsewhere; a command at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+from shuffle_lifecycle.v1 import service_pb2 as pb
+from shuffle_lifecycle.v1 import service_pb2_grpc
+
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.sources.api import Source
+from coordinator.config import Config
+from coordinator.core.commands import Command, Request
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.rejections import Answer
+from coordinator.wire.codec import record_from_message
+from coordinator.wire.messages import answer_of, request_to_message
+
+_PAGE = 500
+
+
+def open_server(config: Config) -> ServerSource:
+    """The coordinators at these addresses; nothing is asked yet."""
+    addresses = [address.strip() for address in config.server.split(",") if address.strip()]
+    for address in addresses:
+        _check_address(address)
+    credentials = _credentials(config.tls_ca) if config.tls_ca else None
+    return ServerSource(addresses, config.token.get_secret_value(), config.timeout_s, credentials)
+
+
+def _check_address(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if not address.startswith("unix:") and not (host and port.isdecimal() and 0 < int(port) < 65_536):
+        raise failure(
+            Exit.USAGE, f"the server's address is {address!r}", "host:port", "Several have commas between them."
+        )
+
+
+def _credentials(ca: str) -> grpc.ChannelCredentials:
+    try:
+        return grpc.ssl_channel_credentials(Path(ca).read_bytes())
+    except OSError as error:
+        told = f"tls_ca {ca} cannot be read ({error.strerror})"
+        raise failure(Exit.USAGE, told, "a PEM file", "Check the path.") from error
+
+
+class ServerSource(Source):
+    """Coordinators that are all equal."""
+
+    def __init__(
+        self, addresses: list[str], token: str, timeout_s: float, credentials: grpc.ChannelCredentials | None
+    ) -> None:
+        super().__init__()
+        self.where = f"server {', '.join(addresses)}"
+        self._addresses = addresses
+        self._token = token
+        self._timeout_s = timeout_s
+        self._credentials = credentials
+        self._channel: grpc.aio.Channel | None = None  #: To the first address.
+
+    async def close(self) -> None:
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
+
+    async def applications(self) -> list[pb.Application]:
+        found: list[pb.Application] = []
+        page_token = ""
+        while True:
+            asked = pb.ListApplicationsRequest(token=self._token, page_size=_PAGE, page_token=page_token)
+            reply = await self._ask("ListApplications", asked)
+            found.extend(reply.applications)
+            page_token = reply.next_page_token
+            if not page_token:
+                return sorted(found, key=lambda application: application.registered_ms)
+
+    async def application(self, application: ApplicationId) -> pb.Application:
+        asked = pb.GetApplicationRequest(caller=self._caller(application))
+        reply: pb.Application = await self._ask("GetApplication", asked)
+        return reply
+
+    async def shuffles(self, application: ApplicationId) -> list[pb.Shuffle]:
+        found: list[pb.Shuffle] = []
+        page_token = ""
+        while True:
+            caller = self._caller(application)
+            asked = pb.ListShufflesRequest(caller=caller, page_size=_PAGE, page_token=page_token)
+            reply = await self._ask("ListShuffles", asked)
+            found.extend(reply.shuffles)
+            page_token = reply.next_page_token
+            if not page_token:
+                return found
+
+    async def graph(self, application: ApplicationId) -> pb.Graph:
+        reply: pb.Graph = await self._ask("GetGraph", pb.GetGraphRequest(caller=self._caller(application)))
+        return reply
+
+    async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        while True:
+            asked = pb.ListEventsRequest(caller=self._caller(application), after=after)
+            reply = await self._ask("ListEvents", asked)
+            for message in reply.records:
+                recorded = record_from_message(message, self.where)
+                if recorded is not None:
+                    yield recorded
+            after = reply.next_after
+            if not after:
+                return
+
+    async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        await self.application(application)
+        call = self._stub().TailEvents(pb.TailEventsRequest(caller=self._caller(application), after=after))
+        async for message in call:
+            recorded = record_from_message(message, self.where)
+            if recorded is not None:
+                yield recorded
+
+    async def command(self, application: ApplicationId, command: Command) -> Answer:
+        request = request_to_message(Request(ClientId(""), 0, command))
+        reply = await self._ask("Submit", pb.SubmitCall(caller=self._caller(application), requests=[request]))
+        return answer_of(reply.answers[0])
+
+    # ---- within ----
+
+    def _caller(self, application: ApplicationId) -> pb.Caller:
+        return pb.Caller(application=application, token=self._token)
+
+    async def _ask(self, method: str, asked: Any) -> Any:
+        """The first answer. An address that cannot be reached goes to the end of the line."""
+        unreached: list[str] = []
+        while True:
+            try:
+                return await getattr(self._stub(), method)(asked, timeout=self._timeout_s)
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.UNAVAILABLE or "nothing happened" in (error.details() or ""):
+                    raise
+                unreached.append(f"{self._addresses[0]} ({_short(error)})")
+                await self._turn()
+                if len(unreached) == len(self._addresses):
+                    raise self._away(unreached) from error
+
+    async def _turn(self) -> None:
+        self._addresses.append(self._addresses.pop(0))
+        await self.close()
+
+    def _stub(self) -> Any:
+        if self._channel is None:
+            self._channel = self._open(self._addresses[0])
+        return service_pb2_grpc.ShuffleLifecycleStub(self._channel)
+
+    def _open(self, address: str) -> grpc.aio.Channel:
+        options = [("grpc.max_receive_message_length", -1)]
+        if self._credentials is not None:
+            return grpc.aio.secure_channel(address, self._credentials, options)
+        return grpc.aio.insecure_channel(address, options)
+
+    def _away(self, unreached: list[str]) -> Exception:
+        return failure(
+            Exit.UNAVAILABLE,
+            f"no coordinator answers at {', '.join(unreached)}",
+            "one that serves",
+            "Start one with `shufflectl serve`, or read its store with --store.",
+        )
+
+
+def _short(error: grpc.aio.AioRpcError) -> str:
+    said = (error.details() or "no answer").rpartition("; last error: ")[2]
+    return said.rpartition("addr: ")[2].rpartition(": ")[2][:80] or "no answer"

@@ -1,0 +1,170 @@
+"""A store as a source, read without a server.
+
+Responsible for reading what replicas have written, also where some of it is damaged, and for having a command carried
+out by a replica of its own. Refuses to write anything unless it is told a command. Invariant: a store that does not
+exist is not made by looking for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from shuffle_lifecycle.v1 import service_pb2 as pb
+
+from coordinator.app import replica_name
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.sources.api import FoldedSource
+from coordinator.core.commands import Command, Request
+from coordinator.core.events import Recorded
+from coordinator.core.evolve import apply
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.rejections import Answer
+from coordinator.core.state import State, empty
+from coordinator.runtime import loading, places, tail
+from coordinator.runtime.clock import Clock
+from coordinator.runtime.errors import DamagedLog, UnknownApplication
+from coordinator.runtime.journal import CommitIds, Journal
+from coordinator.runtime.options import Options
+from coordinator.runtime.replica import Replica
+from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.server import shown
+from coordinator.wire.codec import Segment, decode_segment
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import ApplicationRecord, decode
+from state_backend.address import SqliteAddress, parse_address
+from state_backend.api import StateBackend
+from state_backend.errors import Corrupt
+from state_backend.open import open_backend
+from state_backend.values import Entry, Keyspace
+
+_READER = "shufflectl"
+_PAGE = 64
+
+
+async def open_store(address: str, is_default: bool = False) -> StoreSource:
+    """Opens a store that exists. Raises what opening raises, and a failure where there is none."""
+    parsed = parse_address(address)
+    if isinstance(parsed, SqliteAddress):
+        _check_there(Path(parsed.path), is_default)
+    return StoreSource(await open_backend(parsed), address)
+
+
+def _check_there(path: Path, is_default: bool) -> None:
+    if path.exists():
+        return
+    looked = " (the file that drivers share where nobody names a coordinator)" if is_default else ""
+    raise failure(
+        Exit.NOT_FOUND,
+        f"there is no store at {path}{looked}",
+        "a file that a coordinator has written",
+        "Attach to a Spark session first, or name a source with --store, --server or --log.",
+    )
+
+
+class StoreSource(FoldedSource):
+    """One store, open."""
+
+    def __init__(self, backend: StateBackend, address: str) -> None:
+        super().__init__()
+        self.where = f"store {address.rpartition('@')[2] if '@' in address else address}"
+        self._backend = backend
+
+    async def close(self) -> None:
+        await self._backend.close()
+
+    async def applications(self) -> list[pb.Application]:
+        found = [record async for record in self._records()]
+        return [shown.record_shown(record) for record in sorted(found, key=lambda record: record.registered_ms)]
+
+    async def state(self, application: ApplicationId) -> State:
+        journal = self._journal(application)
+        try:
+            loaded = await loading.load(journal, Snapshots(self._backend, application, at_once))
+        except DamagedLog:
+            return await self._state_before_damage(application)
+        if not loaded.mark.revision:
+            raise UnknownApplication(application)
+        return loaded.state
+
+    async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        mark, _ = await self._journal(application).mark()
+        if not mark.revision:
+            raise UnknownApplication(application)
+        async for item in self._salvage(application, after):
+            if not isinstance(item, Segment):
+                self.problems.append(item)
+                continue
+            for recorded in item.records:
+                if recorded.sequence > after:
+                    yield recorded
+
+    async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        async for recorded in tail.follow(self._backend, self._journal(application), after):
+            yield recorded
+
+    async def command(self, application: ApplicationId, command: Command) -> Answer:
+        async with Replica(self._backend, Options(replica=replica_name(), reap=False)) as replica:
+            answers = await replica.submit(application, [Request(ClientId(""), 0, command)])
+            return answers[0]
+
+    # ---- within ----
+
+    def _journal(self, application: ApplicationId) -> Journal:
+        return Journal(self._backend, application, _READER, CommitIds(_READER), Clock())
+
+    async def _state_before_damage(self, application: ApplicationId) -> State:
+        state = empty()
+        async for item in self._salvage(application, 0):
+            if not isinstance(item, Segment):
+                self.problems.append(item)
+                break
+            for recorded in item.records:
+                apply(state, recorded)
+        return state
+
+    async def _records(self) -> AsyncIterator[ApplicationRecord]:
+        async for item in self._entries(Keyspace.APPLICATIONS, "", None):
+            try:
+                if isinstance(item, Exception):
+                    raise item
+                yield decode(ApplicationRecord, item.value, places.name(Keyspace.APPLICATIONS, item.key))
+            except (WireError, Corrupt) as error:
+                self.problems.append(error)
+
+    async def _salvage(self, application: ApplicationId, after: int) -> AsyncIterator[Segment | Exception]:
+        """The segments from the one that holds the event above ``after``, with an error for each that is damaged."""
+        first = await self._journal(application).segment_start(after + 1)
+        if first is None:
+            return
+        last_key = places.segment(application, first - 1)
+        async for item in self._entries(Keyspace.EVENTS, places.within_application(application), last_key):
+            try:
+                if isinstance(item, Exception):
+                    raise item
+                yield decode_segment(item.value, places.name(Keyspace.EVENTS, item.key))
+            except (WireError, Corrupt) as error:
+                yield error
+
+    async def _entries(self, keyspace: Keyspace, prefix: str, last_key: str | None) -> AsyncIterator[Entry | Corrupt]:
+        """Every entry behind a key, with an error in the place of each that the store itself finds damaged."""
+        more = True
+        while more:
+            keys = await self._backend.scan_keys(keyspace, prefix, last_key, _PAGE)
+            try:
+                page = await self._backend.scan(keyspace, prefix, last_key, _PAGE, keys.revision)
+                for entry in page.entries:
+                    yield entry
+            except Corrupt:
+                for key in keys.keys:
+                    async for item in self._entry(keyspace, key):
+                        yield item
+            last_key, more = (keys.keys[-1] if keys.keys else last_key), keys.more
+
+    async def _entry(self, keyspace: Keyspace, key: str) -> AsyncIterator[Entry | Corrupt]:
+        try:
+            found = (await self._backend.get(keyspace, key)).entry
+            if found is not None:
+                yield found
+        except Corrupt as error:
+            yield error

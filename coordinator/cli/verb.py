@@ -1,0 +1,122 @@
+"""A verb: a function that becomes a command, with the options that all verbs of its kind share.
+
+Responsible for giving a verb what was chosen (`Here`) and for running it, whether it waits for things or not. Refuses
+to know any verb. Invariant: an option means the same before and behind the verb; behind it wins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import structlog
+import typer
+
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.here import Here
+from coordinator.config import load
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMS = ("table", "json", "yaml")
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def _option(flag: str, text: str, **more: Any) -> Any:
+    return typer.Option(*flag.split(), help=text, show_default=False, **more)
+
+
+#: Options that verbs share: the key of the configuration, and its flag.
+OPTIONS: dict[str, Any] = {
+    "server": Annotated[str | None, _option("--server", "Coordinators to ask, host:port[,host:port].", metavar="ADDR")],
+    "store": Annotated[str | None, _option("--store", "sqlite:///FILE, etcd://HOST:PORT or memory:.", metavar="URL")],
+    "log": Annotated[str | None, _option("--log", "An exported log file.", metavar="FILE")],
+    "token": Annotated[str | None, _option("--token", "The application's secret, or the operator's.")],
+    "tls_ca": Annotated[str | None, _option("--tls-ca", "The server's certificate authority.", metavar="FILE")],
+    "timeout_s": Annotated[float | None, _option("--timeout-s", "Seconds that one question may take.")],
+    "output": Annotated[str | None, _option("--output -o", "table, json or yaml.", metavar="FORM")],
+    "log_level": Annotated[str | None, _option("--log-level", "debug, info, warning or error, to stderr.")],
+    "config": Annotated[Path | None, _option("--config", "Configuration file (TOML).", metavar="FILE")],
+}
+COMMON = ("log_level", "config")
+SERVER = ("server", "token", "tls_ca", "timeout_s")
+READING = (*SERVER, "store", "log", "output", *COMMON)
+CHANGING = (*SERVER, "store", "output", *COMMON)
+
+
+def verb(
+    app: typer.Typer, options: Sequence[str] = READING, forms: Sequence[str] = FORMS, **settings: Any
+) -> Callable[[F], F]:
+    """Registers a function `verb(here, …)`, plain or async, as a command with these shared options."""
+
+    def register(function: F) -> F:
+        hints = get_type_hints(function, include_extras=True)
+        own = [p.replace(annotation=hints[p.name]) for p in inspect.signature(function).parameters.values()][1:]
+
+        def command(ctx: typer.Context, **given: Any) -> None:
+            flags = {name: given.pop(name) for name in options}
+            here = prepare(ctx.obj or {}, flags, forms)
+            _run(function(here, **given))
+
+        _dress(command, function.__name__, function.__doc__, (*own, *(shared(name) for name in options)))
+        app.command(**settings)(command)
+        return function
+
+    return register
+
+
+def prepare(before: dict[str, Any], behind: dict[str, Any], forms: Sequence[str] = FORMS) -> Here:
+    """What was chosen, with the flags before and behind the verb."""
+    flags = {name: value for name, value in (*before.items(), *behind.items()) if value is not None}
+    file = flags.pop("config", None)
+    form = flags.pop("output") if flags.get("output") not in (None, *FORMS) else None
+    loaded = load(flags, file=file)
+    _log_to_stderr(loaded.config.log_level)
+    return Here(loaded, _form(form or loaded.config.output, forms))
+
+
+def shared(name: str) -> inspect.Parameter:
+    """The parameter of a shared option."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[name])
+
+
+def _dress(command: Any, name: str, doc: str | None, parameters: Sequence[inspect.Parameter]) -> None:
+    """Gives the command the signature that typer reads."""
+    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    command.__name__, command.__doc__ = name, doc
+    command.__signature__ = inspect.Signature([context, *keyword_only])
+    command.__annotations__ = {p.name: p.annotation for p in (context, *keyword_only)}
+
+
+def _form(chosen: str, forms: Sequence[str]) -> str:
+    if chosen not in forms:
+        raise failure(Exit.USAGE, f"the form of the output is {chosen!r}", f"one of {', '.join(forms)}", "Choose one.")
+    return chosen
+
+
+def _run(result: Any) -> None:
+    try:
+        if inspect.iscoroutine(result):
+            asyncio.run(result)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # who read our output has gone: there is nobody to tell
+        sys.exit(Exit.OK)
+
+
+def _log_to_stderr(level: str) -> None:
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+    )

@@ -1,0 +1,281 @@
+"""What can be chosen for `shufflectl` and for a replica, and where each choice comes from.
+
+Responsible for the keys with their meaning and defaults, and for reading them from four places: a flag goes before the
+environment, that before a file, that before the default. Refuses to know what is done with the values. Invariant: a key
+that is not known is an error, never ignored, and every value can say where it came from.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PREFIX = "SHUFFLECTL_"
+FILE_VARIABLE = f"{PREFIX}CONFIG"
+DEFAULT_LISTEN = "127.0.0.1:7337"
+
+
+class ServeConfig(BaseModel):
+    """How a replica serves."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    listen: str = Field(default=DEFAULT_LISTEN, description="address to listen on; port 0 takes any that is free")
+    data: str = Field(default="", description="folder of the SQLite store, where no `store` is named")
+    advertise: str = Field(
+        default="", description="address that drivers are told; where they reach it under another one"
+    )
+    beyond_loopback: bool = Field(default=False, description="let other machines reach it; use TLS then")
+    operator_token: SecretStr = Field(
+        default=SecretStr(""), description="opens every application; empty: there is none"
+    )
+    tls_certificate: str = Field(default="", description="PEM file of the server's certificate; goes with `tls_key`")
+    tls_key: str = Field(default="", description="PEM file of the server's private key")
+    tls_client_ca: str = Field(default="", description="PEM file; clients must show a certificate that it has signed")
+    reap: bool = Field(default=True, description="take part in housekeeping: close applications whose driver is gone")
+    silence_s: float = Field(
+        default=60.0, gt=0, description="seconds without a sign of life after which a driver is gone"
+    )
+    heartbeat_s: float = Field(default=5.0, gt=0, description="seconds between a driver's signs of life")
+    lease_s: float = Field(default=10.0, gt=0, description="seconds that the replica's own registration outlives it")
+    answer_within_s: float = Field(
+        default=10.0, gt=0, description="seconds after which a question gets an error instead"
+    )
+    snapshot_every_events: int = Field(
+        default=10_000, gt=0, description="events between two snapshots of an application"
+    )
+    idle_s: float = Field(
+        default=300.0, gt=0, description="seconds after which an application that nobody asks is forgotten"
+    )
+    drain_s: float = Field(default=10.0, ge=0, description="seconds that calls under way may take when it stops")
+
+
+class Config(BaseSettings):
+    """All that can be chosen."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid"
+    )
+
+    server: str = Field(default="", description="coordinators to ask: host:port, several with commas between them")
+    store: str = Field(default="", description="store to read, or to serve: sqlite:///FILE, etcd://HOST:PORT, memory:")
+    log: str = Field(default="", description="exported log file to read")
+    token: SecretStr = Field(default=SecretStr(""), description="the application's secret, or the operator's")
+    tls_ca: str = Field(default="", description="PEM file; the server must show a certificate that it has signed")
+    output: Literal["table", "json", "yaml"] = Field(default="table", description="table, json or yaml")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="what is told on stderr"
+    )
+    timeout_s: float = Field(default=10.0, gt=0, description="seconds that one question may take")
+    serve: ServeConfig = ServeConfig()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The places are read one by one in `load`, so that each value's origin is known."""
+        return (init_settings,)
+
+
+class WrongConfig(ValueError):  # noqa: N818 - it says what is so
+    """Something was chosen that cannot be."""
+
+    def __init__(self, fact: str, expected: str, next_step: str) -> None:
+        super().__init__(f"{fact}; expected {expected}. {next_step}")
+        self.fact = fact
+        self.expected = expected
+        self.next_step = next_step
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be chosen. ``name`` has a dot where it stands in a table of the file."""
+
+    name: str
+    description: str
+    default: str
+    kind: str
+    secret: bool
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return PREFIX + self.name.upper().replace(".", "__")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was chosen, and where: `default`, `file …`, `environment …` or `flag …` for each key."""
+
+    config: Config
+    origins: Mapping[str, str]
+
+    def value(self, key: Key) -> object:
+        """What was chosen; secrets are hidden."""
+        found: Any = self.config
+        for part in key.name.split("."):
+            found = getattr(found, part)
+        return str(found) if isinstance(found, SecretStr) else found
+
+
+def keys(model: type[BaseModel] = Config, under: str = "") -> Iterator[Key]:
+    """Every key, in the order of the file."""
+    for name, field in model.model_fields.items():
+        nested = field.annotation
+        if isinstance(nested, type) and issubclass(nested, BaseModel):
+            yield from keys(nested, f"{under}{name}.")
+        else:
+            yield Key(f"{under}{name}", field.description or "", _default(field), _kind(field), _is_secret(field))
+
+
+def load(flags: Mapping[str, object], environment: Mapping[str, str] = os.environ, file: Path | None = None) -> Loaded:
+    """Reads all places. ``flags``: key -> value, of those that were given. Raises `WrongConfig`."""
+    path = _file(file, environment)
+    layers = (
+        *(((f"file {path}", _of_file(path)),) if path is not None else ()),
+        ("environment", _of_environment(environment)),
+        ("flag", dict(flags)),
+    )
+    chosen: dict[str, object] = {}
+    origins = {key.name: "default" for key in keys()}
+    for place, layer in layers:
+        _check_known(layer, place)
+        chosen.update(layer)
+        origins.update({name: _origin(place, name) for name in layer})
+    return Loaded(_validated(chosen, origins), origins)
+
+
+def default_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where a file is looked for that nobody names."""
+    home = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return home / "shuffle-lifecycle" / "shufflectl.toml"
+
+
+# ---- the places ------------------------------------------------------------------------------------------------------
+
+
+def _file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
+    chosen = named or (Path(environment[FILE_VARIABLE]) if environment.get(FILE_VARIABLE) else None)
+    if chosen is None:
+        found = default_file(environment)
+        return found if found.is_file() else None
+    if not chosen.is_file():
+        raise WrongConfig(f"the configuration file {chosen} does not exist", "a TOML file", "Name another, or none.")
+    return chosen
+
+
+def _of_file(path: Path) -> dict[str, object]:
+    try:
+        return _flat(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WrongConfig(f"{path} cannot be read: {error}", "TOML", "Correct the file.") from error
+    except OSError as error:
+        raise WrongConfig(f"{path} cannot be read: {error.strerror}", "a readable file", "Check its rights.") from error
+
+
+def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    mine = {name.upper(): value for name, value in environment.items() if name.upper().startswith(PREFIX)}
+    mine.pop(FILE_VARIABLE, None)
+    by_variable = {key.variable: key.name for key in keys()}
+    source = EnvSettingsSource(Config)
+    source.env_vars = {name.lower(): value for name, value in mine.items()}
+    try:
+        found = _flat(source())
+    except SettingsError as error:
+        raise WrongConfig(
+            f"the environment cannot be read: {error}", "plain values", "Correct the variable."
+        ) from error
+    unknown = {name: value for name, value in mine.items() if value and name not in by_variable}
+    for variable in unknown:
+        near = difflib.get_close_matches(variable, by_variable, 1)
+        hint = f"Did you mean {near[0]}?" if near else "`shufflectl config show` lists them."
+        raise WrongConfig(f"the environment variable {variable} is not known", f"a key behind {PREFIX}", hint)
+    return found
+
+
+def _flat(nested: Mapping[str, Any], under: str = "") -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{under}{name}.")
+        else:
+            found[f"{under}{name}"] = value
+    return found
+
+
+def _origin(place: str, name: str) -> str:
+    if place == "environment":
+        return f"environment {PREFIX}{name.upper().replace('.', '__')}"
+    return f"flag --{name.rpartition('.')[2].replace('_', '-')}" if place == "flag" else place
+
+
+# ---- checking --------------------------------------------------------------------------------------------------------
+
+
+def _check_known(layer: Mapping[str, object], place: str) -> None:
+    known = [key.name for key in keys()]
+    for name in layer:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"Did you mean {near[0]}?" if near else "`shufflectl config show` lists them."
+            raise WrongConfig(f"{place}: the key {name!r} is not known", "a known key", hint)
+
+
+def _validated(chosen: Mapping[str, object], origins: Mapping[str, str]) -> Config:
+    nested: dict[str, Any] = {}
+    for name, value in chosen.items():
+        table, _, key = name.rpartition(".")
+        (nested.setdefault(table, {}) if table else nested)[key] = value
+    try:
+        return Config(**nested)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        expected = first["msg"].removeprefix("Input should be ")
+        told = "***" if any(key.secret and key.name == name for key in keys()) else repr(first["input"])
+        place = origins.get(name, "")
+        raise WrongConfig(f"{name} is {told} ({place})", expected, "Correct it there.") from None
+
+
+# ---- describing ------------------------------------------------------------------------------------------------------
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if isinstance(value, SecretStr):
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _kind(field: FieldInfo) -> str:
+    names = {str: "text", SecretStr: "secret", bool: "true or false", int: "whole number", float: "number"}
+    kind: Any = field.annotation
+    return names.get(kind, "one of " + ", ".join(getattr(kind, "__args__", ())))
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return field.annotation is SecretStr
