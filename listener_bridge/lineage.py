@@ -107,5 +107,5 @@ class Memory:
             level=words.level(stage.level),
             barrier=stage.is_barrier,
             maps=self._maps[writes],
-            call_site=stage.call_site or stage.name,
+            call_site=stage.name or stage.call_site,  # the name has the program's own line, where PySpark knows it
         )

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from coordinator.cli import stories
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
 from coordinator.core.ids import AppShuffle
 from coordinator.demo import report
 from coordinator.demo.logs import read_log
 from coordinator.demo.run import RunFailedError, ideal, run
+from replay.explain import explain
 
 
 def main(megabytes: int = 60, policy: str = "frontier") -> int:
@@ -36,7 +38,8 @@ def _compare(console: Console, folder: Path, megabytes: int, policy: str) -> int
     on = run(folder / "on", ("--store", str(store), "--policy", policy, *sizes))
     log = read_log(store, on.application)
     report.show(console, off, on, ideal(on, log))
-    report.tell(console, log, _an_early_deletion(log))
+    console.print("\nWhat the log tells of one shuffle (shufflectl explain):\n")
+    stories.show(console, explain(log, _an_early_deletion(log)))
     return 0 if report.equal(off, on) else 1
 
 
