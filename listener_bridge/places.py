@@ -24,9 +24,10 @@ REMEMBERED_MARKERS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Placed(Generic[T]):
-    """Something done, at its place."""
+    """Something done, at its place; or at the first place behind it that is known, where facts were dropped."""
 
     done: T
+    is_exact: bool = True
 
 
 class Places(Generic[T]):
@@ -75,7 +76,7 @@ class Places(Generic[T]):
         if not isinstance(fact, MarkerPassed):
             yield fact
             if isinstance(fact, EventsDropped):  # a marker may be among what was dropped
-                yield from (Placed(done) for done in self._awaited.values())
+                yield from (Placed(done, is_exact=False) for done in self._awaited.values())
                 self._awaited.clear()
         elif fact.name in self._awaited:
             yield Placed(self._awaited.pop(fact.name))

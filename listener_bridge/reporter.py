@@ -53,10 +53,8 @@ class Reporter:
 
     def facts(self, told: Iterable[Fact]) -> None:
         """Facts, in the order of the stream."""
-        batch = list(told)
         with self._changed:
-            self._is_resync_due |= any(isinstance(fact, EventsDropped) for fact in batch)
-            self._tell(self._places.pass_on(batch))
+            self._tell(self._places.pass_on(told))
 
     def begin(self, key: object) -> None:
         """Something is being done in the scheduler's thread; its marker may come by before its result."""
@@ -97,17 +95,19 @@ class Reporter:
             if isinstance(entry, Placed):
                 self._outbox.add(self._translator.requests_of(facts))
                 facts = []
-                self._place(entry.done)
+                self._place(entry)
             else:
                 facts.append(entry)
+                self._is_resync_due |= isinstance(entry, EventsDropped)
         self._outbox.add(self._translator.requests_of(facts))
         self._changed.notify_all()
 
-    def _place(self, done: Done) -> None:
-        if isinstance(done, Request):
-            self._outbox.add([done])
-        else:
-            self._resync(done)
+    def _place(self, placed: Placed[Done]) -> None:
+        """A snapshot that is perhaps older than what was dropped tells no truth: another one is due."""
+        if isinstance(placed.done, Request):
+            self._outbox.add([placed.done])
+        elif placed.is_exact:
+            self._resync(placed.done)
 
     def _resync(self, snapshot: Snapshot) -> None:
         truth = self._translator.resync(snapshot)
