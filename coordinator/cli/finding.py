@@ -29,11 +29,11 @@ async def find(source: Source, named: str) -> ApplicationId:
     if found:
         told = few((_told(application) for application in found), 6)
         raise failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
-    names = few((_told(application) for application in reversed(there)), 6) or "any; there is none yet"
+    names = few((_told(application) for application in reversed(there)), 6)
     raise failure(
         Exit.NOT_FOUND,
         f"no application at {source.where} is called {named!r}",
-        f"one of: {names}",
+        f"one of: {names}" if names else "one that is registered; none is yet",
         "List them with `shufflectl apps`.",
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None
     """Runs it to its end. Ends this process where the program does so itself, or fails."""
     main, code = _module(named) if is_module else _script(named)
     sys.modules["__main__"] = main
-    sys.argv = [str(main.__file__), *arguments]
+    sys.argv = [str(main.__file__) if is_module else named, *arguments]
     try:
         exec(code, main.__dict__)
     except SystemExit:
@@ -35,11 +36,12 @@ def _script(named: str) -> tuple[ModuleType, CodeType]:
     path = Path(named)
     if not path.is_file():
         raise failure(Exit.NOT_FOUND, f"there is no program {named!r}", "a Python file", "Check the path.")
-    sys.path[0] = str(path.absolute().parent)
-    main = _main(named, None)
-    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", named)
-    with io.open_code(str(path.absolute())) as file:
-        return main, _compiled(file.read(), named)
+    sys.path[0] = str(path.resolve().parent)
+    file = os.path.join(Path.cwd(), named)  # noqa: PTH118 - as the interpreter does: `..` is left as it is
+    main = _main(file, None)
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
+    with io.open_code(file) as source:
+        return main, _compiled(source.read(), file)
 
 
 def _module(named: str) -> tuple[ModuleType, CodeType]:

@@ -36,7 +36,7 @@ async def look(config: Config) -> list[Finding]:
         return [fail("store", str(error), "Correct `store` in the configuration.")]
     missing = _missing(address)
     if missing is not None:
-        return [_of_folder(missing)]
+        return [ok("store", f"{missing} is not there yet; it is made when it is first needed")]
     try:
         backend = await open_backend(address)
     except StateBackendError as error:
@@ -54,12 +54,6 @@ def _missing(address: object) -> Path | None:
     """The file that is not there yet."""
     path = Path(address.path) if isinstance(address, SqliteAddress) else None
     return path if path is not None and not path.exists() else None
-
-
-def _of_folder(path: Path) -> Finding:
-    if path.parent.is_dir():
-        return ok("store", f"{path} is not there yet; it is made when it is first needed")
-    return warn("store", f"{path}: its folder is not there", "Make the folder, or choose another store.")
 
 
 async def _of_backend(backend: StateBackend, address: object) -> list[Finding]:

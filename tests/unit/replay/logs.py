@@ -35,6 +35,7 @@ class Told:
     capabilities: Capabilities = Capabilities()
     state: State = field(default_factory=empty)
     log: list[Recorded] = field(default_factory=list)
+    said: list[c.Command] = field(default_factory=list)
     now_ms: int = BEGIN_MS
 
     def __post_init__(self) -> None:
@@ -50,6 +51,7 @@ class Told:
             for recorded in desk.log:
                 apply(self.state, recorded)
             self.log += desk.log
+            self.said.append(command)
             self.now_ms += 10
         return answer
 

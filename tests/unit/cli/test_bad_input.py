@@ -1,0 +1,173 @@
+"""What a person can get wrong, and what can be wrong with data: one clear line, the right exit code, no traceback."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import struct
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from coordinator.cli.exits import Exit
+from coordinator.cli.sources.log import salvage
+from coordinator.wire.codec import Segment, encode_segment, segment_to_message
+from coordinator.wire.logfile import MAGIC, write_log
+from coordinator.wire.sealing import seal
+from state_backend.open import open_backend
+from state_backend.values import Keyspace
+from tests.unit.cli.calling import Called, Shufflectl, log_file, store
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
+
+
+def is_clear(called: Called, code: Exit, *words: str) -> bool:
+    lines = called.err.splitlines()
+    assert called.code == code, called
+    assert all(word in called.err for word in words), called.err
+    assert "Traceback" not in called.err
+    assert 1 <= len(lines) <= 4
+    return True
+
+
+@pytest.mark.parametrize("address", ["etcd:/x", "postgres://x", "sqlite://", "etcd://h:1?nope=1"])
+def test_a_wrong_store_address(shufflectl: Shufflectl, address: str) -> None:
+    assert is_clear(shufflectl("apps", "--store", address), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
+
+
+def test_a_store_that_is_not_there_is_not_made(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    assert is_clear(shufflectl("apps", "--store", f"sqlite://{tmp_path}/none.db"), Exit.NOT_FOUND, "there is no store")
+    assert not (tmp_path / "none.db").exists()
+    assert is_clear(shufflectl("apps"), Exit.NOT_FOUND, "the file that drivers share")
+
+
+def test_a_store_that_is_away(shufflectl: Shufflectl) -> None:
+    called = shufflectl("apps", "--server", "127.0.0.1:1,127.0.0.1:2")
+    assert is_clear(called, Exit.UNAVAILABLE, "127.0.0.1:1", "127.0.0.1:2", "shufflectl serve")
+
+
+def test_a_server_s_address_that_is_none(shufflectl: Shufflectl) -> None:
+    assert is_clear(shufflectl("apps", "--server", "nonsense"), Exit.USAGE, "'nonsense'", "host:port")
+
+
+def test_a_store_of_a_newer_version(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", Told())
+    with sqlite3.connect(tmp_path / "store.db") as file:
+        file.execute("PRAGMA user_version = 99")
+    assert is_clear(shufflectl("apps", "--store", address), Exit.NEWER, "99", "upgrade this program")
+
+
+def test_a_file_that_is_no_store(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a database, but long enough to be looked at as one " * 40)
+    assert is_clear(shufflectl("apps", "--store", f"sqlite://{tmp_path}/text.db"), Exit.DAMAGED, "not a store")
+
+
+def test_a_damaged_record_in_the_middle_of_a_store_is_named_and_the_rest_shown(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    told = deleted_and_missed()
+    address = store(tmp_path / "store.db", told)
+    damaged = asyncio.run(damage(address, 8))
+    called = shufflectl("events", "--store", address, "chain", "-o", "json")
+    assert is_clear(called, Exit.DAMAGED, f"events/{damaged}", "checksum")
+    shown = [row["sequence"] for row in called.data]
+    assert {1, 32} <= set(shown)
+    assert len(shown) < 32
+    called = shufflectl("shuffles", "--store", address, "chain", "-o", "json")
+    assert is_clear(called, Exit.DAMAGED, f"events/{damaged}")
+    assert called.data, "what was before the damage is still shown"
+    assert shufflectl("apps", "--store", address).code == 0, "the list of applications is not damaged"
+
+
+async def damage(address: str, number: int) -> str:
+    """Changes one byte of one segment, as a disk might; gives its key."""
+    async with await open_backend(address) as backend:
+        entry = (await backend.scan_all(Keyspace.EVENTS)).entries[number]
+        value = bytearray(entry.value)
+        value[len(value) // 2] ^= 1
+        await backend.put(Keyspace.EVENTS, entry.key, bytes(value))
+        return entry.key
+
+
+def test_a_damaged_segment_in_the_middle_of_a_log_is_named_and_the_rest_shown(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    path = log_file(tmp_path / "app.log", deleted_and_missed())
+    content = bytearray(path.read_bytes())
+    first = struct.unpack_from(">I", content, len(MAGIC))[0]
+    content[len(MAGIC) + 4 + first + 4 + 10] ^= 1
+    path.write_bytes(bytes(content))
+    called = shufflectl("events", "--log", path, "-", "-o", "json")
+    assert is_clear(called, Exit.DAMAGED, "app.log, offset", "checksum")
+    assert [row["sequence"] for row in called.data] == [*range(1, 9), *range(17, 33)]
+    assert is_clear(shufflectl("explain", "--log", path, "-", "0"), Exit.DAMAGED, "offset")
+
+
+def test_a_torn_end_of_a_log_is_named_and_the_rest_shown(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    path = log_file(tmp_path / "app.log", deleted_and_missed())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    called = shufflectl("events", "--log", path, "-", "-o", "json")
+    assert is_clear(called, Exit.DAMAGED, "app.log, offset", "cut here, or copy it again")
+    assert [row["sequence"] for row in called.data] == list(range(1, 25))
+
+
+def test_every_cut_of_a_log_is_read_up_to_the_cut() -> None:
+    whole = b"".join(write_log(deleted_and_missed().segments()))
+    full = list(salvage(whole, "log"))
+    assert all(isinstance(item, Segment) for item in full)
+    for length in range(len(MAGIC), len(whole), 7):
+        found = list(salvage(whole[:length], "log"))
+        good = [item for item in found if isinstance(item, Segment)]
+        assert good == full[: len(good)]
+        assert len(found) - len(good) <= 1
+
+
+def test_a_log_of_a_newer_release(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    message = segment_to_message(Told().segments()[0])
+    message.version = 99
+    content = seal(message)
+    (tmp_path / "new.log").write_bytes(MAGIC + struct.pack(">I", len(content)) + content)
+    assert is_clear(shufflectl("apps", "--log", tmp_path / "new.log"), Exit.NEWER, "version 99", "Upgrade")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"", "no beginning"), (b"PK\x03\x04 something else entirely", "begins with")]
+)
+def test_a_file_that_is_no_log(shufflectl: Shufflectl, tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "no.log").write_bytes(content)
+    assert is_clear(shufflectl("apps", "--log", tmp_path / "no.log"), Exit.DAMAGED, words)
+    assert is_clear(shufflectl("apps", "--log", tmp_path / "none.log"), Exit.NOT_FOUND, "none.log")
+
+
+def test_a_log_without_its_registration(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    (tmp_path / "empty.log").write_bytes(MAGIC)
+    assert is_clear(shufflectl("apps", "--log", tmp_path / "empty.log"), Exit.DAMAGED, "is empty")
+
+
+def test_unknown_things_say_what_there_is(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = ("--log", log_file(tmp_path / "app.log", deleted_and_missed()))
+    assert is_clear(shufflectl("explain", *log, "-", "9"), Exit.NOT_FOUND, "app shuffle 9", "0, 1")
+    assert is_clear(shufflectl("explain", *log, "-", "#9"), Exit.NOT_FOUND, "shuffle id 9", "1, 2, 3")
+    assert is_clear(shufflectl("explain", *log, "-", "x"), Exit.USAGE, "'x'", "'#7'")
+    assert is_clear(shufflectl("shuffles", *log, "-", "--state", "dead"), Exit.USAGE, "'dead'", "readable")
+    assert is_clear(shufflectl("events", *log, "-", "--kind", "Nope"), Exit.USAGE, "'Nope'")
+    assert is_clear(shufflectl("events", *log, APP[:-1] + "9"), Exit.NOT_FOUND, "is not known")
+    assert is_clear(shufflectl("apps", *log, "-o", "xml"), Exit.USAGE, "'xml'", "table, json, yaml")
+
+
+def test_a_log_can_only_be_read(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = ("--log", log_file(tmp_path / "app.log", deleted_and_missed()))
+    assert is_clear(shufflectl(*log, "pin", "-", "0"), Exit.USAGE, "nothing can be changed in it")
+    assert is_clear(shufflectl("events", *log, "-", "--follow"), Exit.USAGE, "cannot be followed")
+
+
+def test_two_sources_at_once(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    called = shufflectl("apps", "--log", tmp_path / "a.log", "--store", "memory:")
+    assert is_clear(called, Exit.USAGE, "`store` and `log` are both named")
+
+
+def test_a_segment_is_read_as_it_was_written() -> None:
+    (segment, *_) = deleted_and_missed().segments()
+    content = MAGIC + struct.pack(">I", len(encode_segment(segment))) + encode_segment(segment)
+    assert [cast(Segment, item).records for item in salvage(content, "log")] == [segment.records]

@@ -1,0 +1,108 @@
+"""The checks of `doctor`: each says what is so and what to do."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.checks import machine, network, store
+from coordinator.cli.checks.finding import Verdict
+from coordinator.config import Config, ServeConfig
+from tests.unit.cli.calling import Shufflectl
+from tests.unit.cli.calling import store as stored
+from tests.unit.replay.logs import Told
+
+
+def java_that_says(folder: Path, text: str) -> Path:
+    java = folder / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("says", "verdict"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', Verdict.OK),
+        ('openjdk version "21" 2023-09-19', Verdict.OK),
+        ('java version "1.8.0_362"', Verdict.FAIL),
+        ('openjdk version "11.0.2"', Verdict.FAIL),
+        ("no version here", Verdict.FAIL),
+    ],
+)
+def test_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, verdict: Verdict) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path, says)))
+    found = machine.java()
+    assert found.verdict is verdict
+    assert verdict is Verdict.OK or "JAVA_HOME" in found.advice
+
+
+def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (machine.java().verdict, "openjdk-17" in machine.java().advice) == (Verdict.FAIL, True)
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict"), [("4.3.0", Verdict.OK), ("3.5.8", Verdict.OK), ("4.2.0", Verdict.WARN), ("", Verdict.WARN)]
+)
+def test_spark(monkeypatch: pytest.MonkeyPatch, version: str, verdict: Verdict) -> None:
+    monkeypatch.setattr(machine, "release", lambda _: version)
+    assert machine.spark().verdict is verdict
+
+
+def test_janino_is_looked_for_among_the_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    (tmp_path / "jars").mkdir()
+    assert machine.janino().verdict is Verdict.FAIL
+    for name in ("janino-3.1.9.jar", "commons-compiler-3.1.9.jar"):
+        (tmp_path / "jars" / name).touch()
+    assert machine.janino().verdict is Verdict.OK
+
+
+async def test_a_store_that_is_not_there_is_made_later(tmp_path: Path) -> None:
+    (found,) = await store.look(Config(store=f"sqlite://{tmp_path}/s.db"))
+    assert (found.verdict, "made when it is first needed" in found.found) == (Verdict.OK, True)
+    assert not (tmp_path / "s.db").exists()
+
+
+async def test_a_store_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a store, not by far " * 100)
+    for address in ("nonsense", f"sqlite://{tmp_path}/no/s.db", f"sqlite://{tmp_path}/text.db"):
+        (found,) = await store.look(Config(store=address))
+        assert found.verdict is Verdict.FAIL
+
+
+def test_a_store_and_its_logs(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = stored(tmp_path / "s.db", Told())
+    found = {row["check"]: row for row in shufflectl("doctor", "--store", address, "-o", "json").data}
+    assert found["store"]["found"] == "readable, 1 application"
+    assert found["logs"]["verdict"] == "ok"
+
+
+async def test_a_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        found = await network.port(Config(serve=ServeConfig(listen=listen)))
+    assert (found.verdict, "--port 0" in found.advice) == (Verdict.WARN, True)
+    assert (await network.port(Config(serve=ServeConfig(listen=listen)))).verdict is Verdict.OK
+
+
+async def test_a_server_that_is_away() -> None:
+    (found,) = await network.servers(Config(server="127.0.0.1:1"))
+    assert found.verdict is Verdict.FAIL
+
+
+def test_what_fails_gives_the_exit_code(shufflectl: Shufflectl) -> None:
+    called = shufflectl("doctor", "--server", "127.0.0.1:1")
+    assert called.code == 1
+    assert "127.0.0.1:1 does not serve" in called.out
+
+
+def test_everything_that_is_not_ok_says_what_to_do(shufflectl: Shufflectl) -> None:
+    for row in shufflectl("doctor", "--server", "127.0.0.1:1", "-o", "json").data:
+        assert row["verdict"] == "ok" or row["advice"]

@@ -1,0 +1,95 @@
+"""A program that `run` starts sees what it would see under plain Python, and ends as it would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+#: `run` without Spark: the program alone is started.
+START = "import sys; from coordinator.cli.program import start; start(sys.argv[2], sys.argv[3:], sys.argv[1] == 'm')"
+
+SEES = """
+import sys, os
+import beside
+print(sys.argv, __name__, __file__, __package__, __spec__ and __spec__.name, sys.path[0], os.getcwd())
+print(sys.modules["__main__"].__dict__ is globals(), beside.value)
+class Mine: pass
+print(Mine.__module__, __builtins__.__name__)
+"""
+FAILS = """
+def inner():
+    raise KeyError("mine")
+try:
+    inner()
+except KeyError as cause:
+    raise ValueError("outer") from cause
+"""
+ENDS = {
+    "fails": FAILS,
+    "syntax": "def broken(:\n",
+    "exit_7": "import sys; sys.exit(7)",
+    "exit_text": "raise SystemExit('told')",
+    "exit_none": "raise SystemExit",
+    "hook": "import sys\nsys.excepthook = lambda *a: print('hooked', a[0].__name__)\n1 / 0",
+    "atexit": "import atexit; atexit.register(print, 'bye'); print('hello')",
+    "thread": "import threading; threading.Thread(target=lambda: print('late')).start()",
+    "future": "from __future__ import annotations\ndef f(x: nowhere): ...\nprint(f.__annotations__)",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "beside.py").write_text("value = 3\n")
+    (tmp_path / "sees.py").write_text(SEES)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    (tmp_path / "package" / "__main__.py").write_text(SEES)
+    for name, text in ENDS.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def run(folder: Path, *command: str) -> tuple[int, str, str]:
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def both(folder: Path, *arguments: str, module: bool = False) -> tuple[object, object]:
+    plain = run(folder, *(("-m",) if module else ()), *arguments)
+    return plain, run(folder, "-c", START, "m" if module else "s", *arguments)
+
+
+def test_a_script_sees_what_it_would_see(folder: Path) -> None:
+    plain, ours = both(folder, "sees.py", "--store", "x", "-o", "y")
+    assert ours == plain
+
+
+def test_a_script_elsewhere_finds_what_lies_beside_it(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    plain, ours = both(tmp_path / "elsewhere", "../sees.py")
+    assert ours == plain
+
+
+@pytest.mark.parametrize("module", ["sees", "package", "package.__main__"])
+def test_a_module_sees_what_it_would_see(folder: Path, module: str) -> None:
+    plain, ours = both(folder, module, "1", module=True)
+    assert ours == plain
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_it_ends_as_it_would(folder: Path, name: str) -> None:
+    plain, ours = both(folder, f"{name}.py")
+    assert ours == plain
+
+
+def test_ctrl_c_ends_it_with_its_traceback(folder: Path) -> None:
+    (folder / "interrupted.py").write_text("raise KeyboardInterrupt")
+    (_, _, plain), (code, _, ours) = run(folder, "interrupted.py"), run(folder, "-c", START, "s", "interrupted.py")
+    assert (code, ours) == (130, plain)

@@ -1,0 +1,113 @@
+"""Reading verbs give the same from an exported log and from a store, in every form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coordinator.core.ids import ApplicationId
+from tests.unit.cli.calling import Shufflectl, log_file, store
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
+
+OTHER = ApplicationId("6f1c2d3e-0000-4000-8000-0000000000ff")
+
+
+@pytest.fixture(params=["log", "store"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """Flag and value of a source that holds the same application."""
+    told = deleted_and_missed()
+    if request.param == "log":
+        return "--log", str(log_file(tmp_path / "app.log", told))
+    return "--store", store(tmp_path / "store.db", told)
+
+
+def test_apps_tells_who_is_there(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    (row,) = shufflectl("apps", *source, "-o", "json").data
+    assert (row["application"], row["name"], row["policy"], row["state"]) == (APP, "chain", "frontier", "running")
+    table = shufflectl("apps", *source).out.splitlines()
+    assert table[0].split() == ["APPLICATION", "NAME", "SPARK", "ID", "SPARK", "POLICY", "REGISTERED", "STATE"]
+    assert table[1].startswith("6f1c2d3e  ")
+
+
+def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    rows = shufflectl("shuffles", *source, "chain", "-o", "json").data
+    assert [(r["shuffle_id"], r["app_shuffle"], r["state"], r["bytes"]) for r in rows] == [
+        (2, 1, "readable", 60_000_000),
+        (3, 0, "readable", 120_000_000),
+    ]
+    assert yaml.safe_load(shufflectl("shuffles", *source, "chain", "-o", "yaml").out) == rows
+    assert "120 MB  reads 4.0" in shufflectl("shuffles", *source, "chain").out
+    assert shufflectl("shuffles", *source, "chain", "--state", "lost").out == "No shuffles that are lost.\n"
+
+
+def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    tree = shufflectl("graph", *source, "-").out
+    assert tree.index("app shuffle 1  groupBy at chain.py:14") < tree.index("app shuffle 0  map at chain.py:12")
+    assert "s0 -> s1;" in shufflectl("graph", *source, "-", "-o", "dot").out
+    data = shufflectl("graph", *source, "-", "-o", "json").data
+    assert [one["reads"] for one in data["shuffles"]] == [[], [0]]
+
+
+def test_events_by_place_kind_and_number(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    rows = shufflectl("events", *source, APP, "--after", 10, "--limit", 2, "-o", "json").data
+    assert [row["sequence"] for row in rows] == [11, 12]
+    (expired,) = shufflectl("events", *source, APP, "--kind", "generation-expired", "-o", "json").data
+    assert expired["event"]["why"] == "every reader's output is on disk"
+    table = shufflectl("events", *source, APP, "--limit", 3).out
+    assert "job 0 (count at chain.py:20) started" in table
+    assert "More follow: --after 3" in table
+
+
+def test_explain_tells_the_story(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    told = shufflectl("explain", *source, "chain", 0).out
+    assert "Deleted early at event 18 by policy frontier" in told
+    assert "missed by stage 3.0 (map at chain.py:12) of job 1 (collect at chain.py:31)" in told
+    assert "Held: stage 4.0 (collect at chain.py:31)" in told
+    data = shufflectl("explain", *source, "chain", "#1", "-o", "json").data
+    assert [(c["shuffle_id"], c["life"], c["bytes"]) for c in data["chapters"]] == [(1, "deleted", 120_000_000)]
+    assert shufflectl("explain", *source, "chain", 1, "--id", "-o", "json").data == data
+
+
+def test_an_export_reads_as_what_it_was_made_from(
+    shufflectl: Shufflectl, source: tuple[str, str], tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.log"
+    assert "32 events written" in shufflectl("export", *source, "chain", "-o", copy).out
+    events = [shufflectl("events", *one, "-", "-o", "json").data for one in (source, ("--log", copy))]
+    assert events[0] == events[1]
+    again = shufflectl("export", *source, "chain", "-o", copy)
+    assert (again.code, "is there already" in again.err) == (2, True)
+    assert shufflectl("export", *source, "chain", "-o", copy, "--force").code == 0
+
+
+def test_an_application_by_id_beginning_spark_s_id_and_name(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    other = Told(application=OTHER, name="other", spark_id="local-2")
+    address = store(tmp_path / "store.db", Told(), other)
+    for named in (OTHER, OTHER.upper()[:-1] + "F", "local-2", "other"):
+        assert (
+            shufflectl("events", "--store", address, named.lower(), "-o", "json").data[0]["event"]["application"]
+            == OTHER
+        )
+    both = shufflectl("shuffles", "--store", address, "6f1c")
+    assert (both.code, both.err.count("6f1c2d3e-0000")) == (2, 2)
+    none = shufflectl("shuffles", "--store", address, "nope")
+    assert (none.code, "(other)" in none.err, "(chain)" in none.err) == (3, True, True)
+    rows = shufflectl("apps", "--store", address).out.splitlines()[1:]
+    assert len({row.split()[0] for row in rows}) == 2
+
+
+def test_options_stand_before_or_behind_the_verb(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", Told())
+    assert shufflectl("--log", log, "-o", "json", "apps").data == shufflectl("apps", "--log", log, "-o", "json").data
+    shufflectl.env("SHUFFLECTL_STORE", "sqlite:///nowhere.db")
+    assert shufflectl("apps", "--log", log).code == 0, "a flag hides what the environment names"
+    assert shufflectl("apps").code == 3
+
+
+def test_completion_and_help_exist(shufflectl: Shufflectl) -> None:
+    told = shufflectl("--help").out
+    assert "--install-completion" in told
+    assert "Exit codes: 0 it was done" in " ".join(told.split())
+    assert shufflectl("version", "-o", "json").data[0]["name"] == "shuffle-lifecycle"
