@@ -14,27 +14,37 @@ from collections.abc import Iterable, Iterator
 
 from coordinator.core.ids import AppShuffle
 from coordinator.core.lifecycle import INTACT, Life
-from coordinator.core.state import Job, State
+from coordinator.core.state import Generation, Job, State
 from coordinator.core.values import RootKind
 
 
 def walk(state: State, starts: Iterable[AppShuffle]) -> frozenset[AppShuffle]:
     """The app shuffles that reading ``starts`` needs: intact ones where it stops, unfinished ones on the way."""
-    needed: set[AppShuffle] = set()
+    return frozenset(met for met in reached(state, starts) if not is_gone(state.current(met)))
+
+
+def is_gone(generation: Generation | None) -> bool:
+    """Nobody can read it: a tombstone, never written, or fenced."""
+    return generation is None or generation.life is Life.FENCED
+
+
+def reached(state: State, starts: Iterable[AppShuffle]) -> set[AppShuffle]:
+    """All that a walk meets before it stops at intact outputs, gone ones too."""
+    shuffles, generations = state.shuffles, state.generations
     seen: set[AppShuffle] = set()
     to_see = list(starts)
     while to_see:
-        app_shuffle = to_see.pop()
-        if app_shuffle in seen:
+        met = to_see.pop()
+        if met in seen:
             continue
-        seen.add(app_shuffle)
-        generation = state.current(app_shuffle)
-        if generation is not None and generation.life is not Life.FENCED:
-            needed.add(app_shuffle)
-            if generation.life in INTACT and generation.complete:
-                continue
-        to_see.extend(reads_of(state, app_shuffle))
-    return frozenset(needed)
+        seen.add(met)
+        shuffle = shuffles.get(met)
+        if shuffle is None:
+            continue
+        generation = generations.get(shuffle.current) if shuffle.current is not None else None
+        if generation is None or generation.life not in INTACT or not generation.complete:
+            to_see.extend(shuffle.lineage.reads)
+    return seen
 
 
 def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:
@@ -62,7 +72,12 @@ def of_jobs(state: State) -> frozenset[AppShuffle]:
 
 def of_roots(state: State, kinds: frozenset[RootKind]) -> frozenset[AppShuffle]:
     """What reported roots need. A root's cut was taken at a look; what has since been lost is walked behind."""
-    return walk(state, frozenset().union(*(root.needs for root in state.roots.values() if root.kind in kinds)))
+    return walk(state, needs_of(state, kinds))
+
+
+def needs_of(state: State, kinds: frozenset[RootKind]) -> frozenset[AppShuffle]:
+    """What roots of these kinds were reported to need."""
+    return frozenset().union(*[root.needs for root in state.roots.values() if root.kind in kinds])
 
 
 def of_recoveries(state: State) -> frozenset[AppShuffle]:

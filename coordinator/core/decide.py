@@ -106,7 +106,8 @@ def _open_tally(desk: Desk, request: c.Request) -> Tally | Rejection:
 
 
 def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
-    tally.confirm(request.confirmed)
+    if request.confirmed > tally.confirmed:
+        tally.confirm(request.confirmed)
     if tally.unconfirmed >= UNCONFIRMED:
         return Rejection(
             Reason.EXHAUSTED,
@@ -143,6 +144,8 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
 
 
 def _refused(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:
+    if type(given) is Ready or type(given) is Accepted:
+        return None
     if isinstance(given, (NotReady, Recover)):
         shuffle = getattr(command, "app_shuffle", AppShuffle(-1))
         return ("not ready" if isinstance(given, NotReady) else "recover"), shuffle
@@ -279,6 +282,7 @@ def _resume(desk: Desk, command: c.ResumeDeletion) -> Answer:
 
 
 def _tick(desk: Desk, command: c.Tick) -> Answer:
+    desk.concerns_all = True
     react(desk)
     return Accepted()
 

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from coordinator.core.commands import Command, GetShuffleId
-from coordinator.core.events import Event, Recorded, RequestsAnswered
+from coordinator.core.events import Event, JobEnded, Recorded, RequestsAnswered
 from coordinator.core.evolve import apply
 from coordinator.core.ids import AppShuffle, ClientId, Sequence, Span, add_span
 from coordinator.core.rejections import Answer
-from coordinator.core.state import Client, State, lay_over
+from coordinator.core.state import Client, State, first_due_ms, lay_over
+from coordinator.core.touching import WIDE, touched
 from coordinator.core.values import Refused
 
 #: Kinds of refusal that one commit tells apart per client; the rest are counted together.
 _REFUSALS = 32
+
+
+#: What a GetShuffleId asks, as a value that is quick to look up.
+Question: TypeAlias = tuple[int, int, int, bool]
+
+
+def _question(command: GetShuffleId) -> Question:
+    return command.app_shuffle, command.stage.stage, command.stage.attempt, command.write
 
 
 @dataclass(slots=True)
@@ -28,16 +38,24 @@ class Tally:
     client: ClientId
     confirmed: int
     before: tuple[Span, ...]  #: Answered by earlier commits, above ``confirmed``.
-    answered: tuple[Span, ...] = ()
     highest: int = 0
     unconfirmed: int = 0
     repeats: int = 0
     changed: bool = False
     refused: Counter[tuple[str, AppShuffle]] = field(default_factory=Counter)
+    _run: tuple[int, int] | None = (
+        None  #: The numbers answered last, one after the other; the usual case costs nothing.
+    )
+    _runs: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
         self.highest = max([self.confirmed, *(span.last for span in self.before)])
         self.unconfirmed = sum(span.last - span.first + 1 for span in self.before)
+
+    @property
+    def answered(self) -> tuple[Span, ...]:
+        """The numbers that this commit answers."""
+        return self._runs if self._run is None else add_span(self._runs, Span(*self._run))
 
     def spans(self) -> tuple[Span, ...]:
         """Every number answered so far and not known to be confirmed, this commit's too."""
@@ -53,8 +71,12 @@ class Tally:
 
     def note(self, number: int, refused: tuple[str, AppShuffle] | None) -> None:
         """A number was answered."""
-        self.answered = add_span(self.answered, Span(number, number))
-        self.highest = max(self.highest, number)
+        if self._run is not None and number == self._run[1] + 1:
+            self._run = (self._run[0], number)
+        else:
+            self._runs, self._run = self.answered, (number, number)
+        if number > self.highest:
+            self.highest = number
         self.unconfirmed += 1
         self.changed = True
         if refused is not None:
@@ -79,14 +101,19 @@ class Desk:
     now_ms: int
     log: list[Recorded] = field(default_factory=list)
     tallies: dict[ClientId, Tally] = field(default_factory=dict)
+    concerns_all: bool = True  #: Everything is to be evaluated, not only what the events since the last rest concern.
+    _concerned: set[AppShuffle] = field(default_factory=set)
     _because: Sequence | None = None
-    _remembered: dict[GetShuffleId, Answer] = field(default_factory=dict)
+    _remembered: dict[Question, Answer] = field(default_factory=dict)
     _remembered_at: int = -1
 
     @classmethod
     def over(cls, state: State, now_ms: int) -> Desk:
         """A desk over ``state``. Event time never runs backwards: the larger of the two clocks counts."""
-        return cls(lay_over(state), max(now_ms, state.meta.time_ms))
+        now_ms = max(now_ms, state.meta.time_ms)
+        due_ms = first_due_ms(state)
+        restless = state.meta.sweeping or (due_ms is not None and due_ms <= now_ms)
+        return cls(lay_over(state), now_ms, concerns_all=restless)
 
     def turn_page(self) -> None:
         """The next event is a fact of its own, not a consequence of the last one."""
@@ -98,8 +125,22 @@ class Desk:
         if self._because is None:
             self._because = sequence
         recorded = Recorded(sequence, self.now_ms, self._because, event)
+        self._concern(event)
         apply(self.state, recorded)
+        self._concern(event)
         self.log.append(recorded)
+
+    def _concern(self, event: Event) -> None:
+        """Before and after the event, since what it concerns may begin or end with it."""
+        if not self.concerns_all:
+            self.concerns_all = type(event) in WIDE or (type(event) is JobEnded and self.state.meta.gap is not None)
+            self._concerned.update(touched(self.state, event))
+
+    def take_concerned(self) -> set[AppShuffle] | None:
+        """What is to be evaluated, and from here on counts as evaluated; None: everything."""
+        concerned = None if self.concerns_all else self._concerned
+        self.concerns_all, self._concerned = False, set()
+        return concerned
 
     def open_tally(self, client: Client) -> Tally:
         """Begins counting what this commit answers to one client."""
@@ -112,10 +153,10 @@ class Desk:
         if self._remembered_at != len(self.log):
             self._remembered.clear()
             self._remembered_at = len(self.log)
-        self._remembered[command] = answer
+        self._remembered[_question(command)] = answer
 
     def remembered(self, command: Command) -> Answer | None:
         """The answer that the same question got since the last event."""
         if type(command) is not GetShuffleId or self._remembered_at != len(self.log):
             return None
-        return self._remembered.get(command)
+        return self._remembered.get(_question(command))

@@ -7,7 +7,7 @@ Invariant: a rule looks at the state only; nothing that a live job's cut reaches
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from coordinator.core import cuts
@@ -26,28 +26,42 @@ COUNTED: dict[Rule, frozenset[RootKind]] = {
 
 @dataclass(frozen=True)
 class View:
-    """What all rules look at, computed at most once for an evaluation."""
+    """What all rules look at, computed at most once for an evaluation, and only if asked for."""
 
     state: State
-    jobs: frozenset[AppShuffle]  #: In the cut of a live job.
-    recoveries: frozenset[AppShuffle]  #: Needed by an open recovery.
-    _roots: dict[Rule, frozenset[AppShuffle]] = field(default_factory=dict)
 
-    def roots(self, rule: Rule) -> frozenset[AppShuffle]:
-        """What is in the cut of a root that the rule counts."""
-        if rule not in self._roots:
-            self._roots[rule] = cuts.of_roots(self.state, COUNTED[rule])
-        return self._roots[rule]
+    @cached_property
+    def jobs(self) -> frozenset[AppShuffle]:
+        """In the cut of a live job."""
+        return cuts.of_jobs(self.state)
+
+    @cached_property
+    def recoveries(self) -> frozenset[AppShuffle]:
+        """Needed by an open recovery."""
+        return cuts.of_recoveries(self.state)
 
     @cached_property
     def listed(self) -> frozenset[AppShuffle]:
         """What a live job lists."""
         return cuts.listed(self.state)
 
+    @cached_property
+    def _needs(self) -> dict[Rule, frozenset[AppShuffle]]:
+        return {}
 
-def view(state: State) -> View:
-    """Looks at the state as it is now."""
-    return View(state, cuts.of_jobs(state), cuts.of_recoveries(state))
+    @cached_property
+    def _roots(self) -> dict[Rule, frozenset[AppShuffle]]:
+        return {}
+
+    def rooted(self, rule: Rule, app_shuffle: AppShuffle) -> bool:
+        """Whether it is in the cut of a root that the rule counts: named by a look, else behind what was lost since."""
+        if rule not in self._needs:
+            self._needs[rule] = cuts.needs_of(self.state, COUNTED[rule])
+        if app_shuffle in self._needs[rule]:
+            return not cuts.is_gone(self.state.current(app_shuffle))
+        if rule not in self._roots:
+            self._roots[rule] = cuts.walk(self.state, self._needs[rule])
+        return app_shuffle in self._roots[rule]
 
 
 def policy_of(state: State, generation: Generation) -> Policy:
@@ -61,37 +75,17 @@ def _rule_of(state: State, generation: Generation) -> Rule:
     return policy_of(state, generation).rule
 
 
-def restless(look: View) -> list[Generation]:
-    """The generations that an evaluation may move, by id: a quick sieve that lets too many through, never too few."""
-    seen = look.state.meta.seen_sequence
-    found = [g for g in look.state.generations.values() if g.life in _MOVABLE and _may_move(look, g, seen)]
-    return sorted(found, key=lambda generation: generation.shuffle_id)
-
-
-_MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
-
-
-def _may_move(look: View, generation: Generation, seen: int) -> bool:
-    if generation.life is Life.EXPIRED:
-        return True
-    if generation.app_shuffle in look.jobs or generation.in_use:
-        return False
-    rule = _rule_of(look.state, generation)
-    return not (rule is Rule.REACHABLE and (generation.completed >= seen or generation.app_shuffle in look.roots(rule)))
-
-
 def verdict(look: View, generation: Generation) -> Expiry | None:
     """Why the generation expires now; None where it does not."""
     state = look.state
-    if generation.in_use or generation.app_shuffle in look.jobs or state.meta.gap is not None:
-        return None
     if generation.life not in (Life.WRITING, Life.PARTIAL, Life.READABLE):
         return None
-    if generation.app_shuffle in look.recoveries or generation.app_shuffle in look.roots(_rule_of(state, generation)):
+    if generation.in_use or state.meta.gap is not None or generation.app_shuffle in look.jobs:
         return None
-    if not generation.complete and generation.app_shuffle in look.listed:
+    if generation.app_shuffle in look.recoveries or (not generation.complete and generation.app_shuffle in look.listed):
         return None
-    return released(look, generation)
+    why = released(look, generation)
+    return None if why is None or look.rooted(_rule_of(state, generation), generation.app_shuffle) else why
 
 
 def released(look: View, generation: Generation) -> Expiry | None:
@@ -166,7 +160,7 @@ def wanted(look: View, generation: Generation) -> tuple[Rescue, str] | None:
         return Rescue.JOB, _holder(look, generation, "a live job")
     if generation.app_shuffle in look.recoveries:
         return Rescue.RECOVERY, "an open recovery"
-    if generation.app_shuffle in look.roots(policy.rule):
+    if look.rooted(policy.rule, generation.app_shuffle):
         return Rescue.ROOT, _holder(look, generation, "a root")
     if look.state.meta.gap is not None and not policy.observe:
         return Rescue.GAP, "facts were missed"

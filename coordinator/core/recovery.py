@@ -101,23 +101,8 @@ def _starts(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -
         yield from attempt.reads
     for _, job in sorted(state.jobs.items()):
         starts = cuts.starts_of(job)
-        if app_shuffle in _reached(state, starts):
+        if app_shuffle in cuts.reached(state, starts):
             yield from starts
-
-
-def _reached(state: State, starts: Iterable[AppShuffle]) -> frozenset[AppShuffle]:
-    """All that a walk meets before it stops at intact outputs, gone ones too."""
-    seen: set[AppShuffle] = set()
-    to_see = list(starts)
-    while to_see:
-        at = to_see.pop()
-        generation = state.current(at)
-        if at in seen:
-            continue
-        seen.add(at)
-        if generation is None or not generation.complete or generation.life is Life.FENCED:
-            to_see.extend(cuts.reads_of(state, at))
-    return frozenset(seen)
 
 
 def _walk(state: State, starts: Iterable[AppShuffle], plan: Plan) -> None:
@@ -155,7 +140,7 @@ def _mixing(state: State, plan: Plan) -> Iterable[ShuffleId]:
     """Partly there, and to be completed from inputs that are computed again."""
     gone = set(plan.gone)
     for app_shuffle in plan.partial:
-        behind = _reached(state, cuts.reads_of(state, app_shuffle))
+        behind = cuts.reached(state, cuts.reads_of(state, app_shuffle))
         current = state.shuffles[app_shuffle].current
         if current is not None and any(state.shuffles[b].current in gone for b in behind if b in state.shuffles):
             yield current
@@ -215,14 +200,14 @@ def close_done(desk: Desk) -> None:
                 desk.emit(e.RecoveryClosed(recovery.recovery))
 
 
-def _wanted(state: State) -> frozenset[AppShuffle]:
+def _wanted(state: State) -> set[AppShuffle]:
     """What some live job, or a stage that runs, has yet to meet on its way down."""
     jobs = {start for job in state.jobs.values() for start in cuts.starts_of(job)}
     stages = {read for attempt in state.attempts.values() if attempt.running for read in attempt.reads}
-    return _reached(state, jobs | stages)
+    return cuts.reached(state, jobs | stages)
 
 
-def _is_done(state: State, recovery: Recovery, wanted: frozenset[AppShuffle]) -> bool:
+def _is_done(state: State, recovery: Recovery, wanted: set[AppShuffle]) -> bool:
     """Everything is back, or wanted by nobody; who asked before its job was told may want it still."""
     if recovery.stage is not None and recovery.stage.stage >= state.meta.next_stage:
         return False

@@ -408,6 +408,11 @@ def settle(draft: State, state: State) -> None:
                 table[key] = value
 
 
+def first_due_ms(state: State) -> int | None:
+    """When the first of the expired is due, in event time; None where none waits for a time."""
+    return min([g.due_ms for g in state.generations.values() if g.due_ms and g.life is Life.EXPIRED], default=None)
+
+
 def edit(table: Table[K, V], key: K, **fields: object) -> None:
     """Replaces fields of one record; a record that is not there is left so (``evolve`` never refuses)."""
     record = table.get(key)

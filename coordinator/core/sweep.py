@@ -3,15 +3,19 @@
 Responsible for evaluating the policies after every fact and for carrying an application's end through. Refuses to know
 which fact it was. Invariant: a step moves at most ``MOVES`` generations, and what is left over is remembered in the
 state, so that a segment stays small and nothing is forgotten.
+
+Only what the events since the last rest concern is evaluated (``touching``); tested equal to evaluating everything.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from coordinator.core import events as e
 from coordinator.core import policies, recovery
 from coordinator.core.desk import Desk
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Generation, State
+from coordinator.core.state import Generation, State, first_due_ms
 from coordinator.core.values import Deletion, Ending, Hold
 
 #: Generations that one step moves at the most (design §4: at most 50 records a segment, cut between commands).
@@ -36,57 +40,65 @@ def next_due_ms(state: State) -> int | None:
     """
     if state.meta.sweeping:
         return state.meta.time_ms
-    waits = [g.due_ms for g in state.generations.values() if g.life is Life.EXPIRED and g.due_ms]
-    return min(waits, default=None)
+    return first_due_ms(state)
 
 
 def _evaluate(desk: Desk) -> bool:
     """Whether everything is at rest now. Several rounds: what one expiry lets go may let another one go."""
     moves = 0
-    while True:
-        look = policies.view(desk.state)
-        moved = 0
-        for generation in policies.restless(look):
-            if moves + moved >= MOVES:
+    while generations := _candidates(desk):
+        look = policies.View(desk.state)
+        for generation in generations:
+            following = _consider(desk, look, generation)
+            if following and moves == MOVES:
+                desk.concerns_all = True
                 return False
-            moved += _consider(desk, look, generation)
-        if not moved:
-            return True
-        moves += moved
+            for event in following:
+                desk.emit(event)
+            moves += bool(following)
+    return True
 
 
-def _consider(desk: Desk, look: policies.View, generation: Generation) -> int:
-    """How many moves it made of one generation: 0 or 1."""
+def _candidates(desk: Desk) -> list[Generation]:
+    """What may move, by id: what the events since the last rest concern, or everything. Takes it from the desk."""
+    state, concerned = desk.state, desk.take_concerned()
+    if concerned is None:
+        found: Iterable[Generation | None] = state.generations.values()
+    else:
+        found = map(state.current, concerned)
+    movable = [generation for generation in found if generation is not None and generation.life in MOVABLE]
+    return sorted(movable, key=lambda generation: generation.shuffle_id)
+
+
+MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
+
+
+def _consider(desk: Desk, look: policies.View, generation: Generation) -> tuple[e.Event, ...]:
+    """The events by which one generation moves; none where it rests."""
     if generation.life is Life.EXPIRED:
         return _reconsider(desk, look, generation)
     why = policies.verdict(look, generation)
     if why is None:
-        return 0
+        return ()
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)
-    desk.emit(e.GenerationExpired(generation.shuffle_id, why, hold, due_ms))
-    if hold is Hold.NONE:
-        _fence(desk, generation)
-    return 1
+    expired = e.GenerationExpired(generation.shuffle_id, why, hold, due_ms)
+    return (expired, _fence(desk, generation)) if hold is Hold.NONE else (expired,)
 
 
-def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> int:
+def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> tuple[e.Event, ...]:
     wanted = policies.wanted(look, generation)
     if wanted is not None:
-        why, by = wanted
-        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, why, by))
-        return 1
+        return (e.ExpiryTakenBack(generation.shuffle_id, *wanted),)
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)
     if hold is Hold.NONE:
-        _fence(desk, generation)
-        return 1
+        return (_fence(desk, generation),)
     if (hold, due_ms) != (generation.hold, generation.due_ms):
-        desk.emit(e.HoldChanged(generation.shuffle_id, hold, due_ms))
-        return 1
-    return 0
+        return (e.HoldChanged(generation.shuffle_id, hold, due_ms),)
+    return ()
 
 
-def _fence(desk: Desk, generation: Generation) -> None:
-    desk.emit(e.FenceRequested(desk.state.meta.next_directive, generation.shuffle_id))
+def _fence(desk: Desk, generation: Generation) -> e.FenceRequested:
+    return e.FenceRequested(desk.state.meta.next_directive, generation.shuffle_id)
 
 
 _CAUSES = {Ending.ENDED: Deletion.APPLICATION_ENDED, Ending.LOST: Deletion.APPLICATION_LOST}

@@ -11,17 +11,22 @@ from collections.abc import Callable
 from unittest.mock import patch
 
 from coordinator.core import commands as c
-from coordinator.core import decide, invariants, policies, steps
+from coordinator.core import decide, invariants, steps, sweep
 from coordinator.core.desk import Desk
 from coordinator.core.digest import advance, as_text, digest, total
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import apply, evolve, fold
+from coordinator.core.policies import View
 from coordinator.core.rejections import Answer
 from coordinator.core.state import TABLES, Generation, State, copy, empty, settle
 
 
-def _everything(look: policies.View) -> list[Generation]:
-    return [generation for _, generation in sorted(look.state.generations.items())]
+def _everything(desk: Desk) -> list[Generation]:
+    """All that would move, whatever the events concern."""
+    desk.take_concerned()
+    look = View(desk.state)
+    alive = [generation for _, generation in sorted(desk.state.generations.items()) if generation.life in sweep.MOVABLE]
+    return [generation for generation in alive if sweep._consider(desk, look, generation)]
 
 
 class Witness:
@@ -66,7 +71,7 @@ class Witness:
         """Evaluating every generation, in any order of tables, decides the same."""
         turned = State(self.state.meta, *(dict(reversed(getattr(self.state, name).items())) for name in TABLES))
         again = Desk.over(turned, now_ms)
-        with patch.object(policies, "restless", _everything):
+        with patch.object(sweep, "_candidates", _everything):
             work(again)
         assert again.log == desk.log
 

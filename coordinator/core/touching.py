@@ -1,0 +1,126 @@
+"""Which app shuffles an event may concern.
+
+Responsible for naming, before and after each event, every app shuffle whose expiry may now be judged otherwise. Refuses
+to judge it (``sweep`` does). Invariant: it names too many, never too few: evaluating only these decides what evaluating
+everything would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from coordinator.core import cuts
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.state import Attempt, State
+
+Touched = Iterable[AppShuffle]
+
+#: These may concern everything: policies, switches, roots and the ends of executions.
+WIDE: frozenset[type] = frozenset(
+    {
+        e.ApplicationEnded,
+        e.PolicyChanged,
+        e.DeletionSuspended,
+        e.DeletionResumed,
+        e.GapRecorded,
+        e.CutReported,
+        e.RootGone,
+        e.LookEnded,
+        e.ExecutionEnded,
+    }
+)
+
+
+def touched(state: State, event: e.Event) -> Touched:
+    """What the event concerns, as ``state`` has it; events that are not named here concern nothing, or are wide."""
+    rule = _TOUCHED.get(type(event))
+    return rule(state, event) if rule is not None else ()
+
+
+def _around(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:
+    """They themselves, and what a walk meets behind them: it stops there, or no longer does."""
+    these = tuple(app_shuffles)
+    return (*these, *cuts.reached(state, {read for one in these for read in cuts.reads_of(state, one)}))
+
+
+def _of_generation(state: State, event: Any) -> Touched:
+    generation = state.generations.get(event.shuffle_id)
+    return _around(state, (generation.app_shuffle,)) if generation is not None else ()
+
+
+def _of_app_shuffle(state: State, event: Any) -> Touched:
+    return _around(state, (event.app_shuffle,))
+
+
+def _of_lineage(state: State, event: e.LineageLearned) -> Touched:
+    return _around(state, (event.lineage.app_shuffle,))
+
+
+def _of_missed(state: State, event: e.PrematureDeletion) -> Touched:
+    return [app_shuffle for app_shuffle, shuffle in state.shuffles.items() if shuffle.current == event.shuffle_id]
+
+
+def _of_job(state: State, event: e.JobStarted | e.JobEnded) -> Touched:
+    """Its cut; and when it ends, what its attempts used and what nobody writes any more."""
+    job = state.jobs.get(event.job)
+    if job is None:
+        return ()
+    found = set(cuts.reached(state, cuts.starts_of(job)))
+    if isinstance(event, e.JobEnded):
+        found |= {generation.app_shuffle for generation in state.generations.values() if not generation.complete}
+        found.update(*(_used(state, a) for a in state.attempts.values() if job.lists(a.stage.stage)))
+    return found
+
+
+def _of_stage(state: State, event: e.StageCompleted) -> Touched:
+    """What attempts of this stage used; and the cut of the job that it finishes."""
+    number = event.stage.stage
+    found = {one for a in state.attempts.values() if a.stage.stage == number for one in _used(state, a)}
+    finished = {start for job in state.jobs.values() if job.final_stage == number for start in cuts.starts_of(job)}
+    return (*_around(state, found), *cuts.reached(state, finished))
+
+
+def _used(state: State, attempt: Attempt) -> set[AppShuffle]:
+    ids: tuple[ShuffleId | None, ...] = (*attempt.reading, attempt.writing)
+    found = (state.generations.get(shuffle_id) for shuffle_id in ids if shuffle_id is not None)
+    return {generation.app_shuffle for generation in found if generation is not None}
+
+
+def _of_recovery(state: State, event: Any) -> Touched:
+    recovery = state.recoveries.get(event.recovery)
+    return cuts.reached(state, {named for _, named in recovery.gone}) if recovery is not None else ()
+
+
+_TOUCHED: dict[type, Callable[[State, Any], Touched]] = {
+    e.JobStarted: _of_job,
+    e.JobEnded: _of_job,
+    e.StageCompleted: _of_stage,
+    e.LineageLearned: _of_lineage,
+    e.PrematureDeletion: _of_missed,
+    e.RecoveryOpened: _of_recovery,
+    e.RecoveryWidened: _of_recovery,
+    e.RecoveryJoined: _of_recovery,
+    e.RecoveryClosed: _of_recovery,
+    **dict.fromkeys(
+        (e.PinSet, e.PinRemoved, e.ShuffleCleaned, e.GenerationStarted, e.GenerationAdopted), _of_app_shuffle
+    ),
+    **dict.fromkeys(
+        (
+            e.WriterJoined,
+            e.GenerationCompleted,
+            e.ReaderRegistered,
+            e.OutputsLost,
+            e.GenerationLost,
+            e.GenerationExpired,
+            e.HoldChanged,
+            e.ExpiryTakenBack,
+            e.FenceRequested,
+            e.FenceRefused,
+            e.GenerationFenced,
+            e.GenerationDeleted,
+        ),
+        _of_generation,
+    ),
+}
