@@ -62,6 +62,7 @@ class Bridge:
     def start(self) -> None:
         """Begin to listen. What runs already is told first."""
         self.reporter.on_gap = self.executor.want_snapshot
+        self.reporter.outcomes = self.executor.outcomes
         present = self._tap.snapshot(ATTACH_SNAPSHOT_LIMIT_S)
         if present is None:
             self.reporter.want_resync()
@@ -106,6 +107,7 @@ class Bridge:
 
     def _begin_again(self) -> None:
         self._clients += 1
+        self.executor.begin_again()
         self.reporter.begin_again()
 
     # ---- the tap's thread ----

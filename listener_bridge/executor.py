@@ -60,7 +60,8 @@ class Executor:
         self._forgets = service.probe().forget_is_separate
         self._tasks: queue.SimpleQueue[Directive | str] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._outcomes: dict[int, Request | None] = {}  # directive -> its outcome; None: not carried out yet
+        self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
+        self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due = 0.0  # monotonic seconds
@@ -75,20 +76,38 @@ class Executor:
     def submit(self, directive: Directive) -> None:
         """Carry it out once; what was carried out before is only told again."""
         with self._lock:
-            known = directive.directive in self._outcomes
             outcome = self._outcomes.get(directive.directive)
-            if not known and len(self._outcomes) < WAITING_MAX:
-                self._outcomes[directive.directive] = None
+            if outcome is None and len(self._outcomes) < WAITING_MAX:
                 self._note_newest(directive.app_shuffle, directive.shuffle_id)
-                self._tasks.put(directive)
-        if outcome is not None:
+                self._wait(directive)
+            elif isinstance(outcome, Request) and outcome.report_outcome.HasField("failed"):
+                self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
+        if isinstance(outcome, Request):
             self._reporter.tell_again(outcome)
 
+    def _wait(self, directive: Directive) -> None:
+        self._outcomes[directive.directive] = directive
+        self._tasks.put(directive)
+
     def acknowledged(self, directive: int) -> None:
-        """The coordinator has the outcome: a directive of this number will not come again."""
+        """The coordinator has the outcome: a directive of this number will not come again, unless it has failed."""
         with self._lock:
-            if self._outcomes.get(directive) is not None:
+            if isinstance(self._outcomes.get(directive), Request):
                 del self._outcomes[directive]
+                if (again := self._again.pop(directive, None)) is not None:
+                    self._wait(again)
+
+    def outcomes(self) -> list[Request]:
+        """All that the coordinator has not acknowledged."""
+        with self._lock:
+            return [outcome for outcome in self._outcomes.values() if isinstance(outcome, Request)]
+
+    def begin_again(self) -> None:
+        """The coordinator has lost its log: its directives and shuffle ids are no longer those of the new one."""
+        with self._lock:
+            self._outcomes.clear()
+            self._again.clear()
+            self._newest.clear()
 
     def generation_known(self, app_shuffle: int, shuffle_id: int) -> None:
         """A writer was told this generation: directives for older ones come too late."""
@@ -138,6 +157,8 @@ class Executor:
             self._forget_some()
 
     def _carry_out(self, directive: Directive) -> None:
+        if self._outcomes.get(directive.directive) is not directive:
+            return  # of a log that is lost
         if self._stopped:
             self._settle(directive, words.revoked(directive.directive, self._stopped), None)
         elif directive.kind == common_pb2.DIRECTIVE_KIND_FENCE:
@@ -202,8 +223,13 @@ class Executor:
 
     def _settle(self, directive: Directive, told: Request, marker: str | None) -> None:
         with self._lock:
-            self._outcomes[directive.directive] = told
-        self._reporter.settle(directive.directive, told, marker)
+            is_asked = self._outcomes.get(directive.directive) is directive
+            if is_asked:
+                self._outcomes[directive.directive] = told
+        if is_asked:
+            self._reporter.settle(directive.directive, told, marker)
+        else:
+            self._reporter.give_up(directive.directive)
 
     def _count(self, outcome: Outcome) -> None:
         if isinstance(outcome, api.Fenced):

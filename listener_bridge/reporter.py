@@ -42,6 +42,7 @@ class Reporter:
 
     def __init__(self, outbox: Outbox | None = None) -> None:
         self.on_gap: Callable[[], None] = lambda: None  #: Has a snapshot taken, in another thread.
+        self.outcomes: Callable[[], Iterable[Request]] = lambda: ()  #: What the coordinator has not acknowledged.
         self._changed = threading.Condition()
         self._places: Places[Done] = Places()
         self._translator = Translator()
@@ -113,7 +114,9 @@ class Reporter:
         truth = self._translator.resync(snapshot)
         self._is_resync_due = False
         if self._outbox.is_open_gap:
-            self._outbox.close_gap([translate.gap(self._outbox.dropped, "outbox"), truth])
+            gap = translate.gap(self._outbox.dropped, "outbox")
+            dropped = [o for o in self.outcomes() if not self._places.awaits(o) and not self._outbox.holds(o)]
+            self._outbox.close_gap([gap, *dropped, truth])  # nobody asks for an outcome that was dropped
         else:
             self._outbox.add([truth])
 

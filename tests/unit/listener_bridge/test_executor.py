@@ -106,6 +106,37 @@ def test_22_a_directive_that_comes_again_gets_the_first_outcome() -> None:
     assert [call for call in hands.service.calls if call[0] == "free"] == [("free", LOCATOR)]
 
 
+def test_23_a_failure_that_is_asked_for_again_before_its_acknowledgement_is_tried_again() -> None:
+    hands = Hands(free=Failed("disk")).do(delete(2))
+    hands.told()
+    hands.reporter.connected(1_000)  # the session broke; the coordinator has the failure, and asks once more
+    hands.executor.submit(delete(2))
+    hands.service.answers["free"] = Freed(9)
+    hands.executor.acknowledged(2)
+    wait_for(lambda: hands.executor.counts.deleted, "the second try")
+
+
+def test_an_outcome_that_fell_into_a_gap_is_told_before_the_truth() -> None:
+    hands = Hands(fence=Busy(("stage 1.0",)))
+    hands.reporter.outcomes = hands.executor.outcomes
+    hands.reporter._outbox.open_gap(1)
+    hands.do(fence(1))
+    wait_for(lambda: hands.executor.counts.busy, "the outcome")
+    hands.executor.submit(fence(1))
+    hands.reporter.settle("snapshot", Snapshot("m", (), (), ()))
+    assert [line.split(" ")[0] for line in hands.told(3)] == ["report_gap", "report_outcome", "resync"]
+
+
+def test_the_directives_of_a_lost_log_mean_nothing_to_the_new_one() -> None:
+    hands = Hands(fence=FENCED, free=Freed(1))
+    hands.executor.generation_known(1, 40)
+    hands.do(delete(1))
+    hands.told()
+    hands.executor.begin_again()
+    hands.executor.submit(fence(1, shuffle_id=3))
+    wait_for(lambda: hands.executor.counts.fenced, "the fence")
+
+
 def test_an_acknowledged_outcome_is_forgotten() -> None:
     hands = Hands(free=Freed(500)).do(delete(2))
     hands.told()
