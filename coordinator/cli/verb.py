@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -71,7 +70,6 @@ def verb(
 
 def prepare(before: dict[str, Any], behind: dict[str, Any], forms: Sequence[str] = FORMS) -> Here:
     """What was chosen, with the flags before and behind the verb."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it has to say comes back as errors
     flags = {name: value for name, value in (*before.items(), *behind.items()) if value is not None}
     file = flags.pop("config", None)
     form = flags.pop("output") if flags.get("output") not in (None, *FORMS) else None

@@ -1,0 +1,142 @@
+"""A coordinator as a process: asked through it, beside it, and after it, shufflectl gives the same answers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coordinator.core.commands import EndApplication
+from tests.integration.cli.processes import PATIENCE_S, Serving, serving, shufflectl, start, tell, tell_more
+from tests.support.etcd import running_etcd
+from tests.unit.replay.logs import APP, deleted_and_missed
+
+QUESTIONS = (("shuffles", "-"), ("graph", "-"), ("events", "-"), ("explain", "-", "0"), ("explain", "-", "#2"))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("etcd", marks=pytest.mark.etcd)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite://{tmp_path}/store.db"
+        return
+    with running_etcd(tmp_path / "etcd") as cluster:
+        yield f"etcd://{cluster.endpoints[0]}/shuffles"
+
+
+@pytest.fixture
+def server(tmp_path: Path, store: str) -> Iterator[Serving]:
+    with serving(tmp_path, store) as server:
+        tell(server.address, deleted_and_missed())
+        yield server
+
+
+def test_server_store_and_export_give_the_same_answers(server: Serving, store: str, tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    assert shufflectl(tmp_path, "export", "--server", server.address, "-", "-o", log).code == 0
+    for question in QUESTIONS:
+        asked = [
+            shufflectl(tmp_path, *question, *source, "-o", "json")
+            for source in (("--server", server.address), ("--store", store), ("--log", log))
+        ]
+        assert [one.code for one in asked] == [0, 0, 0], asked
+        assert asked[0].data == asked[1].data == asked[2].data
+    assert server.end().code == 0
+    after = shufflectl(tmp_path, "explain", "--store", store, "chain", "0").out
+    assert "Deleted early at event 18 by policy frontier" in after
+
+
+def test_changes_through_the_server_and_beside_it_are_in_the_log(server: Serving, store: str, tmp_path: Path) -> None:
+    through, beside = ("--server", server.address), ("--store", store)
+    pinned = shufflectl(tmp_path, "pin", *through, "chain", 1, "--why", "nightly")
+    assert "App shuffle 1 is pinned" in pinned.out, pinned
+    rows = shufflectl(tmp_path, "shuffles", *beside, "chain", "-o", "json").data
+    assert [row["pinned"] for row in rows if row["app_shuffle"] == 1] == [True]
+    assert shufflectl(tmp_path, "unpin", *beside, "chain", 1).code == 0
+    assert shufflectl(tmp_path, "policy", *through, "chain", "delayed", "--grace", "2min", "--group", "etl").code == 0
+    assert shufflectl(tmp_path, "policy", *through, "chain", "observe").code == 0
+    assert shufflectl(tmp_path, "apps", *beside, "-o", "json").data[0]["application"] == APP
+    kinds = [row["kind"] for row in shufflectl(tmp_path, "events", *through, APP, "--after", 32, "-o", "json").data]
+    assert [kind for kind in kinds if kind != "HoldChanged"] == [
+        "PinSet",
+        "PinRemoved",
+        "PolicyChanged",
+        "PolicyChanged",
+    ]
+    resumed = shufflectl(tmp_path, "resume", *through, "chain")
+    assert resumed.code in (0, 5), "nothing is suspended; the coordinator says what it thinks of that"
+    unknown = shufflectl(tmp_path, "pin", *through, "chain", 77)
+    assert (unknown.code, "77" in unknown.err) == (3, True)
+
+
+def test_following_goes_on_with_what_comes(server: Serving, tmp_path: Path) -> None:
+    following = start(tmp_path, "events", "--server", server.address, APP, "--follow", "--after", 30, "-o", "json")
+    assert following.stdout is not None
+    try:
+        assert [json.loads(following.stdout.readline())["sequence"] for _ in range(2)] == [31, 32]
+        tell_more(server.address, APP, EndApplication())
+        assert json.loads(following.stdout.readline())["kind"] == "ApplicationEnded"
+    finally:
+        following.send_signal(signal.SIGINT)
+        following.communicate(timeout=PATIENCE_S)
+    assert following.returncode == 130
+
+
+def test_a_server_that_is_away_is_passed_by(server: Serving, tmp_path: Path) -> None:
+    called = shufflectl(tmp_path, "apps", "--server", f"127.0.0.1:1,{server.address}", "-o", "json")
+    assert called.data[0]["application"] == APP
+
+
+def test_a_port_in_use_gets_a_sentence_that_helps(server: Serving, tmp_path: Path) -> None:
+    again = shufflectl(tmp_path, "serve", "--listen", server.address, "--store", "memory:")
+    assert (again.code, len(again.err.splitlines())) == (1, 1)
+    assert f"a coordinator serves at {server.address} already" in again.err
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        taken = shufflectl(tmp_path, "serve", "--port", port, "--store", "memory:")
+    assert (taken.code, "--port 0" in taken.err, "Traceback" in taken.err) == (1, True, False)
+
+
+def test_doctor_finds_the_server_and_its_store(server: Serving, store: str, tmp_path: Path) -> None:
+    called = shufflectl(tmp_path, "doctor", "--server", server.address, "--store", store, "-o", "json")
+    found = {row["check"]: row for row in called.data}
+    assert found["server"]["verdict"] == found["store"]["verdict"] == "ok"
+    assert found["store"]["found"] == "readable, 1 application"
+    if store.startswith("etcd"):
+        assert found["etcd"]["verdict"] == "ok"
+        assert "auto-compaction" in found["etcd compaction"]["advice"]
+
+
+def test_a_token_is_asked_for(tmp_path: Path) -> None:
+    with serving(tmp_path, "memory:") as server:
+        tell(server.address, deleted_and_missed(), token="s3cret")
+        without = shufflectl(tmp_path, "shuffles", "--server", server.address, APP)
+        assert (without.code, "--token" in without.err, "s3cret" in without.err) == (5, True, False)
+        assert shufflectl(tmp_path, "shuffles", "--server", server.address, APP, "--token", "s3cret").code == 0
+
+
+def test_a_store_that_cannot_be_served(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a store " * 500)
+    assert shufflectl(tmp_path, "serve", "--port", 0, "--store", f"sqlite://{tmp_path}/text.db").code == 6
+    with serving(tmp_path, f"sqlite://{tmp_path}/store.db") as server:
+        assert server.end().code == 0
+    with sqlite3.connect(tmp_path / "store.db") as file:
+        file.execute("PRAGMA user_version = 99")
+    newer = shufflectl(tmp_path, "serve", "--port", 0, "--store", f"sqlite://{tmp_path}/store.db")
+    assert (newer.code, "upgrade this program" in newer.err) == (7, True)
+    beyond = shufflectl(tmp_path, "serve", "--listen", "0.0.0.0:0", "--store", "memory:")
+    assert (beyond.code, "which other machines may reach" in beyond.err) == (2, True)
+
+
+def test_the_data_folder_is_made(tmp_path: Path) -> None:
+    process = start(tmp_path, "serve", "--port", 0, "--data", tmp_path / "new" / "data")
+    assert process.stdout is not None
+    assert "new/data/coordinator.db" in process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert (tmp_path / "new" / "data" / "coordinator.db").exists()

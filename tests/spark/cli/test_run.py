@@ -1,0 +1,95 @@
+"""`shufflectl run`: an unmodified PySpark program gives what it gives under plain Python, and its log tells of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.processes import COMMAND, environment, shufflectl
+
+PROGRAM = """
+import sys
+from operator import add
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.master("local[2]").appName("unmodified").getOrCreate()
+spark.sparkContext.setLogLevel("ERROR")
+words = spark.sparkContext.parallelize(range(1000), 4).map(lambda n: (n % 10, n)).reduceByKey(add)
+again = words.map(lambda pair: (pair[1] % 3, pair[0])).groupByKey(2)
+print(sys.argv[1:], __name__, sorted((key, sorted(values)) for key, values in again.collect()))
+print(spark.range(100).groupBy("id").count().count())
+if "fail" in sys.argv:
+    raise KeyError("mine")
+sys.exit(7)
+"""
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "640m",
+    "spark.sql.shuffle.partitions": "4",
+}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(PROGRAM)
+    return tmp_path / "app.py"
+
+
+def run(program: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    submit = " ".join(f"--conf {key}={value}" for key, value in CONF.items())
+    spark = {"PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
+    named = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(program.parent / "local")}
+    return subprocess.run(
+        command,
+        cwd=program.parent,
+        env={**environment(program.parent), **spark, **named, "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) -> None:
+    store = f"sqlite://{program.parent}/log.db"
+    plain = run(program, sys.executable, "app.py", "--store", "x")
+    wishes = ("--policy", "frontier", "--store", store, "--conf", "spark.shuffleLifecycle.name=mine")
+    ours = run(program, *COMMAND, "run", *wishes, "app.py", "--store", "x")
+    assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout) == (7, ours.stdout), ours.stderr
+    (told,) = shufflectl(program.parent, "apps", "--store", store, "-o", "json").data
+    assert (told["name"], told["policy"], told["state"]) == ("mine", "frontier", "ended")
+    kinds = {row["kind"] for row in shufflectl(program.parent, "events", "--store", store, "-", "-o", "json").data}
+    assert {"JobStarted", "GenerationCompleted", "GenerationExpired", "GenerationDeleted"} <= kinds
+    stories = [shufflectl(program.parent, "explain", "--store", store, "-", number).out for number in (0, 1)]
+    assert any("by policy frontier" in story for story in stories), stories
+
+
+def test_a_program_that_fails_shows_its_own_traceback(program: Path) -> None:
+    ours = run(program, *COMMAND, "run", "app.py", "fail")
+    assert ours.returncode == 1
+    shown = ours.stderr[ours.stderr.index("Traceback") :]
+    assert f'File "{program}"' in shown.splitlines()[1]
+    assert "coordinator/cli" not in shown
+    assert "KeyError: 'mine'" in shown
+
+
+@pytest.mark.parametrize(
+    ("wish", "word"),
+    [
+        (("--policy", "frontal"), "did you mean"),
+        (("--conf", "spark.shuffleLifecycle.polcy=x"), "policy"),
+        (("--conf", "nonsense"), "KEY=VALUE"),
+    ],
+)
+def test_a_wrong_wish_is_told_before_anything_runs(program: Path, wish: tuple[str, str], word: str) -> None:
+    ours = run(program, *COMMAND, "run", *wish, "app.py")
+    assert (ours.returncode, ours.stdout) == (2, "")
+    assert word in ours.stderr
+    assert len(ours.stderr.splitlines()) == 1
