@@ -18,7 +18,6 @@ import statistics
 import sys
 import threading
 import uuid
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,8 +113,8 @@ class Attachment:
         return f"<Attachment {self.application or 'off'}: {self.status().state}>"
 
 
-_ATTACHED: weakref.WeakValueDictionary[str, Attachment] = weakref.WeakValueDictionary()
-"""Spark's application id -> who listens to it."""
+_ATTACHED: dict[str, Attachment] = {}
+"""Spark's application id -> who listens to it, kept although nobody else holds it: two would fence for two logs."""
 _RUNNING: set[Bridge] = set()
 _LOCK = threading.Lock()
 
@@ -147,8 +146,10 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
         return _off("spark.shuffleLifecycle.enabled=false")
     with _LOCK:
         spark_id = str(spark.sparkContext.applicationId)
+        for over in [known for known, present in _ATTACHED.items() if present.status().state == "detached"]:
+            del _ATTACHED[over]
         present = _ATTACHED.get(spark_id)
-        if present is not None and present.status().state != "detached":
+        if present is not None:
             log.warning("application %s is attached already: its present attachment goes on", spark_id)
             return present
         _ATTACHED[spark_id] = attached = _open(spark, chosen)
