@@ -21,4 +21,4 @@ def test_a_second_attach_finds_the_first_one_although_nobody_kept_it(tmp_path: P
         assert again.application == first
         assert len(plugin._RUNNING) == 1
         again.detach()
-        assert plugin._RUNNING == set()
+        assert set() == plugin._RUNNING
