@@ -25,11 +25,6 @@ from pydantic_settings import (
     SettingsError,
 )
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 PREFIX = "SHUFFLECTL_"
 FILE_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT_LISTEN = "127.0.0.1:7337"
@@ -190,11 +185,20 @@ def _file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
 
 def _of_file(path: Path) -> dict[str, object]:
     try:
-        return _flat(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _flat(_toml(path.read_text(encoding="utf-8")))
+    except ValueError as error:  # of TOML, or of UTF-8
         raise WrongConfig(f"{path} cannot be read: {error}", "TOML", "Correct the file.") from error
     except OSError as error:
         raise WrongConfig(f"{path} cannot be read: {error.strerror}", "a readable file", "Check its rights.") from error
+
+
+def _toml(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    found: dict[str, Any] = tomllib.loads(text)
+    return found
 
 
 def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:

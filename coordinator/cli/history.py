@@ -93,7 +93,8 @@ async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> N
         log = [recorded async for recorded in source.events(application)]
         story = tell(log, app_shuffle, shuffle_id)
         if here.form == "table":
-            stories.show(story)
+            with output.printing() as console:
+                stories.show(console, story)
         else:
             output.data(here.form, stories.plain(story))
 

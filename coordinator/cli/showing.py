@@ -12,6 +12,7 @@ import typer
 
 from coordinator.cli.checks.finding import Finding, Verdict
 from coordinator.cli.checks.machine import java, spark
+from coordinator.cli.choosing import release
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.here import Here
 from coordinator.cli.verb import COMMON, verb
@@ -23,16 +24,16 @@ def demo(
     policy: Annotated[str, typer.Option("--policy", help="The policy of the second run.")] = "frontier",
 ) -> Any:
     """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""
-    for found in (java(), spark()):
-        _need(found)
+    _need(java(), found=java().verdict is not Verdict.FAIL)
+    _need(spark(), found=bool(release("pyspark")))
     from coordinator.demo.__main__ import main
 
     raise typer.Exit(main(megabytes, policy))
 
 
-def _need(found: Finding) -> None:
-    if found.verdict is Verdict.FAIL:
-        raise Failure(Exit.FAILED, f"{found.check}: {found.found}. {found.advice}")
+def _need(finding: Finding, found: bool) -> None:
+    if not found:
+        raise Failure(Exit.FAILED, f"{finding.check}: {finding.found}. {finding.advice}")
 
 
 def register(app: typer.Typer) -> None:

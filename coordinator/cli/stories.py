@@ -12,19 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.cli.output import printing, styled
+from coordinator.cli.output import styled
 from coordinator.cli.rows import plain as plain_value
 from replay.story import Chapter, Line, Story
 from replay.units import clock, moment
 
 
-def show(story: Story) -> None:
+def show(console: Console, story: Story) -> None:
     """Prints the story."""
-    with printing() as console:
-        _show(console, story)
-
-
-def _show(console: Console, story: Story) -> None:
     title = Text(f"app shuffle {story.app_shuffle}", style="bold")
     if story.call_site:
         title.append(f"  {story.call_site}", style="not bold")
