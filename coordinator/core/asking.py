@@ -283,8 +283,6 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
     if not desk.state.meta.capabilities.completes_after_loss:
         lose(desk, generation, Loss.REPORTED)
         return _recover(desk, command.app_shuffle, command.stage)
-    if generation.life is Life.EXPIRED:
-        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, command.detail))
     if generation.complete:
         maps = desk.state.shuffles[command.app_shuffle].lineage.maps
         desk.emit(e.OutputsLost(generation.shuffle_id, max(0, maps - 1), maps))

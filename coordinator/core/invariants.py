@@ -24,6 +24,7 @@ from coordinator.core.state import (
     Client,
     Directive,
     Generation,
+    Meta,
     Recovery,
     Shuffle,
     State,
@@ -53,12 +54,26 @@ def check(state: State) -> tuple[Violation, ...]:
     return _sorted([*_counters(state), *(violation for each in found for violation in each)])
 
 
-def check_changes(draft: State) -> tuple[Violation, ...]:
-    """What is wrong in a draft over a state that was right: looks at what has changed, and at what refers to it."""
+def check_changes(draft: State, below: Meta) -> tuple[Violation, ...]:
+    """What is wrong in a draft over a state that was right: looks at what has changed, and at what refers to it.
+
+    ``below`` is the application's own record in the state below.
+    """
+    if _is_another(below, draft.meta):
+        return check(draft)
     touched = {(name, change.key) for name in TABLES for change in changes(draft, name)}
     around = {other for name, key in touched for other in _neighbours(draft, name, key)}
     found = [_check(draft, name, key) for name, key in touched | around if name in CHECKS]
     return _sorted([*_counters(draft), *(violation for each in found for violation in each)])
+
+
+def _is_another(below: Meta, above: Meta) -> bool:
+    """Whether what all records are checked against has changed other than by counting on."""
+    if (below.ending, below.sweeping, below.lost) != (above.ending, above.sweeping, above.lost):
+        return True
+    return any(
+        getattr(above, name) < getattr(below, name) for name in ("next_shuffle_id", "next_directive", "next_recovery")
+    )
 
 
 def _sorted(found: Iterable[Violation]) -> tuple[Violation, ...]:

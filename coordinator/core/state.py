@@ -356,7 +356,7 @@ class Overlay(MutableMapping[K, V], Generic[K, V]):
         return self.flat().items()
 
     def clear(self) -> None:
-        self.own = dict.fromkeys(self.flat(), _GONE)
+        self.own = dict.fromkeys([*self.own, *self.flat()], _GONE)
 
     def flat(self) -> Table[K, V]:
         """One plain table, in the order of the one below; not to be written to."""

@@ -76,7 +76,7 @@ class Witness:
         assert again.log == desk.log
 
     def _check_draft(self, desk: Desk) -> None:
-        found = invariants.check_changes(desk.state)
+        found = invariants.check_changes(desk.state, self.state.meta)
         assert found == invariants.check(desk.state) == (), found
 
     def _check_step(self, recorded: Recorded) -> None:

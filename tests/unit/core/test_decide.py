@@ -1,0 +1,263 @@
+"""Numbers, repeats, confirmations, back-pressure, and what a commit records of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.core import commands as c
+from coordinator.core import decide
+from coordinator.core import events as e
+from coordinator.core.desk import Desk
+from coordinator.core.ids import ApplicationId, ClientId, JobId, Span
+from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Rejection
+from coordinator.core.values import Driver, Ending, Outputs, Refused
+from tests.property.witness import Witness
+from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
+
+X, Y = ClientId("x"), ClientId("y")
+
+
+def told(policy: Any = EAGER) -> Story:
+    """Clients x and y are registered; A1 and B1 are readable, C1 is being written."""
+    story = Story(policy)
+    story.do(c.RegisterClient(X))
+    story.do(c.RegisterClient(Y))
+    story.job("s0>A, s1>B, s2>C, s3:A,B,C!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    return story
+
+
+def ask(number: int, letter: str = "A", name: str = "s3", confirmed: int = 0, client: ClientId = X) -> c.Request:
+    return c.Request(client, number, c.GetShuffleId(shuffle(letter), attempt_of(name)), confirmed)
+
+
+def answered(log: list[e.Recorded]) -> list[e.RequestsAnswered]:
+    return [recorded.event for recorded in log if isinstance(recorded.event, e.RequestsAnswered)]
+
+
+def test_repeats_are_one_event_with_a_count() -> None:
+    story = told()
+    answers, log = story.witness.answer([ask(n) for n in range(1, 1_001)], 2_000)
+    assert len(set(map(str, answers))) == 1
+    assert [type(recorded.event).__name__ for recorded in log] == ["ReaderRegistered", "RequestsAnswered"]
+    assert answered(log) == [e.RequestsAnswered(X, (Span(1, 1_000),), 0, repeats=999)]
+    _, log = story.witness.answer([ask(n) for n in range(1_001, 1_101)], 2_000)
+    assert answered(log) == [e.RequestsAnswered(X, (Span(1_001, 1_100),), 0, repeats=100)]
+
+
+def test_refusals_are_counted_by_kind_and_shuffle() -> None:
+    story = told()
+    requests = [ask(n, letter) for n, letter in enumerate("CCZCZY", start=1)]
+    answers, log = story.witness.answer(requests, 2_000)
+    assert [type(answer).__name__ for answer in answers] == [
+        "NotReady",
+        "NotReady",
+        "Rejection",
+        "NotReady",
+        "Rejection",
+        "Rejection",
+    ]
+    (event,) = answered(log)
+    assert event.refused == (
+        Refused("not found", shuffle("Y"), 1),
+        Refused("not found", shuffle("Z"), 2),
+        Refused("not ready", shuffle("C"), 3),
+    )
+
+
+def test_a_recovery_asked_for_by_a_thousand_tasks_is_joined_once_a_commit() -> None:
+    story = told()
+    story.lose(A=0)
+    _, log = story.witness.answer([ask(n) for n in range(1, 1_001)], 2_000)
+    assert [type(recorded.event).__name__ for recorded in log] == ["RecoveryOpened", "RequestsAnswered"]
+    assert answered(log)[0].refused == (Refused("recover", shuffle("A"), 1_000),)
+    _, log = story.witness.answer([ask(n) for n in range(1_001, 2_001)], 2_000)
+    assert [type(recorded.event).__name__ for recorded in log] == ["RecoveryJoined", "RequestsAnswered"]
+
+
+def test_another_event_between_two_repeats_makes_them_no_repeats() -> None:
+    story = told()
+    requests = [ask(1), ask(2), c.Request(X, 3, c.ReportOutputs((Outputs(shuffle("A"), 3, 10),))), ask(4)]
+    answers, _ = story.witness.answer(requests, 2_000)
+    assert [type(answer) for answer in answers] == [Ready, Ready, Accepted, NotReady]
+
+
+def test_the_same_number_twice_in_a_commit_is_carried_out_once() -> None:
+    story = told()
+    end = c.Request(X, 1, c.ReportJobEnded(JobId(0)))
+    answers, log = story.witness.answer([end, end, end], 2_000)
+    assert answers == [Accepted()] * 3
+    assert [type(recorded.event).__name__ for recorded in log][:1] == ["JobEnded"]
+    assert sum(isinstance(recorded.event, e.JobEnded) for recorded in log) == 1
+    answers, log = story.witness.answer([end], 3_000)
+    assert (answers, log) == ([Accepted()], [])
+
+
+def test_below_the_confirmed_mark_nothing_is_carried_out() -> None:
+    story = told()
+    story.witness.answer([ask(1), ask(2), ask(3)], 2_000)
+    _, log = story.witness.answer([ask(4, confirmed=2)], 2_000)
+    assert answered(log) == [e.RequestsAnswered(X, (Span(4, 4),), 2, repeats=1)]
+    assert story.state.clients[X].answered == (Span(3, 4),)
+    answers, log = story.witness.answer([ask(1), ask(2), ask(3)], 2_000)
+    assert answers[:2] == [AlreadyConfirmed(1, 2), AlreadyConfirmed(2, 2)]
+    assert isinstance(answers[2], Ready)
+    assert log == []
+
+
+def test_nobody_confirms_more_than_was_answered() -> None:
+    story = told()
+    story.witness.answer([ask(1, confirmed=99)], 2_000)
+    assert story.state.clients[X].confirmed == 0
+    story.witness.answer([ask(2, confirmed=99)], 2_000)
+    assert story.state.clients[X].confirmed == 1
+    answers, _ = story.witness.answer([ask(3)], 2_000)
+    assert isinstance(answers[0], Ready)
+
+
+def test_numbers_that_come_late_are_carried_out() -> None:
+    story = told()
+    story.witness.answer([ask(5), ask(3)], 2_000)
+    assert story.state.clients[X].answered == (Span(3, 3), Span(5, 5))
+    story.witness.answer([ask(4), ask(1), ask(2)], 2_000)
+    assert story.state.clients[X].answered == (Span(1, 5),)
+
+
+def test_back_pressure_ends_when_answers_are_confirmed() -> None:
+    story = told()
+    story.witness.answer([ask(n) for n in range(1, 4_097)], 2_000)
+    answers, log = story.witness.answer([ask(4_097)], 2_000)
+    assert isinstance(answers[0], Rejection)
+    assert answers[0].reason is Reason.EXHAUSTED
+    assert log == []
+    answers, _ = story.witness.answer([ask(4_097, confirmed=4_000)], 2_000)
+    assert isinstance(answers[0], Ready)
+    assert story.state.clients[X].unconfirmed == 97
+
+
+def test_back_pressure_within_one_commit() -> None:
+    story = told()
+    answers, _ = story.witness.answer([ask(n) for n in range(1, 4_200)], 2_000)
+    assert [isinstance(answer, Ready) for answer in answers] == [True] * 4_096 + [False] * 103
+    assert story.state.clients[X].unconfirmed == 4_096
+
+
+def test_a_client_that_is_not_registered_or_was_dropped() -> None:
+    story = told()
+    story.witness.answer([c.Request(Y, 1, c.DropClient(X))], 2_000)
+    answers, log = story.witness.answer([ask(1)], 2_000)
+    assert isinstance(answers[0], Rejection)
+    assert answers[0].reason is Reason.FAILED_PRECONDITION
+    assert log == []
+    story.witness.answer([c.Request(X, 1, c.RegisterClient(X)), ask(2)], 2_000)
+    assert story.state.clients[X].answered == (Span(1, 2),)
+
+
+def test_two_clients_have_numbers_of_their_own() -> None:
+    story = told()
+    _, log = story.witness.answer([ask(1), ask(1, client=Y), ask(2)], 2_000)
+    assert [event.client for event in answered(log)] == [X, Y]
+
+
+def test_a_refused_wish_is_refused_again() -> None:
+    story = told()
+    pin = c.Request(X, 1, c.SetPin(shuffle("Z")))
+    first, _ = story.witness.answer([pin], 2_000)
+    again, log = story.witness.answer([pin], 2_000)
+    assert isinstance(first[0], Rejection)
+    assert (again, log) == (first, [])
+
+
+def test_a_granted_wish_is_not_granted_again() -> None:
+    story = told()
+    pin = c.Request(X, 1, c.SetPin(shuffle("A"), "mine"))
+    story.witness.answer([pin, c.Request(X, 2, c.RemovePin(shuffle("A")))], 2_000)
+    answers, log = story.witness.answer([pin], 2_000)
+    assert (answers, log) == ([Accepted()], [])
+    assert story.state.shuffles[shuffle("A")].pin is None
+
+
+def test_a_retry_of_a_question_gets_the_truth_of_the_moment() -> None:
+    story = told(REACHABLE)
+    first, _ = story.witness.answer([ask(1, "C")], 2_000)
+    assert isinstance(first[0], NotReady)
+    story.complete("s2")
+    again, log = story.witness.answer([ask(1, "C")], 2_000)
+    assert isinstance(again[0], Ready)
+    assert [type(recorded.event).__name__ for recorded in log] == ["ReaderRegistered"]
+
+
+def test_unnumbered_requests_leave_no_mark() -> None:
+    story = told()
+    _, log = story.witness.answer([ask(0), ask(0)], 2_000)
+    assert [type(recorded.event).__name__ for recorded in log] == ["ReaderRegistered"]
+
+
+def test_decide_gives_events_and_leaves_the_state() -> None:
+    story = told()
+    decision = decide.decide(story.state, c.GetShuffleId(shuffle("A"), attempt_of("s3")), 5_000)
+    assert [type(event).__name__ for event in decision.events] == ["ReaderRegistered"]
+    assert not story.state.generations[1].readers
+
+
+def test_event_time_never_runs_backwards() -> None:
+    story = told()
+    story.at(5)
+    story.submit("s3")
+    assert {recorded.time_ms for recorded in story.log} == {1_000}
+
+
+def test_registration_is_once_and_ends_once() -> None:
+    witness = Witness()
+    register = c.RegisterApplication(ApplicationId("app"), Driver(), token_hash="t")
+    assert witness.do(c.Tick(), 1)[0] == witness.do(c.GetShuffleId(shuffle("A"), attempt_of("s0")), 1)[0]
+    assert witness.do(register, 1)[0] == Accepted()
+    assert witness.do(register, 1) == (Accepted(), [])
+    other = witness.do(c.RegisterApplication(ApplicationId("app"), Driver(), token_hash="u"), 1)[0]
+    assert isinstance(other, Rejection)
+    assert other.reason is Reason.ALREADY_EXISTS
+    witness.do(c.EndApplication(Ending.LOST), 1)
+    over = witness.do(c.SetPin(shuffle("A")), 1)[0]
+    assert isinstance(over, Rejection)
+    assert over.reason is Reason.FAILED_PRECONDITION
+
+
+NUMBERS = st.lists(st.tuples(st.integers(1, 12), st.sampled_from("ABC"), st.integers(0, 12)), max_size=30)
+
+
+@given(NUMBERS, st.integers(1, 7))
+def test_however_requests_are_cut_into_commits_each_is_carried_out_once(
+    asked: list[tuple[int, str, int]], size: int
+) -> None:
+    """Pins are told apart by their events: each number pins once, and nothing at or below the mark does."""
+    story = told()
+    done: set[int] = set()
+    for begin in range(0, len(asked), size):
+        requests = [
+            c.Request(X, n, c.SetPin(shuffle(letter), str(n)), m) for n, letter, m in asked[begin : begin + size]
+        ]
+        answers, log = story.witness.answer(requests, 2_000)
+        pinned = [int(recorded.event.why) for recorded in log if isinstance(recorded.event, e.PinSet)]
+        assert len(pinned) == len(set(pinned))
+        assert done.isdisjoint(pinned)
+        done |= set(pinned)
+        for request, answer in zip(requests, answers, strict=True):
+            assert isinstance(answer, (Accepted, AlreadyConfirmed))
+            if isinstance(answer, AlreadyConfirmed):
+                assert request.number <= answer.confirmed
+
+
+@pytest.mark.parametrize("where", [0, 1])
+def test_a_lost_compare_costs_the_draft_only(where: int) -> None:
+    story = told()
+    desk = Desk.over(story.state, 2_000)
+    decide.answer_all(desk, [ask(1), ask(2)][: where + 1])
+    decide.close_commit(desk)
+    assert X in story.state.clients
+    assert story.state.clients[X].answered == ()
+    assert not story.state.generations[1].readers
