@@ -1,6 +1,6 @@
 # One word for each thing that a person wants to do here. Each makes what it needs first (tools/setup.py), once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint types imports generate check-generated constraints
+.PHONY: help demo test test-all bench lint types imports generate check-generated docs check-docs constraints
 
 # Any Python from 3.10 on starts the tools; $(setup) ends with a sentence that helps if there is none.
 python = python=$$(tools/find-python) && "$$python"
@@ -45,6 +45,14 @@ generate:  ## the Python of the .proto files
 
 check-generated:  ## is the committed Python what the .proto files say?
 	@$(python) tools/generate.py --check
+
+docs:  ## the pages that the code knows better
+	$(setup) dev
+	@.venv/bin/python tools/docs.py
+
+check-docs:  ## do they say what the code says?
+	$(setup) dev
+	@.venv/bin/python tools/docs.py --check
 
 constraints:  ## the versions that the tests run with, newest that fit
 	$(setup) dev

@@ -52,7 +52,7 @@ def spark(name: str, environment: str, only_all: bool = False) -> Part:
     return Part(name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all)
 
 
-CHECKS = ("lint", "types", "imports", "check-generated")
+CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
 
 PARTS = (
     Part(

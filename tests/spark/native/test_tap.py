@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +81,12 @@ def test_as_many_outputs_lost_again_are_another_loss(run: Any) -> None:
         context = run.spark.sparkContext
         removed = context._jvm.org.apache.spark.scheduler.SparkListenerExecutorRemoved(0, "gone", "a test")
         context._jsc.sc().listenerBus().post(removed)
-        wait_for(lambda wanted=count: len(lost()) == wanted, f"loss {count}")
+        wait_for(partial(_has, lost, count), f"loss {count}")
     assert [(f.available, f.total) for f in lost()] == [(3, 4), (3, 4)]
+
+
+def _has(found: Callable[[], list[Any]], count: int) -> bool:
+    return len(found()) == count
 
 
 def test_what_the_cleaner_lets_go_is_told(run: Any) -> None:
