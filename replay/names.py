@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageAttempt, StageId, within
 from coordinator.core.values import Lineage
+from replay.units import place
 
 
 @dataclass(slots=True)
@@ -67,4 +68,4 @@ class Names:
 
 
 def _aside(name: str) -> str:
-    return f" ({name})" if name else ""
+    return f" ({place(name)})" if name else ""

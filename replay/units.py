@@ -6,10 +6,12 @@ every machine and in every time zone (moments are UTC).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_FOLDERS = re.compile(r"((?:^| )at )\S*/(?=[^/\s]+:\d+)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -50,6 +52,11 @@ def few(things: Iterable[object], most: int = 8) -> str:
     """The first of many: `1, 2, 3 and 7 more`."""
     told = [str(thing) for thing in things]
     return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
+
+
+def place(call_site: str) -> str:
+    """A call site without its folders: `map at /home/ann/jobs/chain.py:12` is `map at chain.py:12`."""
+    return _FOLDERS.sub(r"\1", call_site)
 
 
 def _at(milliseconds: int) -> datetime:

@@ -19,7 +19,7 @@ from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import application_row, graph_row, shuffle_row
 from coordinator.cli.verb import FORMS, verb
 from coordinator.core.lifecycle import Life
-from replay.units import clock, few, moment, size
+from replay.units import clock, few, moment, place, size
 
 Application = Annotated[
     str, typer.Argument(metavar="APP", help="Its id or a beginning of it, Spark's id, or its name; - for the only one.")
@@ -136,5 +136,5 @@ _SHUFFLES = (
     Column("IN USE", _in_use),
     Column("WHY", _why),
     Column("PIN", lambda r: "pinned" if r["pinned"] else ""),
-    Column("CALL SITE", lambda r: r["call_site"]),
+    Column("CALL SITE", lambda r: place(r["call_site"])),
 )

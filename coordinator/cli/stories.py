@@ -15,14 +15,14 @@ from rich.text import Text
 from coordinator.cli.output import styled
 from coordinator.cli.rows import plain as plain_value
 from replay.story import Chapter, Line, Story
-from replay.units import clock, moment
+from replay.units import clock, moment, place
 
 
 def show(console: Console, story: Story) -> None:
     """Prints the story."""
     title = Text(f"app shuffle {story.app_shuffle}", style="bold")
     if story.call_site:
-        title.append(f"  {story.call_site}", style="not bold")
+        title.append(f"  {place(story.call_site)}", style="not bold")
     console.print(title)
     console.print(Text(_when(story), style="dim"))
     if story.lines:

@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from coordinator.cli.output import styled
 from coordinator.cli.rows import Row
-from replay.units import size
+from replay.units import place, size
 
 _COLOURS = {
     "readable": "palegreen",
@@ -53,7 +53,7 @@ def _label(app_shuffle: int, told: Row | None) -> Text:
     label = Text(f"app shuffle {app_shuffle}", style="bold")
     if told is None:
         return label.append("  never announced", style="dim")
-    label.append(f"  {told['call_site']}", style="not bold")
+    label.append(f"  {place(told['call_site'])}", style="not bold")
     if not told["generations"]:
         label.append("  announced", style="dim")
     for one in told["generations"]:
@@ -70,7 +70,7 @@ def dot(graph: Row) -> str:
     for one in graph["shuffles"]:
         states = [f"#{g['shuffle_id']} {g['state']}" for g in one["generations"]] or ["announced"]
         colour = _COLOURS.get(one["generations"][-1]["state"], "white") if one["generations"] else "white"
-        label = "\\n".join(map(_quoted, (f"app shuffle {one['app_shuffle']}", one["call_site"], *states)))
+        label = "\\n".join(map(_quoted, (f"app shuffle {one['app_shuffle']}", place(one["call_site"]), *states)))
         lines.append(f'  s{one["app_shuffle"]} [label="{label}", fillcolor={colour}];')
         lines += [f"  s{below} -> s{one['app_shuffle']};" for below in one["reads"]]
     return "\n".join([*lines, "}"])

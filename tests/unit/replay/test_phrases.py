@@ -9,7 +9,7 @@ from coordinator.core.events import Event
 from coordinator.wire.logfile import read_log
 from replay.names import Names
 from replay.phrases import kinds, phrase
-from replay.units import clock, few, moment, size, span
+from replay.units import clock, few, moment, place, size, span
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "0.1.0.log"
 
@@ -39,4 +39,6 @@ def test_sizes_and_times_read_well() -> None:
     assert clock(1_790_000_000_123) == "14:13:20.123"
     assert moment(1_790_000_000_123) == "2026-09-21 14:13:20 UTC"
     assert clock(2**62).startswith("23:59")
+    assert place("map at /home/ann/jobs/chain.py:12") == place("map at chain.py:12") == "map at chain.py:12"
+    assert place("collect at NativeMethodAccessorImpl.java:0") == "collect at NativeMethodAccessorImpl.java:0"
     assert few(range(11)) == "0, 1, 2, 3, 4, 5, 6, 7 and 3 more"
