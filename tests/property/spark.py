@@ -67,6 +67,7 @@ class Spark:
     data: set[tuple[AppShuffle, int]] = field(default_factory=set)  #: Fenced and not yet freed ones too.
     told: list[c.Command] = field(default_factory=list)
     roots: dict[AppShuffle, tuple[AppShuffle, ...]] = field(default_factory=dict)
+    root_kind: RootKind = RootKind.HANDLE
     looking: LookId | None = None
     lost_something: bool = False
     _next_stage: int = 0
@@ -77,9 +78,7 @@ class Spark:
 
     def make(self, reads: tuple[AppShuffle, ...], level: Level) -> AppShuffle:
         """The program makes a shuffle from what it holds, and holds it."""
-        app_shuffle = AppShuffle(len(self.shuffles) + 100 * 0)
-        while app_shuffle in self.shuffles:
-            app_shuffle = AppShuffle(app_shuffle + 1)
+        app_shuffle = AppShuffle(len(self.shuffles))
         self.shuffles[app_shuffle] = Shuffled(app_shuffle, reads, level)
         self.held.add(app_shuffle)
         return app_shuffle
@@ -265,7 +264,7 @@ class Spark:
         found = {one: self._cut(one) for one in self.held}
         changed = [one for one in sorted(found) if self.roots.get(one) != found[one]]
         gone = sorted(set(self.roots) - set(found))
-        roots = tuple(c.ReportedRoot(f"h{one}", RootKind.HANDLE, found[one]) for one in changed)
+        roots = tuple(c.ReportedRoot(f"h{one}", self.root_kind, found[one]) for one in changed)
         self.told.append(c.ReportCut(self.looking, roots, tuple(f"h{one}" for one in gone)))
         self.roots, self.looking = found, None
 
