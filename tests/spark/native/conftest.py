@@ -55,7 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spark")
 
 
-@pytest.fixture(scope="module", params=[LOCAL, LOCAL_CLUSTER], ids=["local", "cluster"])
+@pytest.fixture(
+    scope="module", params=[LOCAL, pytest.param(LOCAL_CLUSTER, marks=pytest.mark.slow)], ids=["local", "cluster"]
+)
 def run(request: pytest.FixtureRequest, folder: Path) -> Iterator[Run]:
     with spark_session(folder, request.param, **{"spark.sql.adaptive.enabled": "false"}) as spark:
         tap = Tap.open(spark)

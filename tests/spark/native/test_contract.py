@@ -13,7 +13,7 @@ from listener_bridge.shuffle_services.testing import ShuffleServiceContract
 from listener_bridge.tap.facts import MarkerPassed
 from tests.support.spark import in_background, wait_for
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 
 
 @dataclass

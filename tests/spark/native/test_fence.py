@@ -14,7 +14,7 @@ from listener_bridge.shuffle_services.api import Busy, Cannot, Fenced, Freed, Su
 from listener_bridge.tap import facts
 from tests.support.spark import Gate, in_background, wait_for
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 TIMEOUT = 20.0
 T = TypeVar("T")
 
