@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 import pytest
@@ -17,8 +18,9 @@ from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
 
 import listener_bridge
 from coordinator.app import start_replica
-from tests.support.spark import LOCAL, LOCAL_CLUSTER, Gate, gate, shuffle_files, spark_session, wait_for
+from tests.support.spark import LOCAL, LOCAL_CLUSTER, Gate, gate, in_background, shuffle_files, spark_session, wait_for
 
+T = TypeVar("T")
 TOKEN = "a-test"
 _COUNT = itertools.count()
 
@@ -70,6 +72,7 @@ class Run:
     folder: Path
     logs: Path
     kept: list[Any] = field(default_factory=list)  # what Spark's cleaner shall not find
+    left: frozenset[Path] = frozenset()  # by killed executors of earlier sessions, whose shuffles have the same numbers
 
     def gate(self) -> Gate:
         return gate(self.folder / f"gate-{next(_COUNT)}")
@@ -89,12 +92,23 @@ class Run:
 
         return self.keep(rdd.mapPartitionsWithIndex(step).partitionBy(reduces))
 
+    @contextmanager
+    def job(self, work: Callable[[], T], *gates: Gate) -> Iterator[Future[T]]:
+        """A job of its own thread. A test that fails opens the gates, so that its reason is told and not a time-out."""
+        with in_background(work) as running:
+            try:
+                yield running
+            finally:
+                for closed in gates:
+                    closed.open()
+
     def keep(self, rdd: Any) -> Any:
         self.kept.append(rdd)
         return rdd
 
     def files(self, app_shuffle: int) -> dict[Path, int]:
-        return shuffle_files(self.folder, app_shuffle)
+        found = shuffle_files(self.folder, app_shuffle)
+        return {path: size for path, size in found.items() if path not in self.left}
 
     @contextmanager
     def attached(self, policy: str = "frontier", **overrides: Any) -> Iterator[tuple[Any, Log]]:
@@ -144,10 +158,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with spark_session(folder, LOCAL, **{"spark.sql.adaptive.enabled": "true"}) as spark:
-        yield Run(spark, folder, tmp_path_factory.mktemp("logs"))
+        yield Run(spark, folder, tmp_path_factory.mktemp("logs"), left=frozenset(shuffle_files(folder)))
 
 
 @pytest.fixture(scope="module")
 def cluster(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with spark_session(folder, LOCAL_CLUSTER) as spark:
-        yield Run(spark, folder, tmp_path_factory.mktemp("logs"))
+        yield Run(spark, folder, tmp_path_factory.mktemp("logs"), left=frozenset(shuffle_files(folder)))

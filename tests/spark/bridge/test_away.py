@@ -14,7 +14,7 @@ from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.app import start_replica
 from tests.spark.bridge.conftest import Log
-from tests.support.spark import in_background, wait_for
+from tests.support.spark import wait_for
 from tests.unit.listener_bridge.fakes import FakeCoordinator, accepted, fence
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -44,7 +44,7 @@ def test_40_a_coordinator_killed_in_mid_job_is_not_missed_and_is_caught_up_with(
     with run.attached_to(replica.address) as (attachment, log):
         held = run.gate()
         chain = run.again(run.again(run.keyed()), held)
-        with in_background(lambda: chain.count()) as job:
+        with run.job(chain.count, held) as job:
             wait_for(held.arrived, "the stage that reads B")
             replica.stop()
             wait_for(lambda: attachment.status().state == "away", "it to be missed")

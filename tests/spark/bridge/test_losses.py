@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.spark.bridge.conftest import kill_an_executor
-from tests.support.spark import in_background, wait_for
+from tests.support.spark import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -18,7 +18,7 @@ def test_10_a_partly_lost_shuffle_is_completed_under_the_same_id(cluster: Any) -
     with cluster.attached() as (attachment, log):
         held = cluster.gate()
         chain = cluster.again(cluster.keyed(maps=6), held)
-        with in_background(lambda: sorted(chain.collect())) as job:
+        with cluster.job(lambda: sorted(chain.collect()), held) as job:
             wait_for(held.arrived, "a reader of A")
             kill_an_executor(cluster.folder)
             held.open()

@@ -23,7 +23,7 @@ def test_1_a_chain_leaves_the_disk_as_it_goes(run: Any) -> None:
             type(third)(folder).pass_through(index)
             return rows
 
-        with in_background(lambda: sorted(chain.mapPartitionsWithIndex(step).collect())) as job:
+        with run.job(lambda: sorted(chain.mapPartitionsWithIndex(step).collect()), second, third) as job:
             wait_for(second.arrived, "the stage that reads B")
             run.settled(attachment)
             a, b = log.map_stages()[:2]
@@ -69,7 +69,7 @@ def test_4_a_diamond_keeps_what_its_second_reader_needs(run: Any) -> None:
             return rows
 
         both = first.union(run.again(first)).mapPartitionsWithIndex(step)
-        with in_background(lambda: sorted(both.collect())) as job:
+        with run.job(lambda: sorted(both.collect()), last) as job:
             wait_for(last.arrived, "the stage that reads A and B")
             run.settled(attachment)
             a, b = log.map_stages()
