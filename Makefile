@@ -48,7 +48,7 @@ check-generated:  ## is the committed Python what the .proto files say?
 
 docs:  ## the pages that the code knows better
 	$(setup) dev
-	@.venv/bin/python tools/docs.py
+	@.venv/bin/python tools/docs.py && .venv/bin/python -m coordinator.cli.reference
 
 check-docs:  ## do they say what the code says?
 	$(setup) dev

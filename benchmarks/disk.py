@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 
 import pyspark
-from coordinator.demo.logs import read_log
 from rich.console import Console
 from rich.table import Table
 
 from coordinator.demo import run as runs_of
+from coordinator.demo.logs import read_log
 from coordinator.demo.run import Run, Workload, ideal
 from coordinator.demo.workloads import WORKLOADS
 
@@ -31,11 +31,11 @@ _OWN_CLEANUP = (
 def run_all(folder: Path, name: str, megabytes: int, policy: str) -> dict[str, Run]:
     """One workload under every way to clean up."""
     common = ("--megabytes", str(megabytes), name)
-    store = folder / "coordinator.db"
+    store = f"sqlite://{folder / 'coordinator.db'}"
     return {
         "Spark alone": runs_of.run(folder / "alone", common),
         "Spark's clean-up": runs_of.run(folder / "cleanup", (*_OWN_CLEANUP, *common)),
-        f"plugin, {policy}": runs_of.run(folder / "plugin", ("--store", str(store), "--policy", policy, *common)),
+        f"plugin, {policy}": runs_of.run(folder / "plugin", ("--store", store, "--policy", policy, *common)),
     }
 
 
@@ -76,5 +76,5 @@ def _add(table: Table, name: str, runs: dict[str, Run]) -> None:
 def _ideal(one: Run, workload: Workload) -> tuple[str, str]:
     if not one.application:
         return "", ""
-    least = ideal(one, read_log(one.folder.parent / "coordinator.db", one.application))[workload.name]
+    least = ideal(one, read_log(f"sqlite://{one.folder.parent / 'coordinator.db'}", one.application))[workload.name]
     return f"{least.byte_seconds / 1e9:.2f}", f"{workload.held.byte_seconds / least.byte_seconds:.3f}"

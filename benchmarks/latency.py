@@ -35,7 +35,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
         command = [sys.executable, "-m", "benchmarks.latency_job", name, str(rounds), str(megabytes)]
         subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         found = json.loads((folder / "result.json").read_text())
-        rows = _rows(read_log(folder / "coordinator.db", found["application"]), folder / "events")
+        rows = _rows(read_log(f"sqlite://{folder}/coordinator.db", found["application"]), folder / "events")
     table = Table(
         title=f"{rounds} shuffles of {megabytes} MB freed in a loop, ms, Spark {pyspark.__version__}, local[2]"
     )

@@ -22,13 +22,14 @@ def demo(
     here: Here,  # noqa: ARG001 - every verb is handed what was chosen
     megabytes: Annotated[int, typer.Option("--megabytes", min=1, help="Size of one shuffle.")] = 60,
     policy: Annotated[str, typer.Option("--policy", help="The policy of the second run.")] = "frontier",
+    on: Annotated[str, typer.Option("--on", help="Store of the coordinator, etcd://…; none: SQLite, embedded.")] = "",
 ) -> Any:
     """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""
     _need(java(), found=java().verdict is not Verdict.FAIL)
     _need(spark(), found=bool(release("pyspark")))
     from coordinator.demo.__main__ import main
 
-    raise typer.Exit(main(megabytes, policy))
+    raise typer.Exit(main(megabytes, policy, on))
 
 
 def _need(finding: Finding, found: bool) -> None:

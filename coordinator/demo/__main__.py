@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
+from coordinator.app import start_replica
 from coordinator.cli import stories
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
@@ -18,29 +21,47 @@ from coordinator.demo.run import RunFailedError, ideal, run
 from replay.explain import explain
 
 
-def main(megabytes: int = 60, policy: str = "frontier") -> int:
-    """Both runs, their comparison, and the story of one shuffle. 1 if a run failed or results differ."""
+def main(megabytes: int = 60, policy: str = "frontier", store: str = "") -> int:
+    """Both runs, their comparison, and the story of one shuffle. 1 if a run failed or results differ.
+
+    ``store``: its address; the coordinator then runs beside the application. Empty: inside it, on SQLite.
+    """
     console = Console()
     with tempfile.TemporaryDirectory(prefix="shuffle-demo-") as folder:
         try:
-            return _compare(console, Path(folder), megabytes, policy)
+            return _compare(console, Path(folder), megabytes, policy, store)
         except RunFailedError as failed:
             Console(stderr=True).print(f"[red]{failed}[/red]")
             return 1
 
 
-def _compare(console: Console, folder: Path, megabytes: int, policy: str) -> int:
-    store = folder / "coordinator.db"
+def _compare(console: Console, folder: Path, megabytes: int, policy: str, store: str) -> int:
     sizes = ("--megabytes", str(megabytes))
     console.print(f"A chain of shuffles, a loop and an adaptive SQL query, {megabytes} MB a shuffle, once without …")
     off = run(folder / "off", sizes)
     console.print(f"… and once with the plugin, policy {policy}.\n")
-    on = run(folder / "on", ("--store", str(store), "--policy", policy, *sizes))
-    log = read_log(store, on.application)
+    log_store = store or f"sqlite://{folder / 'coordinator.db'}"
+    with _coordinator(store) as address:
+        where = ("--address", address) if address else ("--store", log_store)
+        on = run(folder / "on", (*where, "--policy", policy, *sizes))
+    log = read_log(log_store, on.application)
     report.show(console, off, on, ideal(on, log))
     console.print("\nWhat the log tells of one shuffle (shufflectl explain):\n")
     stories.show(console, explain(log, _an_early_deletion(log)))
     return 0 if report.equal(off, on) else 1
+
+
+@contextmanager
+def _coordinator(store: str) -> Iterator[str]:
+    """Where the application finds its coordinator; empty: it starts one itself."""
+    if not store:
+        yield ""
+        return
+    replica = start_replica(store)
+    try:
+        yield replica.address
+    finally:
+        replica.stop()
 
 
 def _an_early_deletion(log: list[Recorded]) -> AppShuffle:

@@ -3,7 +3,7 @@
 Responsible for one run. Refuses to measure disks (another process does) and to compare. Invariant: without ``--store``
 nothing of the plugin is imported; this is then plain PySpark.
 
-    python -m coordinator.demo.job --folder DIR [--store FILE --policy frontier] [--megabytes N] [--conf KEY=VALUE] …
+    python -m coordinator.demo.job --folder DIR [--store URL --policy frontier] [--megabytes N] [--conf KEY=VALUE] …
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _plugin(spark: SparkSession, wishes: argparse.Namespace) -> AbstractContextM
         return nullcontext()
     from listener_bridge import attach
 
-    where = {"store": f"sqlite://{Path(wishes.store).resolve()}"} if wishes.store else {"address": wishes.address}
+    where = {"store": wishes.store} if wishes.store else {"address": wishes.address}
     return cast("AbstractContextManager[Any]", attach(spark, policy=wishes.policy, **where))
 
 

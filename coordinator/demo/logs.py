@@ -6,7 +6,6 @@ Responsible for asking the store for all of it. Refuses to know what it says. In
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from coordinator.app import replica_name
 from coordinator.core.events import Recorded
@@ -16,9 +15,9 @@ from coordinator.runtime.replica import Replica
 from state_backend.open import open_backend
 
 
-def read_log(file: Path, application: str) -> list[Recorded]:
-    """Every event of the application, from a SQLite file."""
-    return asyncio.run(_read(f"sqlite://{file.resolve()}", ApplicationId(application)))
+def read_log(store: str, application: str) -> list[Recorded]:
+    """Every event of the application, from the store at this address."""
+    return asyncio.run(_read(store, ApplicationId(application)))
 
 
 async def _read(store: str, application: ApplicationId) -> list[Recorded]:
