@@ -17,7 +17,7 @@ from tests.spark.bridge.conftest import Log
 from tests.support.spark import wait_for
 from tests.unit.listener_bridge.fakes import FakeCoordinator, accepted, fence
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 ROUNDS = 6
 ROOT = Path(__file__).parents[3]
 

@@ -10,7 +10,7 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from tests.support.spark import in_background, wait_for
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.spark
 
 
 def test_1_a_chain_leaves_the_disk_as_it_goes(run: Any) -> None:
