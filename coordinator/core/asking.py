@@ -158,7 +158,7 @@ def ask_to_write(
 def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
     """What a writer that outlived its stage writes belongs to what it began; it begins nothing."""
     generation = desk.state.current(app_shuffle)
-    if generation is not None and stage in generation.written_by and generation.life is not Life.FENCING:
+    if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
         return Ready(generation.shuffle_id, generation.locator)
     shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
     return _not_ready(desk, shuffle_id, f"stage {stage} is over: no live job lists it")

@@ -11,7 +11,7 @@ what a commit changed is exactly what the overlay holds.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, MutableMapping, ValuesView
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -32,6 +32,7 @@ from coordinator.core.ids import (
     within,
 )
 from coordinator.core.lifecycle import Life
+from coordinator.core.overlay import GONE, Overlay
 from coordinator.core.values import (
     Capabilities,
     Deletion,
@@ -303,76 +304,6 @@ def copy(state: State) -> State:
     return State(state.meta, *(dict(getattr(state, name)) for name in TABLES))
 
 
-class _Gone:
-    __slots__ = ()
-
-
-_GONE = _Gone()
-_MISSING = object()
-
-
-class Overlay(MutableMapping[K, V], Generic[K, V]):
-    """A table laid over another one; what is deleted here hides what is below."""
-
-    __slots__ = ("below", "own")
-
-    def __init__(self, below: Table[K, V]) -> None:
-        self.below = below
-        self.own: dict[K, V | _Gone] = {}
-
-    def __getitem__(self, key: K) -> V:
-        value = self.own.get(key, _MISSING)
-        if value is _MISSING:
-            return self.below[key]
-        if value is _GONE:
-            raise KeyError(key)
-        return value  # type: ignore[return-value]
-
-    def get(self, key: K, default: V | None = None) -> V | None:  # type: ignore[override]
-        value = self.own.get(key, _MISSING)
-        if value is _MISSING:
-            return self.below.get(key, default)
-        return default if value is _GONE else value  # type: ignore[return-value]
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self.own[key] = value
-
-    def __delitem__(self, key: K) -> None:
-        self[key]  # a key that is not there is an error here as in any mapping
-        self.own[key] = _GONE
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.flat())
-
-    def __len__(self) -> int:
-        return len(self.flat())
-
-    def values(self) -> ValuesView[V]:
-        """As of now: what is written while one walks over them is not seen."""
-        return self.flat().values()
-
-    def items(self) -> ItemsView[K, V]:
-        """As of now, as ``values``."""
-        return self.flat().items()
-
-    def clear(self) -> None:
-        self.own = dict.fromkeys([*self.own, *self.flat()], _GONE)
-
-    def flat(self) -> Table[K, V]:
-        """One plain table, in the order of the one below; not to be written to."""
-        below = self.below.flat() if isinstance(self.below, Overlay) else self.below
-        if not self.own:
-            return below
-        flat: dict[K, V | _Gone] = {**below, **self.own}
-        for key in [key for key, value in self.own.items() if value is _GONE]:
-            del flat[key]
-        return flat  # type: ignore[return-value]
-
-    def __contains__(self, key: object) -> bool:
-        value = self.own.get(key, _MISSING)  # type: ignore[arg-type]
-        return key in self.below if value is _MISSING else value is not _GONE
-
-
 @dataclass(frozen=True, slots=True)
 class Change(Generic[K, V]):
     """One record before and after; None where there was or is none."""
@@ -391,7 +322,7 @@ def changes(draft: State, table: str) -> tuple[Change[object, object], ...]:
     """What the draft changes in one table, in the order of first change."""
     overlay = getattr(draft, table)
     found = (
-        Change(key, overlay.below.get(key), None if value is _GONE else value) for key, value in overlay.own.items()
+        Change(key, overlay.below.get(key), None if value is GONE else value) for key, value in overlay.own.items()
     )
     return tuple(change for change in found if change.before != change.after)
 
@@ -402,7 +333,7 @@ def settle(draft: State, state: State) -> None:
     for name in TABLES:
         table, overlay = getattr(state, name), getattr(draft, name)
         for key, value in overlay.own.items():
-            if value is _GONE:
+            if value is GONE:
                 table.pop(key, None)
             else:
                 table[key] = value

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.core.ids import AppShuffle, Span, add_span, spans_of, within
-from coordinator.core.state import Overlay, Shuffle, changes, copy, empty, lay_over, settle
+from coordinator.core.overlay import Overlay
+from coordinator.core.state import Shuffle, changes, copy, empty, lay_over, settle
 from coordinator.core.values import Lineage
 
 NUMBERS = st.lists(st.integers(0, 30), max_size=20)
