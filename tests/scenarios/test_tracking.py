@@ -650,3 +650,14 @@ def test_frontier_takes_back_what_its_reader_no_longer_covers() -> None:
     story.whole("s0>A, s1:A>B, s2:B.")
     assert story.lives() == "A1 expired, B1 readable"
     assert story.lose(B=4) == ["B1 partial, 4 of 10", "A1 rescued: a root reaches it (frontier does not let it go)"]
+
+
+def test_what_is_partial_stays_as_long_as_a_job_lists_its_map_stage() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A>B, s2:B.")
+    story.look("A B")
+    story.lose(A=4)
+    story.job("s3>A, s4:A>B, s5:B.")
+    assert story.look("B")[-1] == "look ended"
+    assert story.lives() == "A1 partial, B1 readable"
+    assert story.end(1) == ["job 1 ended", "A1 expired: given up half-written", "fence A1"]
