@@ -52,7 +52,7 @@ public class FenceWork implements Work {
       return Answer.busy(who);
     }
     if (available == 0 && expected == ANY) {
-      return Answer.cannot("app shuffle " + shuffle.id + " has no outputs: nothing is written, or all of it is lost");
+      return Answer.superseded("nothing: app shuffle " + shuffle.id + " has no outputs, none was written or all are lost");
     }
     if (!looked) {
       looked = true;

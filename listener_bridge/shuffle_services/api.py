@@ -91,7 +91,8 @@ class Freed:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """Not done: a later generation of the same app shuffle has data or writers. `by` names it."""
+    """Not done, nothing is left to do: a later generation of the same app shuffle has data or writers, which `by`
+    names; or there is none at all, no output and nobody who would write one."""
 
     by: str
 
