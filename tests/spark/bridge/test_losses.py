@@ -10,7 +10,7 @@ import pytest
 from tests.spark.bridge.conftest import kill_an_executor
 from tests.support.spark import wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_10_a_partly_lost_shuffle_is_completed_under_the_same_id(cluster: Any) -> None:
