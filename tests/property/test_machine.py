@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -310,9 +311,9 @@ class Machine(RuleBasedStateMachine):
 LONG = os.environ.get("SHUFFLE_LIFECYCLE_LONG", "")
 
 Machine.TestCase.settings = settings(
-    max_examples=2_000 if LONG else 60,
+    max_examples=1_000 if LONG else 60,
     stateful_step_count=80 if LONG else 40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
-TestMachine = Machine.TestCase
+TestMachine = pytest.mark.timeout(7_200 if LONG else 300)(Machine.TestCase)

@@ -661,3 +661,12 @@ def test_what_is_partial_stays_as_long_as_a_job_lists_its_map_stage() -> None:
     assert story.look("B")[-1] == "look ended"
     assert story.lives() == "A1 partial, B1 readable"
     assert story.end(1) == ["job 1 ended", "A1 expired: given up half-written", "fence A1"]
+
+
+def test_a_shared_stage_runs_for_the_first_of_its_jobs_in_whatever_order_they_were_told() -> None:
+    story = Story(FRONTIER)
+    story.job("s0>A, s1:A.", job=5, execution=1)
+    story.job("s0>A, s1:A.", job=3, execution=0)
+    story.run("s0", "s1")
+    assert story.state.generations[1].job == 3
+    assert story.state.generations[1].last_read_execution == 0
