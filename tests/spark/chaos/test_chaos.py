@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from tests.spark.bridge.conftest import TOKEN, Log, Run
 from tests.spark.chaos.driving import Driving, undisturbed
 from tests.spark.chaos.workloads import SETTINGS
 from tests.support import logs
+from tests.support.etcd import running_etcd
 from tests.support.own_spark import own_spark
 from tests.support.premature import ATTEMPTS, UNBOUNDED, deleting_at_random
 from tests.support.spark import LOCAL, LOCAL_CLUSTER, shuffle_files, wait_for
@@ -34,20 +37,20 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 
 @pytest.mark.parametrize(
-    ("master", "deletions"),
+    ("master", "kind", "deletions"),
     [
-        pytest.param(LOCAL, SHORT, id="local"),
-        pytest.param(LOCAL_CLUSTER, SHORT, id="cluster", marks=pytest.mark.slow),
-        pytest.param(LOCAL, LONG, id="local-long", marks=pytest.mark.slow),
+        pytest.param(LOCAL, "sqlite", SHORT, id="local"),
+        pytest.param(LOCAL_CLUSTER, "sqlite", SHORT, id="cluster", marks=pytest.mark.slow),
+        pytest.param(LOCAL, "sqlite", LONG, id="local-long", marks=pytest.mark.slow),
+        pytest.param(LOCAL, "etcd", SHORT, id="etcd", marks=[pytest.mark.slow, pytest.mark.etcd]),
     ],
 )
 def test_whatever_is_deleted_every_result_is_right(
-    master: str, deletions: int, tmp_path: Path, request: pytest.FixtureRequest
+    master: str, kind: str, deletions: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     seed = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"\nagain: CHAOS_SEED={seed} {os.environ.get('PYTHON', 'python')} -m pytest '{request.node.nodeid}' -s")
-    store = f"sqlite://{tmp_path}/log.db"
-    with own_spark(tmp_path / "spark", master, **SETTINGS, **ATTEMPTS) as spark:
+    with a_store(kind, tmp_path) as store, own_spark(tmp_path / "spark", master, **SETTINGS, **ATTEMPTS) as spark:
         expected = undisturbed(spark)
         with (
             deleting_at_random(seed, ODDS) as chance,
@@ -61,7 +64,7 @@ def test_whatever_is_deleted_every_result_is_right(
             chance.odds = 0.0
             settle(Run(spark, tmp_path, tmp_path), attachment)
             left = shuffle_files(tmp_path)
-    log = logs.stored(store, attachment.application)
+        log = logs.stored(store, attachment.application)
     tell(driving, log, attachment.status())
     assert logs.wrong(log) == []
     assert len(logs.deletions(log)) >= deletions
@@ -69,6 +72,16 @@ def test_whatever_is_deleted_every_result_is_right(
     logs.folded(log)
     running = [recorded for recorded in log if recorded.sequence < end_of(log)]
     assert strays(logs.folded(running), logs.app_shuffles(log).values(), left) == []
+
+
+@contextmanager
+def a_store(kind: str, folder: Path) -> Iterator[str]:
+    """A new store's address."""
+    if kind == "sqlite":
+        yield f"sqlite://{folder}/log.db"
+        return
+    with running_etcd(folder / "etcd") as cluster:
+        yield f"etcd://{cluster.endpoints[0]}"
 
 
 def settle(run: Run, attachment: Any) -> None:
