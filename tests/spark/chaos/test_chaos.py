@@ -33,7 +33,7 @@ ODDS = 0.25
 SHORT, LONG = 200, 1_000  # deletions
 WITHIN_S = 420.0
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.mark.parametrize(
