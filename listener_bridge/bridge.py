@@ -17,6 +17,7 @@ from shuffle_lifecycle.v1 import service_pb2
 from listener_bridge import translate
 from listener_bridge.client import Client
 from listener_bridge.executor import Executor
+from listener_bridge.reach.looker import Looker, Sight
 from listener_bridge.reporter import Reporter
 from listener_bridge.session import Session
 from listener_bridge.shuffle_services.api import ShuffleService
@@ -41,12 +42,15 @@ class Bridge:
         registration: service_pb2.RegisterApplication,
         token: str,
         addresses: Callable[[], Sequence[str]],
+        sight: Sight | None = None,
     ) -> None:
+        """`sight`: the eyes of looks at the program; None: there are none."""
         self.reporter = Reporter()
         self.executor = Executor(service, tap.snapshot, self.reporter)
         self.client = Client(self, addresses, self._begin_again)
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
+        self.looker = self._looker(sight, tap) if sight is not None else None
         self._tap = tap
         self._service = service
         self._registration = registration
@@ -62,6 +66,8 @@ class Bridge:
     def start(self) -> None:
         """Begin to listen. What runs already is told first."""
         self.reporter.on_gap = self.executor.want_snapshot
+        if self.looker is not None:
+            self.executor.on_fenced = self.looker.gone
         self.reporter.outcomes = self.executor.outcomes
         present = self._tap.snapshot(ATTACH_SNAPSHOT_LIMIT_S)
         if present is None:
@@ -70,6 +76,8 @@ class Bridge:
             self.reporter.settle("attach", present, present.marker)
         self.executor.start()
         self._listening.start()
+        if self.looker is not None:
+            self.looker.start(present)
         self.client.start()
 
     def stop(self, why: str, limit_s: float = STOP_LIMIT_S) -> None:
@@ -93,6 +101,8 @@ class Bridge:
             log.exception("the embedded coordinator did not stop in order; its file is whole all the same")
 
     def _wind_up(self, why: str, end_s: float) -> None:
+        if self.looker is not None:
+            self.looker.stop(_left(end_s) / 4)
         self.executor.stop(why, _left(end_s) / 2)
         if self._listening.is_alive() and threading.current_thread() is not self._listening:
             self._tap.post_marker(LAST_MARKER)
@@ -104,6 +114,9 @@ class Bridge:
         self.reporter.wait_empty(_left(end_s), lambda: self.client.is_hopeless)
         self.client.close(_left(end_s))
         self._service.close()
+
+    def _looker(self, sight: Sight, tap: Tap) -> Looker:
+        return Looker(sight, tap.post_marker, self.reporter.settle, self.reporter.missed)
 
     def _begin_again(self) -> None:
         self._clients += 1
@@ -125,6 +138,8 @@ class Bridge:
 
     def _hear(self, facts: Sequence[Fact]) -> None:
         self.reporter.facts(facts)
+        if self.looker is not None:
+            self.looker.hear(facts)
         for fact in facts:
             if isinstance(fact, ShuffleCleaned):
                 self.executor.shuffle_cleaned(fact.app_shuffle)

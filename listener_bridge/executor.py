@@ -54,6 +54,7 @@ class Executor:
         self, service: api.ShuffleService, snapshot: Callable[[], Snapshot | None], reporter: Reporter
     ) -> None:
         self.counts = Counts()
+        self.on_fenced: Callable[[int], None] = lambda _: None  #: Hears of every app shuffle that was fenced.
         self._service = service
         self._snapshot = snapshot
         self._reporter = reporter
@@ -218,6 +219,8 @@ class Executor:
 
     def _report(self, directive: Directive, outcome: Outcome) -> None:
         self._count(outcome)
+        if isinstance(outcome, api.Fenced):
+            self.on_fenced(directive.app_shuffle)
         marker = outcome.marker if isinstance(outcome, api.Fenced) else None
         self._settle(directive, words.outcome(directive.directive, outcome), marker)
 

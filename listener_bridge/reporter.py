@@ -48,6 +48,7 @@ class Reporter:
         self._translator = Translator()
         self._outbox = outbox if outbox is not None else Outbox()
         self._is_resync_due = False
+        self._missed = 0
         self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
 
     # ---- what comes in ----
@@ -76,6 +77,11 @@ class Reporter:
         """We do not know what is so: have the whole truth told."""
         with self._changed:
             self._is_resync_due = True
+
+    def missed(self) -> int:
+        """How often something that was told may not have been heard."""
+        with self._changed:
+            return self._missed + self._outbox.dropped
 
     def tell(self, request: Request) -> None:
         """One more request, behind all that came before."""
@@ -113,6 +119,7 @@ class Reporter:
     def _resync(self, snapshot: Snapshot) -> None:
         truth = self._translator.resync(snapshot)
         self._is_resync_due = False
+        self._missed += 1
         if self._outbox.is_open_gap:
             gap = translate.gap(self._outbox.dropped, "outbox")
             dropped = [o for o in self.outcomes() if not self._places.awaits(o) and not self._outbox.holds(o)]
@@ -132,6 +139,7 @@ class Reporter:
         """The coordinator has lost what it confirmed: a new client begins, and tells the whole truth."""
         with self._changed:
             self._outbox.begin_again()
+            self._missed += 1
 
     def take(self, most: int, bytes_max: int, timeout: float, is_over: Callable[[], bool]) -> service_pb2.Batch:
         """Wait up to `timeout` seconds for something to send; an empty batch where nothing came."""

@@ -58,6 +58,8 @@ class Settings:
     delete_indeterminate: bool = False
     premature_budget: int | None = None
     strict: bool = False
+    looks: bool = True
+    liveness: bool = True
     name: str = ""  #: Empty: Spark's application name.
 
 
@@ -78,6 +80,8 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         delete_indeterminate=_read(texts, "delete.indeterminate", _flag, False),
         premature_budget=_read(texts, "budget.premature", _count, None),
         strict=_read(texts, "strict", _flag, False),
+        looks=_read(texts, "looks", _flag, True),
+        liveness=_read(texts, "liveness", _flag, True),
         name=texts.get("name", ""),
     )
 
@@ -151,6 +155,8 @@ KEYS = {
     "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",
     "budget.premature": "premature deletions after which deletion suspends itself; 8",
     "strict": "true: a result that would mix two generations fails its job",
+    "looks": "false: the program is not looked at; `reachable` then deletes nothing",
+    "liveness": "false: a handle counts as long as it is alive, also where its name is never read again",
     "name": "what people call this application; Spark's application name",
 }
 """Every key, without the prefix, and what it says."""

@@ -30,12 +30,14 @@ def test_every_key_is_read() -> None:
         P + "delete.indeterminate": "TRUE",
         P + "budget.premature": "3",
         P + "strict": "true",
+        P + "looks": "false",
+        P + "liveness": "false",
         P + "name": "nightly",
         "spark.app.name": "not ours",
     }
     expected = Settings(
         True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
-        True, "nightly",
+        True, False, False, "nightly",
     )  # fmt: skip
     assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
     assert read(conf) == expected

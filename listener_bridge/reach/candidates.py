@@ -1,0 +1,41 @@
+"""Which app shuffles a look could let go: pure.
+
+Responsible for: the app shuffles that are complete and were not deleted, as far as the facts tell.
+Refuses to know: whether anybody needs them.
+Invariant: an app shuffle of which the facts told a complete output, and no end, is a candidate.
+"""
+
+from __future__ import annotations
+
+from listener_bridge.tap import facts
+from listener_bridge.tap.facts import Fact, Snapshot
+
+#: After one of these a look may find something that could go.
+CALLING = (facts.StageCompleted, facts.JobEnded, facts.ExecutionEnded, facts.RddUnpersisted)
+
+
+class Candidates:
+    """One application's candidates, with the bytes that were written last."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[int, int] = {}  #: app shuffle -> bytes; 0 where they were written before we listened.
+
+    def known(self, snapshot: Snapshot) -> None:
+        """What was there before the first fact."""
+        for shuffle in snapshot.shuffles:
+            if shuffle.available == shuffle.total:
+                self.bytes.setdefault(shuffle.app_shuffle, 0)
+
+    def hear(self, fact: Fact) -> bool:
+        """Take note of a fact; answers whether it calls for a look."""
+        if isinstance(fact, facts.StageCompleted) and fact.failure is None and fact.stage.writes is not None:
+            shuffle = fact.stage.writes
+            again = self.bytes.get(shuffle, 0) if fact.stage.attempt else 0
+            self.bytes[shuffle] = again + fact.shuffle_bytes_written
+        elif isinstance(fact, facts.ShuffleCleaned):
+            self.bytes.pop(fact.app_shuffle, None)
+        return isinstance(fact, CALLING) and bool(self.bytes)
+
+    def gone(self, app_shuffle: int) -> None:
+        """It was fenced."""
+        self.bytes.pop(app_shuffle, None)

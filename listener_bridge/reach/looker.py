@@ -1,0 +1,184 @@
+"""Looks at the program: when one is taken, and its two marks among the facts.
+
+Responsible for: one thread that takes one look at a time while there is a candidate, and reports what it found between
+its marks.
+Refuses to know: how the program and the JVM are read (`sight`), and what the coordinator concludes.
+Invariant: a report stands behind all that was told before the look ended, and speaks only about what was complete where
+the look began; a look that failed reports nothing, which keeps everything.
+
+The first mark has passed, and with it every fact from before it, before anything is read: so what the readings know of
+jobs is at least what was so at the mark.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from listener_bridge.reach import telling
+from listener_bridge.reach.candidates import Candidates
+from listener_bridge.reach.findings import Root
+from listener_bridge.reach.pace import Pace
+from listener_bridge.tap.facts import Fact, MarkerPassed, Snapshot
+from listener_bridge.words import Request
+
+log = logging.getLogger("shuffle_lifecycle")
+
+MARK = "look-"
+MARK_LIMIT_S = 30.0  # for the listener's queue to come to our mark
+DIED_POLL_S = 0.1
+
+
+class Sight(Protocol):
+    """The eyes: what is read at a look."""
+
+    def warm(self) -> None:
+        """Load what the first look would have to load."""
+
+    def read(self) -> tuple[Root, ...] | str:
+        """All roots there are; or why that cannot be told."""
+
+    def changes(self) -> int:
+        """A number that differs when the program has dropped something since."""
+
+    def hear(self, fact: Fact) -> None:
+        """A fact, in its order."""
+
+    def close(self) -> None:
+        """Leave the program as it was."""
+
+
+class Looker:
+    """One application's looks. `hear` belongs to the tap's thread."""
+
+    def __init__(
+        self,
+        sight: Sight,
+        mark: Callable[[str], None],
+        settle: Callable[[object, Request, str], None],
+        missed: Callable[[], int],
+    ) -> None:
+        """`mark` posts a mark; `settle` has a request stand at one; `missed` counts how often reports were lost."""
+        self.candidates = Candidates()
+        self.looks = 0  #: Reported so far.
+        self.looking_s = 0.0
+        self.on_found: Callable[[Sequence[Root]], None] = lambda _: None  #: Hears of what every look has found.
+        self._sight = sight
+        self._mark = mark
+        self._settle = settle
+        self._missed = missed
+        self._missed_seen = missed()
+        self._told = telling.Told()
+        self._number = 0
+        self._changed = threading.Condition()
+        self._is_called_for = False
+        self._passed = ""
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-look", daemon=True)
+
+    # ---- called by others ----
+
+    def start(self, present: Snapshot | None = None) -> None:
+        if present is not None:
+            self.candidates.known(present)
+        self._is_called_for = bool(self.candidates.bytes)
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        """Take no more looks, and leave the program as it was. A look under way is not waited for any longer."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout)
+        self._sight.close()
+
+    def hear(self, facts: Sequence[Fact]) -> None:
+        """Facts, in the order of the stream."""
+        calls = False
+        for fact in facts:
+            self._sight.hear(fact)
+            calls |= self.candidates.hear(fact)
+            if isinstance(fact, MarkerPassed) and fact.name.startswith(MARK):
+                self._pass(fact.name)
+        if calls:
+            with self._changed:
+                self._is_called_for = True
+                self._changed.notify_all()
+
+    def gone(self, app_shuffle: int) -> None:
+        """It was fenced: no longer a candidate."""
+        self.candidates.gone(app_shuffle)
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        try:
+            self._sight.warm()
+            pace = Pace(time.monotonic())
+            while self._wait(pace):
+                self._look(pace)
+        except Exception:  # a program that we cannot look at keeps what it has
+            if not self._stopped:
+                log.warning("looks at the program have ended: what only they could let go is kept", exc_info=True)
+
+    def _wait(self, pace: Pace) -> bool:
+        """Wait for the next look's time; answers False where there will be none."""
+        seen = self._sight.changes()
+        while not self._stopped:
+            with self._changed:
+                now_s = time.monotonic()
+                if self._sight.changes() != seen:
+                    self._is_called_for = True
+                if self._is_called_for:
+                    pace.happened()
+                wait_s = pace.wait_s(now_s, self._is_called_for)
+                if wait_s <= 0 and self.candidates.bytes:
+                    self._is_called_for = False
+                    return True
+                self._changed.wait(min(max(wait_s, 0.001), DIED_POLL_S) if self.candidates.bytes else None)
+        return False
+
+    def _look(self, pace: Pace) -> None:
+        self._number += 1
+        number = self._number
+        if not self._begin(number):
+            return
+        began_s = time.monotonic()
+        found = self._sight.read()
+        ended_s = time.monotonic()
+        was_new = isinstance(found, tuple) and self._report(number, found)
+        self.looking_s += ended_s - began_s
+        pace.took(time.monotonic(), ended_s - began_s, was_new)
+        if isinstance(found, str):
+            log.debug("look %d told nothing: %s", number, found)
+
+    def _begin(self, number: int) -> bool:
+        """Put the first mark, and wait until it has passed."""
+        mark = f"{MARK}{number}-begins"
+        self._settle(("look", number, "begins"), telling.begin(number), mark)
+        self._mark(mark)
+        with self._changed:
+            self._changed.wait_for(lambda: self._passed == mark or self._stopped, MARK_LIMIT_S)
+            return self._passed == mark and not self._stopped
+
+    def _report(self, number: int, found: tuple[Root, ...]) -> bool:
+        missed = self._missed()
+        if missed != self._missed_seen:
+            self._missed_seen = missed
+            self._told.missed()
+        report = self._told.report(number, found)
+        mark = f"{MARK}{number}-ends"
+        self._settle(("look", number, "ends"), report, mark)
+        self._mark(mark)
+        self.looks += 1
+        self.on_found(found)
+        return bool(report.report_cut.roots or report.report_cut.gone)
+
+    def _pass(self, name: str) -> None:
+        with self._changed:
+            self._passed = name
+            self._changed.notify_all()

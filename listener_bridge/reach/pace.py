@@ -1,0 +1,47 @@
+"""When the next look may be taken: pure.
+
+Responsible for: the share of time that looks may take, and how soon a look follows what calls for one.
+Refuses to know: clocks, threads, and what a look is. Times are seconds of one monotonic clock.
+Invariant: over any stretch looks take at most `SHARE` of the time, and `BURST_S` more.
+
+Looks that find nothing new are taken ever more seldom; anything that happens makes them frequent again.
+"""
+
+from __future__ import annotations
+
+SHARE = 0.02
+BURST_S = 0.1  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
+IDLE_MIN_S = 0.25
+IDLE_MAX_S = 5.0
+
+
+class Pace:
+    """One looker's budget of time."""
+
+    def __init__(self, now_s: float) -> None:
+        self._saved_s = BURST_S
+        self._since_s = now_s
+        self._idle_s = IDLE_MIN_S
+        self._last_s = now_s
+
+    def took(self, now_s: float, cost_s: float, was_new: bool) -> None:
+        """A look has ended now, after `cost_s`. `was_new`: it changed what is known."""
+        self._save(now_s)
+        self._saved_s -= cost_s
+        self._last_s = now_s
+        self._idle_s = IDLE_MIN_S if was_new else min(IDLE_MAX_S, self._idle_s * 2)
+
+    def happened(self) -> None:
+        """Something happened that may let a shuffle go."""
+        self._idle_s = IDLE_MIN_S
+
+    def wait_s(self, now_s: float, is_called_for: bool) -> float:
+        """How long until the next look: as soon as the budget allows where one is called for, else at leisure."""
+        self._save(now_s)
+        affordable_s = max(0.0, -self._saved_s / SHARE)
+        leisure_s = 0.0 if is_called_for else max(0.0, self._last_s + self._idle_s - now_s)
+        return max(affordable_s, leisure_s)
+
+    def _save(self, now_s: float) -> None:
+        self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * SHARE)
+        self._since_s = now_s

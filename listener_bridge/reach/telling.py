@@ -1,0 +1,58 @@
+"""What a look found, as a change of what the coordinator was told before: pure.
+
+Responsible for: which roots are told again, and which are told to be gone.
+Refuses to know: how a look is taken, and how reports travel.
+Invariant: a coordinator that took every report, or that missed some and was told so by `missed`, holds after the next
+report exactly the roots that the look found. A report that was missed is known to be so at the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
+
+from listener_bridge.reach.findings import Kind, Root
+from listener_bridge.words import Request
+
+_KINDS = {
+    Kind.PLAN: common_pb2.ROOT_KIND_PLAN,
+    Kind.HANDLE: common_pb2.ROOT_KIND_HANDLE,
+    Kind.OBJECT: common_pb2.ROOT_KIND_OBJECT,
+    Kind.PERSISTED: common_pb2.ROOT_KIND_PERSISTED,
+    Kind.ALGORITHM: common_pb2.ROOT_KIND_ALGORITHM,
+    Kind.STREAM: common_pb2.ROOT_KIND_STREAM,
+}
+
+
+class Told:
+    """What the coordinator was told of roots so far."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Root] = {}
+        self._doubtful: set[str] = set()  # perhaps still held over there, and to be told gone unless found again
+        self._last_gone: set[str] = set()
+
+    def missed(self) -> None:
+        """Some of what was told may have been lost: all of it is told anew at the next report."""
+        self._doubtful = self._last_gone | self._known.keys()
+        self._known.clear()
+
+    def report(self, look: int, found: Iterable[Root]) -> Request:
+        """The report of a look that found exactly these roots."""
+        roots = {root.root: root for root in found if root.needs}
+        changed = [root for name, root in roots.items() if self._known.get(name) != root]
+        gone = (self._known.keys() | self._doubtful) - roots.keys()
+        self._known, self._doubtful, self._last_gone = roots, set(), set(gone)
+        return Request(
+            report_cut=service_pb2.ReportCut(look=look, roots=[_said(root) for root in changed], gone=sorted(gone))
+        )
+
+
+def begin(look: int) -> Request:
+    """A look begins here: it speaks about what is complete at this place."""
+    return Request(begin_look=service_pb2.BeginLook(look=look))
+
+
+def _said(root: Root) -> service_pb2.ReportedRoot:
+    return service_pb2.ReportedRoot(root=root.root, kind=_KINDS[root.kind], needs=sorted(root.needs), why=root.why)

@@ -1,0 +1,153 @@
+"""A look stands between its two marks, is taken while there is a candidate, and a failed one reports nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from listener_bridge.reach.findings import Kind, Root
+from listener_bridge.reach.looker import Looker
+from listener_bridge.tap.facts import Fact, KnownShuffle, MarkerPassed, ShuffleCleaned, Snapshot
+from listener_bridge.words import Request
+
+HELD = Root("o1", Kind.HANDLE, frozenset({0}), "`a`")
+LIMIT_S = 10.0
+
+
+class Eyes:
+    """A sight that says what it is told to say, once it is asked."""
+
+    def __init__(self, *found: tuple[Root, ...] | str) -> None:
+        self.found = list(found)
+        self.reads = 0
+        self.heard: list[Fact] = []
+        self.is_closed = False
+        self.on_read: Callable[[], None] = lambda: None
+
+    def warm(self) -> None:
+        pass
+
+    def read(self) -> tuple[Root, ...] | str:
+        self.on_read()
+        self.reads += 1
+        return self.found[min(self.reads, len(self.found)) - 1]
+
+    def changes(self) -> int:
+        return 0
+
+    def hear(self, fact: Fact) -> None:
+        self.heard.append(fact)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Stream:
+    """The listener's queue: a mark comes by as soon as it is posted, unless it is held back."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.reports: list[Request] = []
+        self.is_held = False
+        self.changed = threading.Condition()
+        self.looker: Looker | None = None
+
+    def mark(self, name: str) -> None:
+        with self.changed:
+            self.told.append(name)
+            self.changed.notify_all()
+        if not self.is_held:
+            self.pass_by(name)
+
+    def pass_by(self, name: str) -> None:
+        assert self.looker is not None
+        self.looker.hear([MarkerPassed(0, name, "")])
+
+    def settle(self, _: object, request: Request, mark: str) -> None:
+        with self.changed:
+            self.reports.append(request)
+            self.told.append(f"{request.WhichOneof('command')} at {mark}")
+            self.changed.notify_all()
+
+    def wait_for(self, is_so: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(is_so, LIMIT_S), self.told
+
+
+def present(*app_shuffles: int) -> Snapshot:
+    return Snapshot("snapshot-1", tuple(KnownShuffle(shuffle, 2, 2) for shuffle in app_shuffles), (), ())
+
+
+def looking(eyes: Eyes) -> tuple[Looker, Stream]:
+    stream = Stream()
+    looker = Looker(eyes, stream.mark, stream.settle, lambda: 0)
+    stream.looker = looker
+    return looker, stream
+
+
+def test_a_report_is_settled_before_its_mark_is_posted() -> None:
+    looker, stream = looking(Eyes((HELD,)))
+    looker.start(present(0))
+    stream.wait_for(lambda: len(stream.told) >= 4)
+    looker.stop(LIMIT_S)
+    assert stream.told[:4] == [
+        "begin_look at look-1-begins",
+        "look-1-begins",
+        "report_cut at look-1-ends",
+        "look-1-ends",
+    ]
+    assert [said.root for said in stream.reports[1].report_cut.roots] == ["o1"]
+
+
+def test_nothing_is_read_before_the_first_mark_has_passed() -> None:
+    eyes = Eyes((HELD,))
+    looker, stream = looking(eyes)
+    stream.is_held = True
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-begins" in stream.told)
+    looker.hear([MarkerPassed(0, "fence-7", "")])
+    assert eyes.reads == 0
+    stream.is_held = False
+    stream.pass_by("look-1-begins")
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    looker.stop(LIMIT_S)
+    assert eyes.is_closed
+
+
+def test_a_look_that_failed_reports_nothing_and_the_next_one_does() -> None:
+    looker, stream = looking(Eyes("the walk took too long", (HELD,)))
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-2-ends" in stream.told)
+    looker.stop(LIMIT_S)
+    assert "look-1-ends" not in stream.told
+    assert looker.looks >= 1
+
+
+def test_without_a_candidate_nothing_is_looked_at() -> None:
+    eyes = Eyes((HELD,))
+    looker, stream = looking(eyes)
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    looker.hear([ShuffleCleaned(1, 0)])
+    assert looker.candidates.bytes == {}
+    looker.stop(LIMIT_S)
+    other, quiet = looking(eyes)
+    other.start(present())
+    other.stop(LIMIT_S)
+    assert quiet.told == []
+
+
+def test_a_sight_that_raises_ends_the_looks_and_not_the_bridge() -> None:
+    eyes = Eyes((HELD,))
+
+    def fail() -> None:
+        raise RuntimeError("planted")
+
+    eyes.on_read = fail
+    looker, stream = looking(eyes)
+    looker.start(present(0))
+    looker._thread.join(LIMIT_S)
+    assert not looker._thread.is_alive()
+    looker.hear([ShuffleCleaned(1, 0)])
+    looker.stop(LIMIT_S)
+    assert stream.told == ["begin_look at look-1-begins", "look-1-begins"]

@@ -1,0 +1,67 @@
+"""A look's findings are told as changes, and a coordinator that missed some comes to hold the same."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from shuffle_lifecycle.v1 import service_pb2
+
+from listener_bridge.reach.findings import Kind, Root
+from listener_bridge.reach.telling import Told
+
+
+def root(name: str, *needs: int, why: str = "") -> Root:
+    return Root(name, Kind.HANDLE, frozenset(needs), why)
+
+
+class Heard:
+    """What a coordinator holds after some reports."""
+
+    def __init__(self) -> None:
+        self.roots: dict[str, frozenset[int]] = {}
+
+    def hear(self, report: service_pb2.ReportCut) -> None:
+        self.roots.update((said.root, frozenset(said.needs)) for said in report.roots)
+        for name in report.gone:
+            self.roots.pop(name, None)
+
+
+def test_only_what_changed_is_told() -> None:
+    told = Told()
+    first = told.report(1, [root("o1", 1, 2), root("o2", 3)]).report_cut
+    assert [said.root for said in first.roots] == ["o1", "o2"]
+    second = told.report(2, [root("o1", 1, 2), root("o2", 4)]).report_cut
+    assert [(said.root, list(said.needs)) for said in second.roots] == [("o2", [4])]
+    third = told.report(3, [root("o2", 4)]).report_cut
+    assert (list(third.roots), list(third.gone)) == ([], ["o1"])
+
+
+def test_a_root_that_needs_nothing_is_not_told() -> None:
+    told = Told()
+    assert not told.report(1, [root("o1")]).report_cut.roots
+    told.report(2, [root("o1", 1)])
+    assert list(told.report(3, [root("o1")]).report_cut.gone) == ["o1"]
+
+
+def test_a_root_that_is_called_otherwise_is_told_again() -> None:
+    told = Told()
+    told.report(1, [root("o1", 1, why="`a`")])
+    assert [said.why for said in told.report(2, [root("o1", 1, why="`b`")]).report_cut.roots] == ["`b`"]
+
+
+FOUND = st.lists(st.dictionaries(st.sampled_from("abcd"), st.frozensets(st.integers(0, 3))), min_size=1, max_size=8)
+
+
+@given(FOUND, st.data())
+def test_whoever_missed_reports_holds_the_truth_after_the_next_one(
+    looks: list[dict[str, frozenset[int]]], data: st.DataObject
+) -> None:
+    told, heard, is_sure = Told(), Heard(), True
+    for number, found in enumerate(looks):
+        if not is_sure:
+            told.missed()
+        report = told.report(number, [root(name, *needs) for name, needs in found.items()]).report_cut
+        is_sure = data.draw(st.booleans())
+        if is_sure:
+            heard.hear(report)
+            assert heard.roots == {name: needs for name, needs in found.items() if needs}
