@@ -1,4 +1,4 @@
-"""Verbs that show what has happened: `events`, `explain`, `export`.
+"""Verbs that show what has happened: `events`, `explain`, `holders`, `export`.
 
 Responsible for reading logs to their end, or as they grow. Refuses to change anything in them. Invariant: events come
 in the order of the log, and where some are missing that is said.
@@ -20,7 +20,7 @@ from coordinator.cli.finding import find, which_shuffle
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column
-from coordinator.cli.rows import Row, event_row
+from coordinator.cli.rows import Row, event_row, plain
 from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.core.events import Recorded
@@ -28,12 +28,14 @@ from coordinator.core.ids import ApplicationId
 from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay.explain import explain as tell
+from replay.holders import holders as weigh
 from replay.names import Names
 from replay.phrases import kinds, phrase
-from replay.units import clock, count
+from replay.units import clock, count, few, place, size
 
 _SEGMENT_EVENTS = 500
 _DEFAULT_LIMIT = 1_000
+_MOST_HOLDERS = 30
 
 
 def events(
@@ -99,6 +101,23 @@ async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> N
             output.data(here.form, stories.plain(story))
 
 
+def holders(
+    here: Here,
+    app: Application,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _MOST_HOLDERS,
+) -> Any:
+    """Lists what holds shuffle data now: jobs, plans, names of the program; who alone holds most comes first."""
+    return _holders(here, app, limit)
+
+
+async def _holders(here: Here, app: str, limit: int) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        found = weigh([recorded async for recorded in source.events(application)])[:limit]
+        rows: list[Row] = [dict(plain(one)) for one in found]
+        output.rows(here.form, rows, _HOLDERS, "Nothing holds any shuffle data.")
+
+
 def export(
     here: Here,
     app: Application,
@@ -154,6 +173,7 @@ def register(app: typer.Typer) -> None:
     """Adds the verbs."""
     verb(app)(events)
     verb(app)(explain)
+    verb(app)(holders)
     verb(app, options=(*SERVER, "store", "log", *COMMON))(export)
 
 
@@ -192,4 +212,13 @@ _EVENTS = (
     Column("TIME", lambda r: clock(r["time_ms"])),
     Column("KIND", lambda r: r["kind"]),
     Column("WHAT", lambda r: r["text"]),
+)
+
+_HOLDERS = (
+    Column("ALONE", lambda r: size(r["alone_bytes"]), right=True),
+    Column("HOLDS", lambda r: size(r["bytes"]), right=True),
+    Column("KIND", lambda r: r["kind"]),
+    Column("WHO", lambda r: r["who"]),
+    Column("SHUFFLES", lambda r: few(r["app_shuffles"], 6)),
+    Column("WRITTEN AT", lambda r: few(map(place, r["call_sites"]), 2)),
 )

@@ -111,3 +111,11 @@ def test_completion_and_help_exist(shufflectl: Shufflectl) -> None:
     assert "--install-completion" in told
     assert "Exit codes: 0 it was done" in " ".join(told.split())
     assert shufflectl("version", "-o", "json").data[0]["name"] == "shuffle-lifecycle"
+
+
+def test_holders_by_what_each_alone_holds(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    (row,) = shufflectl("holders", *source, "-", "-o", "json").data
+    assert (row["kind"], row["who"], row["app_shuffles"]) == ("job", "job 1 (collect at chain.py:31)", [0])
+    assert row["bytes"] == row["alone_bytes"] == 120_000_000
+    table = shufflectl("holders", *source, "-").out.splitlines()
+    assert table[0].split() == ["ALONE", "HOLDS", "KIND", "WHO", "SHUFFLES", "WRITTEN", "AT"]
