@@ -1,0 +1,159 @@
+"""The program's half of a look: which JVM objects only dead handles hold, and what people call the rest.
+
+Responsible for: `read`, the `Program` of a look.
+Refuses to know: which names are dead (`liveness`), what the JVM does with the answer.
+Invariant: in doubt alive. A JVM object is said to be dead only if of its proxy every reference is explained, by dead
+names, by handles that are dead themselves, or by the proxy's own members; and if two readings, one after the other,
+were the same and no frame moved in between. The look holds what it looks at while it looks, and nothing afterwards.
+
+Everything else that py4j binds is a root, so a handle that was missed, copied or wrapped costs a deletion, never a
+result. Dead is for ever: who could still reach the object would have had a reference that counts.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import FrameType
+from typing import Any, Protocol
+
+from listener_bridge.reach import whose
+from listener_bridge.reach.counting import Census, Counts, Reading
+from listener_bridge.reach.findings import Program, TargetId
+from listener_bridge.reach.registry import Kept, Registry, of_pyspark
+
+TRIES = 3
+"""How often a look reads again while the program moves."""
+NAMES_SHOWN = 3
+
+
+class Names(Protocol):
+    """What is known of names: `references` counts the dead ones, `names` tells the live ones, both by `id`."""
+
+    @property
+    def references(self) -> Mapping[int, int]: ...
+    @property
+    def names(self) -> Mapping[int, tuple[Any, ...]]: ...
+    @property
+    def moved(self) -> bool: ...
+
+
+class ReadNames(Protocol):
+    def __call__(self, is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> Names: ...
+
+
+class Handles:
+    """The program's handles. `read` belongs to one thread at a time; `changed` may be asked by any."""
+
+    def __init__(
+        self,
+        read_names: ReadNames,
+        counts: Counts,
+        proxies: Callable[[], Iterable[Any]],
+        registry: Registry | None = None,
+    ) -> None:
+        self._read_names = read_names
+        self._counts = counts
+        self._proxies = proxies
+        self._registry = registry if registry is not None else of_pyspark()
+
+    def watch(self) -> None:
+        """Learn of every handle from now on, and of those that are there."""
+        self._registry.watch()
+
+    def unwatch(self) -> None:
+        """Leave PySpark as it was found."""
+        self._registry.unwatch()
+
+    @property
+    def changed(self) -> int:
+        """A number that grows when a handle has died."""
+        return self._registry.changed
+
+    def read(self) -> Program:
+        """What is proven dead now. Nothing, where that cannot be proven: another Python, a program that moves."""
+        if not counts_are_exact():
+            return Program()
+        for _ in range(TRIES):
+            found = self._read()
+            if found is not None:
+                return found
+        return Program()
+
+    def _read(self) -> Program | None:
+        kept = self._registry.alive()
+        census = Census([handle for handle, _ in kept], list(self._proxies()))
+        sites = [reference for _, reference in kept]
+        del kept
+        first, _ = self._reading(census)
+        second, names = self._reading(census)
+        if first is None or first != second:
+            return None
+        reached = census.reached(first)
+        return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
+
+    def _reading(self, census: Census) -> tuple[Reading | None, Names]:
+        names = self._read_names(whose.is_own, whose.is_interactive())
+        return (None if names.moved else census.read(names.references, self._counts)), names
+
+
+def counts_are_exact() -> bool:
+    """Whether a reference count says who holds an object: CPython with its global lock."""
+    has_lock: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
+    return platform.python_implementation() == "CPython" and has_lock()
+
+
+def proxies_of(client: Any) -> Callable[[], list[Any]]:
+    """py4j's proxies of JVM objects that live now, of one gateway's client."""
+    from py4j.finalizer import ThreadSafeFinalizer
+
+    def proxies() -> list[Any]:
+        found = [reference() for reference in _values(ThreadSafeFinalizer.finalizers)]
+        return [proxy for proxy in found if getattr(type(proxy), "_detach", None) and proxy._gateway_client is client]  # noqa: SLF001
+
+    return proxies
+
+
+def _values(table: Mapping[Any, Any]) -> list[Any]:
+    """Those of a table that others change meanwhile, without py4j's lock: a program's thread may hold it and wait."""
+    for _ in range(TRIES):
+        try:
+            return list(table.values())
+        except RuntimeError:  # it changed its size
+            continue
+    return []
+
+
+def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:
+    first = census.handles
+    return frozenset(target(census.proxy(at)) for at in range(census.proxies) if first + at not in reached)
+
+
+def _names(census: Census, reached: set[int], names: Names, sites: list[Kept]) -> dict[TargetId, str]:
+    found: dict[TargetId, str] = {}
+    for place, kept in enumerate(sites):
+        if place in reached:
+            handle = census.handle(place)
+            why = _why(names.names.get(id(handle), ()), kept.site)
+            for value in list(vars(handle).values()):
+                if is_proxy(value):
+                    found.setdefault(target(value), why)
+    return found
+
+
+def _why(names: tuple[Any, ...], made_at: str) -> str:
+    if names:
+        return ", ".join(str(name) for name in names[:NAMES_SHOWN])
+    return "an attribute, a container or a library" + (f", made at {made_at}" if made_at else "")
+
+
+def is_proxy(thing: object) -> bool:
+    from py4j.java_gateway import JavaObject
+
+    return JavaObject in type(thing).__mro__
+
+
+def target(proxy: Any) -> TargetId:
+    """What py4j calls the object behind a proxy."""
+    return TargetId(str(object.__getattribute__(proxy, "_target_id")))

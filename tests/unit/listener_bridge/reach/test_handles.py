@@ -1,0 +1,267 @@
+"""Which JVM objects are dead: with PySpark's shapes and py4j's own proxies, without a JVM."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import platform
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.java_gateway import JavaObject
+
+from listener_bridge.reach import whose
+from listener_bridge.reach.findings import Program
+from listener_bridge.reach.handles import Handles, proxies_of
+from listener_bridge.reach.registry import TIDY_ABOVE, Registry
+from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, SaidNames, counts, names
+
+CLASSES = (Rdd, Pipelined)
+HERE = Path(__file__).name
+NO_NAMES = names()
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    registry = Registry(CLASSES, (Rdd,))
+    registry.watch()
+    yield registry
+    registry.unwatch()
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Cycles stay until the test is over, as they do between two collections."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def look(registry: Registry, client: Client, read: Callable[..., Any] = NO_NAMES) -> Program:
+    return Handles(read, counts, proxies_of(client), registry).read()
+
+
+def called(proxy: JavaObject, *methods: str) -> JavaObject:
+    """A proxy that py4j has put into cycles with its members."""
+    for method in methods:
+        getattr(proxy, method)
+    return proxy
+
+
+def test_a_handle_that_a_live_name_holds_is_alive(registry: Registry, client: Client) -> None:
+    rdd = Rdd(called(JavaObject("o1", client), "rdd", "id"))
+    assert look(registry, client).dead == frozenset()
+    assert rdd is not None
+
+
+def test_a_handle_that_only_a_dead_name_holds_is_dead(registry: Registry, client: Client) -> None:
+    rdd = Rdd(called(JavaObject("o1", client), "rdd", "id"))
+    assert look(registry, client, names(rdd)).dead == {"o1"}
+
+
+def test_a_second_reference_keeps_it(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    shelf = [rdd]
+    assert look(registry, client, names(rdd)).dead == frozenset()
+    assert shelf
+
+
+def test_a_proxy_held_beside_its_handle_is_alive(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    jrdd = rdd._jrdd
+    assert look(registry, client, names(rdd)).dead == frozenset()
+    assert look(registry, client, names(rdd, jrdd)).dead == {"o1"}
+
+
+def test_a_method_of_a_proxy_that_is_held_keeps_it(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    method = rdd._jrdd.count
+    assert look(registry, client, names(rdd)).dead == frozenset()
+    assert method is not None
+
+
+def test_somebody_who_holds_the_attributes_keeps_what_is_in_them(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    inside = vars(rdd)
+    assert look(registry, client, names(rdd)).dead == frozenset()
+    assert inside
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_a_proxy_that_waits_for_the_collector_is_dead(registry: Registry, client: Client) -> None:
+    rdd: Rdd | None = Rdd(called(JavaObject("o1", client), "rdd"))
+    rdd = None
+    assert client.dropped == []  # py4j has not let it go: it is in a cycle with its own member
+    assert look(registry, client).dead == {"o1"}
+    assert rdd is None
+
+
+def test_prev_of_dead_handles_does_not_count_to_any_depth(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    first = Pipelined(rdd)
+    second = Pipelined(first)
+    third = Pipelined(second)
+    assert look(registry, client, names(rdd, first, second)).dead == frozenset()  # `third` holds them all
+    assert look(registry, client, names(rdd, first, second, third)).dead == {"o1"}
+
+
+def test_handles_that_hold_each_other_in_a_ring(registry: Registry, client: Client) -> None:
+    one, other = Rdd(JavaObject("o1", client)), Rdd(JavaObject("o2", client))
+    one.friend, other.friend = other, one  # type: ignore[attr-defined]
+    assert look(registry, client, names(one)).dead == frozenset()
+    assert look(registry, client, names(one, other)).dead == {"o1", "o2"}
+
+
+def test_more_dead_names_than_references_is_doubt(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    assert look(registry, client, names(rdd, rdd)).dead == frozenset()
+
+
+def test_a_program_that_moves_has_nothing_dead(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    said = SaidNames({id(rdd): 1}, moved=True)
+    assert look(registry, client, lambda *_: said) == Program()
+
+
+def test_two_readings_that_differ_prove_nothing(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    shelf: list[Rdd] = []
+
+    def names_move(*_: object) -> SaidNames:
+        shelf.append(rdd)  # somebody takes a reference between the readings, each time
+        return SaidNames({id(rdd): 1})
+
+    assert look(registry, client, names_move) == Program()
+
+
+def test_a_program_that_comes_to_rest_is_read_again(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    said = iter([SaidNames(moved=True), SaidNames(moved=True)])
+    rest = SaidNames({id(rdd): 1})
+    assert look(registry, client, lambda *_: next(said, rest)).dead == {"o1"}
+
+
+def test_a_python_without_exact_counts_has_nothing_dead(
+    registry: Registry, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    monkeypatch.setattr(platform, "python_implementation", lambda: "PyPy")
+    assert look(registry, client, names(rdd)) == Program()
+
+
+def test_proxies_of_another_gateway_are_not_ours(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", Client(port=1)))
+    assert look(registry, client, names(rdd)).dead == frozenset()
+
+
+def test_the_names_people_know(registry: Registry, client: Client) -> None:
+    named, contained = Rdd(JavaObject("o1", client)), Rdd(JavaObject("o2", client))
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    shelf = [contained]
+    said = names(alive={id(named): ("`named` in job.py:7",)})
+    assert look(registry, client, said).names == {
+        "o1": "`named` in job.py:7",
+        "o2": f"an attribute, a container or a library, made at {HERE}:{line}",
+    }
+    assert shelf
+
+
+def test_a_look_keeps_nothing_alive(registry: Registry, client: Client) -> None:
+    rdd: Rdd | None = Rdd(JavaObject("o1", client))
+    watching = Handles(names(), counts, proxies_of(client), registry)
+    watching.read()
+    before = watching.changed
+    rdd = None
+    assert watching.changed == before + 1
+    assert client.dropped == ["o1"]
+    assert rdd is None
+
+
+# ---- the registry ----
+
+
+def test_handles_made_before_are_found() -> None:
+    before = Rdd(JavaObject("o1", Client()))
+    registry = Registry(CLASSES)
+    registry.watch()
+    try:
+        assert any(handle is before for handle, _ in registry.alive())
+    finally:
+        registry.unwatch()
+
+
+def test_the_classes_are_left_as_they_were_found() -> None:
+    found: list[object] = [Rdd.__init__, Pipelined.__init__, Rdd.toLocalIterator]
+    registry = Registry(CLASSES, (Rdd,))
+    registry.watch()
+    assert list(inspect.signature(Pipelined).parameters) == ["prev"]
+    registry.unwatch()
+    assert [Rdd.__init__, Pipelined.__init__, Rdd.toLocalIterator] == found
+
+
+def test_who_wrapped_us_stays_and_we_note_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry(CLASSES)
+    original = Rdd.__init__
+    registry.watch()
+    ours = Rdd.__init__
+
+    def theirs(self: Rdd, jrdd: JavaObject) -> None:
+        ours(self, jrdd)
+
+    monkeypatch.setattr(Rdd, "__init__", theirs)
+    registry.unwatch()
+    rdd = Rdd(JavaObject("o1", Client()))
+    assert Rdd.__init__ is theirs
+    assert all(handle is not rdd for handle, _ in registry.alive())
+    monkeypatch.setattr(Rdd, "__init__", original)
+
+
+def test_an_error_of_the_program_stays_its_own(registry: Registry) -> None:
+    with pytest.raises(AttributeError, match="_jrdd"):
+        Pipelined("no handle")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="jrdd"):
+        Rdd()  # type: ignore[call-arg]
+
+
+def test_the_dead_are_cleared_away_without_a_look(registry: Registry, client: Client) -> None:
+    for _ in range(3 * TIDY_ABOVE):
+        Rdd(JavaObject("o1", client))
+    assert len(registry._kept) + len(registry._gone) <= 2 * (TIDY_ABOVE + 2)
+    assert registry.changed >= 3 * TIDY_ABOVE
+
+
+def test_a_half_consumed_iterator_keeps_its_handle(registry: Registry, client: Client) -> None:
+    rdd: Rdd | None = Rdd(JavaObject("o1", client))
+    assert rdd is not None
+    iterator = rdd.toLocalIterator()
+    assert next(iterator) == 0
+    rdd = None
+    assert look(registry, client).dead == frozenset()
+    assert len(registry.alive()) == 1
+    del iterator
+    registry.alive()
+    assert registry.alive() == []
+    assert client.dropped == ["o1"]
+
+
+# ---- whose code ----
+
+
+def test_whose_code_it_is() -> None:
+    import json
+
+    import py4j.java_gateway
+
+    assert whose.is_own_file(__file__)
+    assert whose.is_own_file("relative/job.py")
+    for theirs in (json.__file__, py4j.java_gateway.__file__, whose.__file__, "<string>", "<frozen runpy>", ""):
+        assert not whose.is_own_file(theirs), theirs
+    assert not whose.is_own_file("/somewhere/lib/python3.9/site-packages/pandas/core/frame.py")
