@@ -17,6 +17,8 @@ from shuffle_lifecycle.v1 import service_pb2
 from listener_bridge import translate
 from listener_bridge.client import Client
 from listener_bridge.executor import Executor
+from listener_bridge.reach.advice import Advisor
+from listener_bridge.reach.findings import Root
 from listener_bridge.reach.looker import Looker, Sight
 from listener_bridge.reporter import Reporter
 from listener_bridge.session import Session
@@ -116,7 +118,15 @@ class Bridge:
         self._service.close()
 
     def _looker(self, sight: Sight, tap: Tap) -> Looker:
-        return Looker(sight, tap.post_marker, self.reporter.settle, self.reporter.missed)
+        looker, advisor = Looker(sight, tap.post_marker, self.reporter.settle, self.reporter.missed), Advisor()
+
+        def advise(found: Sequence[Root]) -> None:
+            line = advisor.advise(time.monotonic(), found, looker.candidates.bytes)
+            if line is not None:
+                log.warning("%s", line)
+
+        looker.on_found = advise
+        return looker
 
     def _begin_again(self) -> None:
         self._clients += 1
