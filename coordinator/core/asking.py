@@ -56,7 +56,7 @@ def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Non
     generation = desk.state.current(app_shuffle)
     if generation is None or generation.life is Life.FENCED:
         ask_to_read(desk, app_shuffle, stage)
-    else:
+    elif generation.life is not Life.EXPIRED or desk.may_move(app_shuffle):
         _register(desk, generation, stage)
 
 

@@ -91,6 +91,18 @@ def answer(desk: Desk, request: c.Request) -> Answer:
     return _answer_new(desk, request, tally)
 
 
+def refuse(desk: Desk, request: c.Request, refusal: Rejection) -> Rejection:
+    """Answers a request without deciding it: nothing follows from it, and its number is done with."""
+    tally = desk.tallies.get(request.client) or _open_tally(desk, request) if request.number else refusal
+    if isinstance(tally, Rejection):
+        return tally
+    desk.turn_page()
+    tally.confirm(request.confirmed)
+    if request.number > tally.confirmed and not within(tally.spans(), request.number):
+        tally.note(request.number, _refused(refusal, request.command))
+    return refusal
+
+
 def _open_tally(desk: Desk, request: c.Request) -> Tally | Rejection:
     client = desk.state.clients.get(request.client)
     if client is None and isinstance(request.command, (c.RegisterApplication, c.RegisterClient)):

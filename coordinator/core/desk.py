@@ -19,6 +19,10 @@ from coordinator.core.state import Client, State, first_due_ms, lay_over
 from coordinator.core.touching import WIDE, touched
 from coordinator.core.values import Refused
 
+#: Generations that one fact moves at the most, and that the sweep after it does (design §4: at most 50 records a
+#: segment, cut between commands). What a fact would move beyond that, the sweep takes up, in as many steps as it needs.
+MOVES = 24
+
 #: Kinds of refusal that one commit tells apart per client; the rest are counted together.
 _REFUSALS = 32
 
@@ -101,6 +105,7 @@ class Desk:
     now_ms: int
     log: list[Recorded] = field(default_factory=list)
     tallies: dict[ClientId, Tally] = field(default_factory=dict)
+    moves_left: int = MOVES  #: Of the present fact.
     concerns_all: bool = True  #: Everything is to be evaluated, not only what the events since the last rest concern.
     _concerned: set[AppShuffle] = field(default_factory=set)
     _because: Sequence | None = None
@@ -118,6 +123,15 @@ class Desk:
     def turn_page(self) -> None:
         """The next event is a fact of its own, not a consequence of the last one."""
         self._because = None
+        self.moves_left = MOVES
+
+    def may_move(self, app_shuffle: AppShuffle) -> bool:
+        """Takes one of the moves that a fact has. False: they are used up, and the sweep is to see to this one."""
+        if self.moves_left:
+            self.moves_left -= 1
+            return True
+        self._concerned.add(app_shuffle)
+        return False
 
     def emit(self, event: Event) -> None:
         """Records the event and applies it to the draft."""

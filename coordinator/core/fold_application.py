@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core.ids import Span, add_span
+from coordinator.core.ids import Sequence, Span, add_span
 from coordinator.core.state import Client, Gap, Root, State, edit
 
 
@@ -79,8 +79,10 @@ def _resumed(state: State, at: e.Recorded, event: e.DeletionResumed) -> None:
 
 
 def _gap_recorded(state: State, at: e.Recorded, event: e.GapRecorded) -> None:
+    """A look that began before facts were missed lets nothing go, ended or not; the roots that it found count."""
     live = frozenset(event.until)
-    state.meta = replace(state.meta, gap=Gap(live, event.resynced) if live or not event.resynced else None)
+    gap = Gap(live, event.resynced) if live or not event.resynced else None
+    state.meta = replace(state.meta, gap=gap, look_sequence=Sequence(0), seen_sequence=Sequence(0))
 
 
 def _sweep_changed(state: State, at: e.Recorded, event: e.SweepChanged) -> None:

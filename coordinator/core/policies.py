@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coordinator.core import cuts
-from coordinator.core.ids import AppShuffle, ExecutionId, within
+from coordinator.core.ids import AppShuffle, ExecutionId, StageAttempt, within
 from coordinator.core.lifecycle import INTACT, Life
 from coordinator.core.state import Generation, State
 from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rescue, RootKind, Rule
@@ -44,6 +44,15 @@ class View:
     def listed(self) -> frozenset[AppShuffle]:
         """What a live job lists."""
         return cuts.listed(self.state)
+
+    @cached_property
+    def running_readers(self) -> dict[AppShuffle, tuple[StageAttempt, ...]]:
+        """The attempts that were submitted and run, in order, by what they read."""
+        found: dict[AppShuffle, tuple[StageAttempt, ...]] = {}
+        for stage, attempt in sorted(self.state.attempts.items()):
+            for app_shuffle in attempt.reads if attempt.running else ():
+                found[app_shuffle] = (*found.get(app_shuffle, ()), stage)
+        return found
 
     @cached_property
     def _needs(self) -> dict[Rule, frozenset[AppShuffle]]:

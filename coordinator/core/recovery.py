@@ -69,7 +69,8 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
         )
     )
     for rescued in plan.rescued:
-        desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
+        if desk.may_move(state.generations[rescued].app_shuffle):
+            desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
     if plan.half_written is not None:
         lose(desk, plan.half_written, Loss.INVALIDATED)
     return desk.state.recoveries[recovery]

@@ -6,6 +6,9 @@ policies; ``sweep`` draws the conclusions. Invariant: a fact is recorded as it w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from coordinator.core import asking, cuts
 from coordinator.core import commands as c
 from coordinator.core import events as e
@@ -15,9 +18,6 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.state import State
 from coordinator.core.values import Deletion, Lineage, Loss, Outputs
-
-#: Generations that one resync moves at the most (design §4); what is beyond is left to Spark, and to later facts.
-RECONCILED = 24
 
 
 def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
@@ -81,8 +81,11 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
 
 
 def outputs(desk: Desk, command: c.ReportOutputs) -> None:
+    """What went missing. After a gap, until the resync: what is there at all, told in parts."""
+    gap = desk.state.meta.gap
+    missed = gap is not None and not gap.resynced
     for output in command.outputs:
-        _note_outputs(desk, output)
+        (_take_stock if missed else _note_outputs)(desk, output)
 
 
 def _note_outputs(desk: Desk, output: Outputs) -> None:
@@ -138,10 +141,17 @@ def resync(desk: Desk, command: c.Resync) -> None:
         job_started(desk, job)
     _compare_outputs(desk, command.outputs)
     for stage in command.stages:
-        stage_submitted(desk, stage)
+        _run_on(desk, stage)
     if desk.state.jobs or desk.state.meta.gap is not None:
         running = tuple(sorted(desk.state.jobs))
         desk.emit(e.GapRecorded(0, "resync", running, resynced=True))
+
+
+def _run_on(desk: Desk, command: c.ReportStageSubmitted) -> None:
+    """A stage that runs. What there is no move left for is told once more, as a submission of its own."""
+    if desk.moves_left:
+        desk.moves_left -= 1
+        stage_submitted(desk, command)
 
 
 def _end_what_is_over(desk: Desk, command: c.Resync) -> None:
@@ -165,38 +175,34 @@ def _executions(state: State) -> set[ExecutionId]:
 
 
 def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
-    """Takes what differs from what we believe, the most telling first, and at most ``RECONCILED`` generations of it."""
+    """Takes what differs from what we believe, the most telling first, as far as one fact's moves go.
+
+    Whoever has more to tell has told it in parts before (``outputs``); what is left then is left to later facts.
+    """
     state = desk.state
-    known = [o for o in found if _differs(state, o)]
     there = {output.app_shuffle for output in found}
     cleaned = sorted(a for a in set(state.shuffles) - there - cuts.listed(state) if state.current(a) is not None)
-    new = [o for o in found if state.current(o.app_shuffle) is None and o.available > 0]
-    for output in known[:RECONCILED]:
-        _compare(desk, output)
-    left = RECONCILED - min(RECONCILED, len(known))
-    for app_shuffle in cleaned[:left]:
-        _clean(desk, app_shuffle)
-    for output in new[: left - min(left, len(cleaned))]:
-        _adopt(desk, output)
+    known = [output for output in found if state.current(output.app_shuffle) is not None]
+    new = [output for output in found if state.current(output.app_shuffle) is None]
+    work: list[tuple[Callable[[Desk, Any], None], Any]] = [
+        *((_take_stock, output) for output in known),
+        *((_clean, app_shuffle) for app_shuffle in cleaned),
+        *((_take_stock, output) for output in new),
+    ]
+    for verb, subject in work:
+        before = len(desk.log)
+        if desk.moves_left:
+            verb(desk, subject)
+        desk.moves_left -= len(desk.log) > before
     _clean_tombstones(desk, there)
 
 
-def _differs(state: State, output: Outputs) -> bool:
-    generation = state.current(output.app_shuffle)
-    if generation is None:
-        return False
-    if generation.life is Life.FENCED:
-        return output.available > 0
-    return output.available < output.total or not generation.complete
-
-
-def _compare(desk: Desk, output: Outputs) -> None:
-    """A known generation: perhaps completed, perhaps lost, perhaps fenced and written anew while nobody told us."""
+def _take_stock(desk: Desk, output: Outputs) -> None:
+    """What is there now: perhaps completed, lost, or fenced and written anew unseen, perhaps new to us."""
     generation = desk.state.current(output.app_shuffle)
-    if generation is None:
-        return
-    if generation.life is Life.FENCED:
-        _adopt(desk, output)
+    if generation is None or generation.life is Life.FENCED:
+        if output.available > 0:
+            _adopt(desk, output)
     elif output.available >= output.total > 0 and not generation.complete:
         desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
     else:

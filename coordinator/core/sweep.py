@@ -2,7 +2,8 @@
 
 Responsible for evaluating the policies after every fact and for carrying an application's end through. Refuses to know
 which fact it was. Invariant: a step moves at most ``MOVES`` generations, and what is left over is remembered in the
-state, so that a segment stays small and nothing is forgotten.
+state, so that a segment stays small and nothing is forgotten. What a fact itself had no move left for is swept too: an
+expired input of a stage that runs is rescued for it, and the stage registered, before anything else is asked.
 
 Only what the events since the last rest concern is evaluated (``touching``); tested equal to evaluating everything.
 """
@@ -13,13 +14,10 @@ from collections.abc import Iterable
 
 from coordinator.core import events as e
 from coordinator.core import policies, recovery
-from coordinator.core.desk import Desk
+from coordinator.core.desk import MOVES, Desk
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State, first_due_ms
-from coordinator.core.values import Deletion, Ending, Hold
-
-#: Generations that one step moves at the most (design §4: at most 50 records a segment, cut between commands).
-MOVES = 24
+from coordinator.core.values import Deletion, Ending, Hold, Rescue
 
 
 def react(desk: Desk) -> None:
@@ -86,6 +84,10 @@ def _consider(desk: Desk, look: policies.View, generation: Generation) -> tuple[
 
 
 def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> tuple[e.Event, ...]:
+    readers = look.running_readers.get(generation.app_shuffle)
+    if readers:
+        rescued = e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {readers[0]}")
+        return (rescued, *(e.ReaderRegistered(generation.shuffle_id, stage) for stage in readers))
     wanted = policies.wanted(look, generation)
     if wanted is not None:
         return (e.ExpiryTakenBack(generation.shuffle_id, *wanted),)

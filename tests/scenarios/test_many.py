@@ -1,0 +1,137 @@
+"""One fact that concerns more than a segment holds: it is carried out in steps, and nothing is let go between two."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from coordinator.core import commands as c
+from coordinator.core import events as e
+from coordinator.core.ids import ApplicationId, AppShuffle, JobId, ShuffleId, Span, StageId
+from coordinator.core.lifecycle import Life
+from coordinator.core.values import Driver, Expiry, Lineage, Outputs, Policy, Rule
+from tests.property.witness import Witness
+from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of
+
+MANY = 100
+LAST = AppShuffle(MANY)  #: What a stage that reads all of the many writes.
+READER = "s9000"
+
+
+class Crowd:
+    """One application in which one stage reads many shuffles."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.witness = Witness()
+        self.do(c.RegisterApplication(ApplicationId("app"), Driver(), policy=policy))
+        many = tuple(AppShuffle(n) for n in range(MANY))
+        lineage = (*(Lineage(one, maps=2) for one in many), Lineage(LAST, many, maps=2))
+        self.do(c.ReportJobStarted(JobId(0), StageId(9001), (LAST,), None, (Span(0, 9001),), lineage))
+        self.reader = c.ReportStageSubmitted(attempt_of(READER), many, LAST, 2)
+
+    def do(self, command: c.Command) -> list[e.Event]:
+        return [recorded.event for recorded in self.witness.do(command, 1_000)[1]]
+
+    def write(self) -> None:
+        for n in range(MANY):
+            self.do(c.ReportStageSubmitted(attempt_of(f"s{n}"), (), AppShuffle(n), 2))
+            self.do(c.ReportStageCompleted(attempt_of(f"s{n}")))
+
+    def expire(self) -> None:
+        """All are read by a stage that succeeds, and nobody needs them."""
+        self.write()
+        self.do(self.reader)
+        self.do(c.ReportStageCompleted(attempt_of(READER)))
+        self.rest()
+        assert self.lives() == {Life.EXPIRED: MANY, Life.READABLE: 1}
+
+    def rest(self) -> list[e.Event]:
+        found: list[e.Event] = []
+        while self.witness.state.meta.sweeping:
+            found += self.do(c.Tick())
+        return found
+
+    def lives(self) -> Counter[Life]:
+        return Counter(generation.life for generation in self.witness.state.generations.values())
+
+
+def test_30_a_stage_with_a_hundred_expired_inputs_gets_them_all_back_and_is_registered_for_each() -> None:
+    crowd = Crowd(Policy(Rule.EAGER, observe=True))
+    crowd.expire()
+    again = c.ReportStageSubmitted(attempt_of(READER + ".1"), crowd.reader.reads, LAST, 2)
+    first = crowd.do(again)
+    assert sum(isinstance(event, e.ExpiryTakenBack) for event in first) < MANY
+    crowd.rest()
+    assert crowd.lives() == {Life.READABLE: MANY, Life.WRITING: 1}
+    read_by = [crowd.witness.state.generations[ShuffleId(n + 1)].readers for n in range(MANY)]
+    assert read_by == [frozenset({again.stage})] * MANY
+
+
+def test_30_a_recovery_rescues_a_hundred_expired_inputs_in_steps() -> None:
+    crowd = Crowd(Policy(Rule.EAGER, observe=True))
+    crowd.expire()
+    crowd.do(c.ReportStageSubmitted(attempt_of("s9001"), (LAST,), None, 2))
+    crowd.do(c.ReportOutputs((Outputs(LAST, 0, 2),)))
+    crowd.do(c.ReportMissing(LAST, ShuffleId(0), attempt_of("s9001")))
+    crowd.rest()
+    assert crowd.lives() == {Life.READABLE: MANY}
+
+
+def test_16_many_that_were_completed_unseen_are_not_given_up_by_the_resync() -> None:
+    crowd = Crowd(EAGER)
+    for n in range(MANY):
+        crowd.do(c.ReportStageSubmitted(attempt_of(f"s{n}"), (), AppShuffle(n), 2))
+    crowd.do(c.ReportGap(5, "bus"))
+    told = tell_all(crowd, [Outputs(AppShuffle(n), 2, 2) for n in range(MANY)], c.Resync())
+    assert crowd.lives() == {Life.READABLE: MANY}
+    assert not any(isinstance(event, e.GenerationExpired) and event.why is Expiry.ABANDONED for event in told)
+
+
+def test_a_coordinator_that_comes_late_adopts_all_that_is_there() -> None:
+    crowd = Crowd(EAGER)
+    crowd.do(c.ReportJobEnded(JobId(0)))
+    crowd.do(c.ReportGap(0, "attach"))
+    tell_all(crowd, [Outputs(AppShuffle(n), 2, 2) for n in range(MANY)], c.Resync())
+    assert crowd.lives() == {Life.READABLE: MANY}
+
+
+def test_16_many_stages_that_run_are_told_by_the_resync_and_after_it() -> None:
+    crowd = Crowd(EAGER)
+    stages = tuple(c.ReportStageSubmitted(attempt_of(f"s{n}"), (), AppShuffle(n), 2) for n in range(MANY))
+    job = c.ReportJobStarted(JobId(0), StageId(9001), (LAST,), None, (Span(0, 9001),))
+    crowd.do(c.ReportGap(5, "bus"))
+    crowd.do(c.Resync(jobs=(job,), stages=stages))
+    assert 0 < crowd.lives()[Life.WRITING] < MANY
+    for stage in stages:
+        crowd.do(stage)
+    assert crowd.lives() == {Life.WRITING: MANY}
+
+
+def tell_all(crowd: Crowd, found: list[Outputs], resync: c.Resync) -> list[e.Event]:
+    """What a bridge tells after a gap: what is there, in parts, then the whole truth."""
+    told = [event for at in range(0, len(found), 20) for event in crowd.do(c.ReportOutputs(tuple(found[at : at + 20])))]
+    whole = c.Resync(resync.jobs, resync.stages, resync.executions, tuple(found))
+    return [*told, *crowd.do(whole), *crowd.rest()]
+
+
+def test_16_a_look_that_began_before_a_gap_lets_nothing_go() -> None:
+    story = Story(REACHABLE)
+    story.whole("s0>A, s1:A!")
+    story.begin_look()
+    story.do(c.ReportGap(3, "bus"))
+    story.do(c.Resync(outputs=(Outputs(AppShuffle(0), 10, 10),)))
+    assert story.report("B") == ["root B needs +B", "look ended"]
+    assert story.lives() == "A1 readable"
+    story.look()
+    assert story.lives() == "A1 fencing"
+
+
+def test_16_a_look_that_ended_before_a_gap_is_taken_anew() -> None:
+    story = Story(REACHABLE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.look()
+    story.do(c.ReportGap(3, "bus"))
+    story.do(c.Resync(outputs=(Outputs(AppShuffle(0), 10, 10),)))
+    assert story.lives() == "A1 readable"
+    story.look()
+    assert story.lives() == "A1 fencing"
