@@ -30,7 +30,6 @@ from coordinator.runtime.errors import (
     InDoubt,
     NewerLog,
     Overloaded,
-    OverSize,
     Unavailable,
     UnknownApplication,
 )
@@ -52,7 +51,6 @@ __all__ = [
     "NewerLog",
     "Notice",
     "Options",
-    "OverSize",
     "Overloaded",
     "Peer",
     "Session",
@@ -172,7 +170,8 @@ class Coordinator(ABC):
     ) -> list[Answer]:
         """The answers, in the order of the requests, when all that they append is durable.
 
-        Raises `InDoubt`, `Overloaded`, `OverSize`. After an error some of the first requests may be in the log, each
+        A request that alone makes more than a commit may hold is answered with a rejection, and those behind it go on.
+        Raises `InDoubt`, `Overloaded`. After an error some of the first requests may be in the log, each
         wholly: sending the same numbers again gives their answers. ``within_s``: instead of the options' limit.
         """
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from coordinator.core import decide
 from coordinator.core.desk import Desk
 from coordinator.core.ids import ShuffleId
-from coordinator.core.rejections import Answer
+from coordinator.core.rejections import Answer, Rejection
 from coordinator.core.state import State
 from coordinator.runtime.moves import RECORDS_MAX, touched
 from coordinator.runtime.waiting import Batch
@@ -45,6 +45,15 @@ class Draft:
     def over_size(self) -> bool:
         """Even the store would refuse it."""
         return len(self.records) > RECORDS_HARD_MAX
+
+
+def refusal(state: State, batches: Iterable[Batch], now_ms: int, why: Rejection) -> Draft:
+    """Answers the first request that waits with a refusal, and nothing else."""
+    made = Draft(Desk.over(state, now_ms), ticked=False, count=1)
+    batch = next(iter(batches))
+    made.taken.append((batch, [decide.refuse(made.desk, batch.requests[len(batch.answers)], why)]))
+    decide.close_commit(made.desk)
+    return made
 
 
 def draft(state: State, batches: Iterable[Batch], requests_max: int, now_ms: int, tick: bool) -> Draft:

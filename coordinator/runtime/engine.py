@@ -27,7 +27,7 @@ from coordinator.core.values import Ending
 from coordinator.runtime import drafting, loading, moves, snapshot
 from coordinator.runtime.clock import Clock, Signal, back_off_s, wait_event
 from coordinator.runtime.drafting import Draft, Poisoned
-from coordinator.runtime.errors import CoordinatorError, Defect, Draining, InDoubt, OverSize, Unavailable
+from coordinator.runtime.errors import CoordinatorError, Defect, Draining, InDoubt, Unavailable, over_size
 from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
 from coordinator.runtime.loading import Loaded
 from coordinator.runtime.options import Options
@@ -237,7 +237,7 @@ class Engine:
             if made.full:
                 most = made.count
             elif made.over_size:
-                self._refuse_over_size(made, "records", len(made.records), drafting.RECORDS_HARD_MAX)
+                return self._refuse_over_size("records", len(made.records), drafting.RECORDS_HARD_MAX)
             elif not made.desk.log:
                 return made, None
             else:
@@ -246,7 +246,7 @@ class Engine:
                     return made, sealed
                 most = made.count // 2
                 if made.count <= 1:
-                    self._refuse_over_size(made, "bytes", len(sealed.value), SEGMENT_BYTES_MAX)
+                    return self._refuse_over_size("bytes", len(sealed.value), SEGMENT_BYTES_MAX)
         return None
 
     def _refuse_poisoned(self, poisoned: Poisoned) -> bool:
@@ -259,8 +259,12 @@ class Engine:
         self._waiting.refuse(poisoned.batch, poisoned.__cause__)
         return True
 
-    def _refuse_over_size(self, made: Draft, what: str, size: int, limit: int) -> None:
-        self._waiting.refuse(made.taken[0][0], OverSize(self.application, what, size, limit))
+    def _refuse_over_size(self, what: str, size: int, limit: int) -> tuple[Draft, Sealed | None]:
+        """One request alone is too much: it is answered with a refusal, and what waits behind it goes on."""
+        why = over_size(self.application, what, size, limit)
+        log.warning("a request is refused", application=self.application, why=str(why))
+        made = drafting.refusal(self.state, self._waiting, self._clock.wall_ms(), why)
+        return made, self._journal.seal(made.desk.log) if made.desk.log else None
 
     async def _commit(self, made: Draft, sealed: Sealed) -> None:
         self._in_flight = frozenset(batch for batch, _ in made.taken)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import Enum
 
 from coordinator.core.ids import ApplicationId
+from coordinator.core.rejections import Reason, Rejection
 
 
 class Happened(Enum):
@@ -98,15 +99,14 @@ class Overloaded(CoordinatorError):
         )
 
 
-class OverSize(CoordinatorError):
-    """One command alone makes more than a commit may hold."""
-
-    def __init__(self, application: ApplicationId, what: str, size: int, limit: int) -> None:
-        super().__init__(
-            f"one command of application {application} makes {size} {what}",
-            f"at most {limit} in one commit",
-            "Cut it into several commands.",
-        )
+def over_size(application: ApplicationId, what: str, size: int, limit: int) -> Rejection:
+    """One command alone makes more than a commit may hold: an answer, so that those behind it are answered too."""
+    return Rejection(
+        Reason.INVALID,
+        f"one command of application {application} makes {size} {what}",
+        f"at most {limit} in one commit",
+        "Cut it into several commands.",
+    )
 
 
 class Draining(CoordinatorError):

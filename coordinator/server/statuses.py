@@ -26,7 +26,6 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.Unavailable: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.InDoubt: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
     e.Overloaded: (code_pb2.RESOURCE_EXHAUSTED, RETRY_MS),
-    e.OverSize: (code_pb2.INVALID_ARGUMENT, 0),
     e.Draining: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.DamagedLog: (code_pb2.DATA_LOSS, 0),
     e.NewerLog: (code_pb2.FAILED_PRECONDITION, 0),

@@ -224,7 +224,6 @@ async def test_an_oversized_message_is_refused_and_the_server_goes_on() -> None:
         (e.Unavailable(APP, "no leader"), Code.UNAVAILABLE),
         (e.InDoubt(APP, 10), Code.DEADLINE_EXCEEDED),
         (e.Overloaded(APP, 9, 8), Code.RESOURCE_EXHAUSTED),
-        (e.OverSize(APP, "records", 99, 60), Code.INVALID_ARGUMENT),
         (e.Draining("replica-1"), Code.UNAVAILABLE),
         (e.DamagedLog(APP, "torn"), Code.DATA_LOSS),
         (e.NewerLog(APP, "version 9"), Code.FAILED_PRECONDITION),
