@@ -32,6 +32,7 @@ AGENT = "listener_bridge 0.1.0"
 STOP_LIMIT_S = 1.0
 LAST_MARKER = "last"
 ATTACH_SNAPSHOT_LIMIT_S = 1.0
+QUESTIONS = ("get_shuffle_id", "report_missing")
 
 
 class Bridge:
@@ -72,9 +73,9 @@ class Bridge:
             self.executor.on_fenced = self.looker.gone
         self.reporter.outcomes = self.executor.outcomes
         present = self._tap.snapshot(ATTACH_SNAPSHOT_LIMIT_S)
-        if present is None:
-            self.reporter.want_resync()
-        elif present.shuffles or present.active_jobs:
+        if present is None or present.shuffles or present.active_jobs:
+            self.reporter.begin_late()
+        if present is not None and (present.shuffles or present.active_jobs):
             self.reporter.settle("attach", present, present.marker)
         self.executor.start()
         self._listening.start()
@@ -187,13 +188,22 @@ class Bridge:
     def answered(self, answer: service_pb2.NumberedAnswer) -> None:
         kind = answer.WhichOneof("answer")
         for request in self.reporter.answered(answer):
-            asked = request.WhichOneof("command")
+            self.client.answered()
+            asked = str(request.WhichOneof("command"))
             if asked == "report_outcome":
                 self.executor.acknowledged(request.report_outcome.directive)
             elif asked == "get_shuffle_id" and kind == "ready" and request.get_shuffle_id.write:
                 self.executor.generation_known(request.get_shuffle_id.app_shuffle, answer.ready.shuffle_id)
             if kind == "rejection":
-                log.debug("%s was refused: %s", asked, answer.rejection.fact)
+                self._refused(asked, answer.rejection.fact)
+
+    def _refused(self, asked: str, why: str) -> None:
+        """A question may be refused; a fact that is refused is one that the coordinator misses."""
+        if asked in QUESTIONS:
+            log.debug("%s was refused: %s", asked, why)
+        else:
+            log.warning("the coordinator has refused %s (%s): it is told as a gap", asked, why)
+            self.reporter.refused(asked)
 
     def directed(self, directives: service_pb2.Directives) -> None:
         for directive in directives.directives:

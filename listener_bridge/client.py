@@ -3,7 +3,8 @@
 Responsible for: addresses, fail-over, pauses between tries, and one line for people when the coordinator goes away and
 when it is back.
 Refuses to know: what is said in a session (`session`), and what happens without one: nothing.
-Invariant: one session at a time, in one thread of its own; whatever happens here, nobody else waits or hears of it.
+Invariant: one session at a time, in one thread of its own; whatever happens here, nobody else waits or hears of it;
+sessions that end without an answer follow one another ever more slowly.
 """
 
 from __future__ import annotations
@@ -64,11 +65,14 @@ class Client:
     def welcomed(self, address: str) -> None:
         """A session has begun."""
         self.address = address
-        self._back_off.reset()
         self._refusals = 0
         if self.is_away:
             self.is_away = False
             log.warning("the coordinator is back at %s: reporting goes on where it stopped", address)
+
+    def answered(self) -> None:
+        """Something has come of the session: only now is the next pause a short one."""
+        self._back_off.reset()
 
     # ---- the thread ----
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from shuffle_lifecycle.v1 import service_pb2
 
 from listener_bridge import translate
+from listener_bridge.backoff import BackOff
 from listener_bridge.outbox import Outbox
 from listener_bridge.places import Entry, Placed, Places
 from listener_bridge.tap.facts import EventsDropped, Fact, Snapshot
@@ -50,6 +51,7 @@ class Reporter:
         self._is_resync_due = False
         self._missed = 0
         self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
+        self._refusals = BackOff()
 
     # ---- what comes in ----
 
@@ -73,10 +75,21 @@ class Reporter:
         with self._changed:
             self._tell(self._places.give_up(key))
 
-    def want_resync(self) -> None:
-        """We do not know what is so: have the whole truth told."""
+    def begin_late(self) -> None:
+        """What was before is not known: a gap. Whoever knows what is so settles it; else it is to be asked for."""
         with self._changed:
+            self._outbox.add([translate.gap(0, "attach")])
             self._is_resync_due = True
+            self._snapshot_due = time.monotonic() + SNAPSHOT_PAUSE_S
+
+    def refused(self, asked: str) -> None:
+        """The coordinator will not have a fact: it is missing there, so the whole truth is told, each time later."""
+        with self._changed:
+            if asked not in ("report_gap", "resync"):
+                self._outbox.add([translate.gap(1, "refused")])
+            self._is_resync_due = True
+            self._snapshot_due = time.monotonic() + self._refusals.next_s()
+            self._changed.notify_all()
 
     def missed(self) -> int:
         """How often something that was told may not have been heard."""
@@ -123,9 +136,9 @@ class Reporter:
         if self._outbox.is_open_gap:
             gap = translate.gap(self._outbox.dropped, "outbox")
             dropped = [o for o in self.outcomes() if not self._places.awaits(o) and not self._outbox.holds(o)]
-            self._outbox.close_gap([gap, *dropped, truth])  # nobody asks for an outcome that was dropped
+            self._outbox.close_gap([gap, *dropped, *truth])  # nobody asks for an outcome that was dropped
         else:
-            self._outbox.add([truth])
+            self._outbox.add(truth)
 
     # ---- the session's side ----
 
@@ -153,9 +166,12 @@ class Reporter:
         """An answer has come; gives the requests that it is for."""
         with self._changed:
             requests = self._outbox.answer(answer.number, answer.last or answer.number)
-            if answer.WhichOneof("answer") == "ready":
-                for request in requests:
+            kind = answer.WhichOneof("answer")
+            for request in requests:
+                if kind == "ready":
                     self._translator.learn(request.get_shuffle_id, answer.ready.shuffle_id)
+                elif kind != "rejection" and request.HasField("resync"):
+                    self._refusals.reset()
             self._changed.notify_all()
             return requests
 

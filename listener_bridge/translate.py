@@ -25,7 +25,8 @@ from listener_bridge.words import Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
-#: App shuffles that one report of lost outputs names: each may move a record, and a segment holds at most 50 moves.
+#: App shuffles that one report of outputs names: each may move a record, what follows from them 24 more, and a segment
+#: holds 50.
 OUTPUTS = 20
 
 
@@ -49,8 +50,21 @@ class Translator:
                     found.extend(self._read(kind, fact))
         return found
 
-    def resync(self, snapshot: facts.Snapshot) -> Request:
-        """The whole truth at the snapshot's place. From here on everything counts as not told yet."""
+    def resync(self, snapshot: facts.Snapshot) -> list[Request]:
+        """The whole truth at the snapshot's place, behind a gap. From here on everything counts as not told yet.
+
+        One request moves only so many generations: what is there is told in parts before the resync, while nothing
+        expires, and the stages that run once more behind it.
+        """
+        truth = self._truth(snapshot)
+        there = snapshot.shuffles
+        return [
+            *(_outputs(there[at : at + OUTPUTS]) for at in range(0, len(there), OUTPUTS)),
+            Request(resync=truth),
+            *(Request(report_stage_submitted=stage) for stage in truth.stages),
+        ]
+
+    def _truth(self, snapshot: facts.Snapshot) -> service_pb2.Resync:
         self._memory.clear({shuffle.app_shuffle: shuffle.total for shuffle in snapshot.shuffles})
         jobs = [self._active_job(job) for job in snapshot.active_jobs]
         named = {job.execution for job in jobs if job.HasField("execution")}
@@ -59,16 +73,14 @@ class Translator:
             for execution in named
             if execution not in self._executions
         )
-        return Request(
-            resync=service_pb2.Resync(
-                jobs=jobs,
-                stages=[self._submitted(stage) for stage in snapshot.running_stages],
-                executions=[self._executions[execution] for execution in sorted(self._executions)],
-                outputs=[
-                    common_pb2.Outputs(app_shuffle=s.app_shuffle, available=s.available, total=s.total)
-                    for s in snapshot.shuffles
-                ],
-            )
+        return service_pb2.Resync(
+            jobs=jobs,
+            stages=[self._submitted(stage) for stage in snapshot.running_stages],
+            executions=[self._executions[execution] for execution in sorted(self._executions)],
+            outputs=[
+                common_pb2.Outputs(app_shuffle=s.app_shuffle, available=s.available, total=s.total)
+                for s in snapshot.shuffles
+            ],
         )
 
     def learn(self, asked: service_pb2.GetShuffleId, shuffle_id: int) -> None:

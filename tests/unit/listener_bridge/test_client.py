@@ -12,6 +12,7 @@ import pytest
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2
 
 from listener_bridge import session
+from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import Bridge
 from listener_bridge.outbox import Outbox
 from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed
@@ -166,8 +167,8 @@ def test_16_dropped_events_are_told_and_the_truth_follows(coordinator: FakeCoord
     attached.tap.present = Snapshot("snapshot-1", (KnownShuffle(4, 2, 2),), (), ())
     attached.tap.tell(EventsDropped(0, 9, "bus"))
     coordinator.wait(lambda: "resync" in coordinator.commands(), "the truth")
-    assert coordinator.commands() == ["report_gap", "resync"]
-    assert coordinator.requests[1].resync.outputs[0].app_shuffle == 4
+    assert coordinator.commands() == ["report_gap", "report_outputs", "resync"]
+    assert coordinator.requests[2].resync.outputs[0].app_shuffle == 4
 
 
 def test_16_an_overflow_while_the_coordinator_is_away_is_told_when_it_is_back() -> None:
@@ -192,9 +193,78 @@ def test_attached_to_a_running_context_the_truth_comes_first(coordinator: FakeCo
     here.tap.present = Snapshot("snapshot-0", (KnownShuffle(4, 2, 2),), (), ())
     here.bridge.start()
     here.tell(1)
-    coordinator.wait(lambda: len(coordinator.requests) == 2, "both requests")
-    assert coordinator.commands() == ["resync", "report_job_ended"]
+    coordinator.wait(lambda: len(coordinator.requests) == 4, "all requests")
+    assert coordinator.commands() == ["report_gap", "report_outputs", "resync", "report_job_ended"]
     here.bridge.stop("the test has ended")
+
+
+def test_16_attached_without_knowing_what_runs_a_gap_is_told_until_the_truth_comes(
+    coordinator: FakeCoordinator,
+) -> None:
+    here = Attached(coordinator.address)
+    here.tap.present = None
+    here.bridge.start()
+    here.tell(1)
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "the gap")
+    here.tap.present = Snapshot("snapshot-1", (KnownShuffle(4, 2, 2),), (), ())
+    here.tap.tell(MarkerPassed(0, "snapshot-1", ""))
+    coordinator.wait(lambda: "resync" in coordinator.commands(), "the truth")
+    assert coordinator.commands() == ["report_gap", "report_job_ended", "report_outputs", "resync"]
+    here.bridge.stop("the test has ended")
+
+
+def test_a_fact_that_is_refused_is_a_gap_and_the_truth_follows(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal = errors_pb2.Rejection(reason=errors_pb2.REASON_INVALID, fact="one command makes 99 records")
+    coordinator.answer = lambda one: {"rejection": refusal} if one.report_job_ended.job == 2 else accepted(one)
+    attached.tap.present = Snapshot("snapshot-1", (), (), ())
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        attached.tell(1, 2, 3)
+        coordinator.wait(lambda: "resync" in coordinator.commands(), "the truth")
+    assert jobs(coordinator) == [1, 2, 3]
+    assert coordinator.commands()[3:] == ["report_gap", "resync"]
+    assert len(coordinator.hellos) == 1
+    [line] = [record.message for record in caplog.records]
+    assert "refused report_job_ended (one command makes 99 records)" in line
+
+
+def test_a_truth_that_is_refused_is_told_again_ever_more_slowly(
+    coordinator: FakeCoordinator, attached: Attached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("listener_bridge.backoff.FIRST_S", 0.02)
+    refusal = errors_pb2.Rejection(reason=errors_pb2.REASON_INVALID, fact="too much")
+    coordinator.answer = lambda one: {"rejection": refusal} if one.HasField("resync") else accepted(one)
+    attached.tap.present = Snapshot("snapshot-1", (), (), ())
+    attached.tap.tell(EventsDropped(0, 9, "bus"))
+    coordinator.wait(lambda: coordinator.commands().count("resync") == 3, "three tries")
+    assert attached.bridge.reporter._refusals._failures >= 2
+    coordinator.answer = accepted
+    coordinator.wait(lambda: coordinator.commands().count("resync") == 4, "the last one")
+    wait_for(lambda: not attached.bridge.reporter._refusals._failures, "its answer")
+    assert coordinator.commands().count("report_gap") == 1
+
+
+def test_sessions_without_an_answer_follow_one_another_ever_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[int] = []
+    monkeypatch.setattr(BackOff, "next_s", lambda self: _note(self, pauses))
+    failed = errors_pb2.Rejection(reason=errors_pb2.REASON_EXHAUSTED, fact="the session ends with this number")
+    with FakeCoordinator(lambda _: {"rejection": failed}) as coordinator:
+        here = Attached(coordinator.address)
+        here.bridge.start()
+        here.tell(1)
+        coordinator.wait(lambda: len(coordinator.hellos) == 6, "six sessions")
+        assert pauses[:5] == [0, 1, 2, 3, 4]
+        coordinator.answer = accepted
+        wait_for(lambda: here.bridge.reporter.confirmed == 1, "the answer")
+        assert not here.bridge.client._back_off._failures
+        here.bridge.stop("the test has ended")
+
+
+def _note(back_off: BackOff, pauses: list[int]) -> float:
+    pauses.append(back_off._failures)
+    back_off._failures += 1
+    return 0.01
 
 
 # ---- its end ----

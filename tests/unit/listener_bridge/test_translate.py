@@ -168,20 +168,34 @@ def test_the_whole_truth_and_everything_is_told_anew_after_it() -> None:
     present = facts.Snapshot(
         "m", (facts.KnownShuffle(7, 1, 4), facts.KnownShuffle(8, 0, 4)), (stage(10, parents=(9,)),), (running,)
     )
-    assert text_format.MessageToString(translator.resync(present), as_one_line=True) == (
+    parts, truth, still_running = translator.resync(present)
+    assert text_format.MessageToString(truth, as_one_line=True) == (
         "resync { jobs { job: 4 final_stage: 10 reads: 7 stages { first: 9 last: 10 } "
         f"{lineage(7, 9)} execution: 6 }} "
         "stages { stage { stage: 10 } reads: 7 tasks: 4 } "
         'executions { execution: 5 name: "query" } executions { execution: 6 } '
         "outputs { app_shuffle: 7 available: 1 total: 4 } outputs { app_shuffle: 8 total: 4 } }"
     )
+    assert parts.report_outputs.outputs == truth.resync.outputs
+    assert still_running.report_stage_submitted == truth.resync.stages[0]
     assert "lineage { app_shuffle: 8" in told(translator, job(5, *CHAIN, final=2))[0]
+
+
+def test_a_long_truth_is_told_in_parts_before_and_after_it() -> None:
+    shuffles = tuple(facts.KnownShuffle(number, 4, 4) for number in range(45))
+    stages = tuple(stage(number, writes=100 + number) for number in range(30))
+    running = facts.ActiveJob(4, stages, 29, None, None)
+    requests = Translator().resync(facts.Snapshot("m", shuffles, stages, (running,)))
+    names = [str(request.WhichOneof("command")) for request in requests]
+    assert names == ["report_outputs"] * 3 + ["resync"] + ["report_stage_submitted"] * 30
+    assert [output.app_shuffle for one in requests[:3] for output in one.report_outputs.outputs] == list(range(45))
 
 
 def test_the_truth_in_the_middle_of_a_partial_retry_names_all_maps() -> None:
     retry = stage(0, writes=7, attempt=1, tasks=3)
     running = facts.ActiveJob(4, (retry, stage(1, parents=(0,))), 1, None, None)
-    truth = Translator().resync(facts.Snapshot("m", (facts.KnownShuffle(7, 7, 10),), (retry,), (running,))).resync
+    present = facts.Snapshot("m", (facts.KnownShuffle(7, 7, 10),), (retry,), (running,))
+    [truth] = [one.resync for one in Translator().resync(present) if one.HasField("resync")]
     assert [lineage.maps for lineage in truth.jobs[0].lineage] == [10]
     assert [submitted.tasks for submitted in truth.stages] == [3]
 
