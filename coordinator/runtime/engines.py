@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime import loading
@@ -26,7 +27,7 @@ _LOOKS_PER_IDLE = 4
 class Engines:
     """All engines of one replica."""
 
-    def __init__(self, backend: StateBackend, options: Options, clock: Clock, aside: Aside[list[bytes]]) -> None:
+    def __init__(self, backend: StateBackend, options: Options, clock: Clock, aside: Aside[Any]) -> None:
         self._backend = backend
         self._options = options
         self._clock = clock

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -56,7 +56,7 @@ class Replica(Coordinator):
         backend: StateBackend,
         options: Options,
         clock: Clock | None = None,
-        aside: Aside[list[bytes]] = at_once,
+        aside: Aside[Any] = at_once,
     ) -> None:
         """``aside``: how snapshots are encoded, as `asyncio.to_thread`."""
         self._backend = backend

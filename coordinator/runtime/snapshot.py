@@ -2,7 +2,8 @@
 
 Responsible for writing a snapshot beside the log, for reading the newest one, and for taking away those that nothing
 needs. Refuses to know when one is due. Invariant: a head names a snapshot only after all its parts are in the store,
-and a snapshot that cannot be read is passed over for the log, never guessed at.
+and a snapshot that cannot be read, or that does not give the state whose digest was written with it, is passed over for
+the one before it, or for the log, never guessed at.
 
 Segments may leave the store only below the last snapshot but one, and only when archived and read back; that is for
 whoever archives, and `Head.archived_below` is where it is written down.
@@ -12,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
+from coordinator.core.digest import digest
 from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.core.state import State
 from coordinator.runtime import places
-from coordinator.wire.errors import WireError
+from coordinator.wire.errors import Corrupt, WireError
 from coordinator.wire.records import Head
 from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
@@ -43,22 +45,27 @@ async def at_once(run: Callable[[], T]) -> T:
 class Snapshots:
     """One application's snapshots."""
 
-    def __init__(self, backend: StateBackend, application: ApplicationId, aside: Aside[list[bytes]]) -> None:
+    def __init__(self, backend: StateBackend, application: ApplicationId, aside: Aside[Any]) -> None:
         self._backend = backend
         self._application = application
         self._aside = aside
 
     async def read(self, head: Head) -> State | None:
-        """The state of the newest snapshot; None where there is none, or none that can be read."""
-        if not head.last_snapshot:
-            return None
-        prefix = places.snapshot(self._application, head.last_snapshot)
+        """The state of the newest snapshot that can be read; None where there is none."""
+        for sequence in (head.last_snapshot, head.previous_snapshot):
+            if sequence:
+                try:
+                    return await self._read(sequence)
+                except WireError as error:
+                    log.error("snapshot passed over", application=self._application, error=str(error))
+        return None
+
+    async def _read(self, sequence: Sequence) -> State:
+        prefix = places.snapshot(self._application, sequence)
         page = await self._backend.scan_all(Keyspace.SNAPSHOTS, prefix, limit=2)
-        try:
-            return _checked(decode_snapshot([entry.value for entry in page.entries], f"snapshots/{prefix}"), head).state
-        except WireError as error:
-            log.warning("snapshot passed over, folding the log", application=self._application, error=str(error))
-            return None
+        parts, place = [entry.value for entry in page.entries], f"snapshots/{prefix}"
+        state: State = await self._aside(lambda: _checked(decode_snapshot(parts, place), sequence, place))
+        return state
 
     async def write(self, state: State) -> int | None:
         """Stores the state, which nobody else may change meanwhile. Gives the number of parts.
@@ -66,8 +73,9 @@ class Snapshots:
         None: another replica is at this very snapshot, or nobody knows whether a part was written.
         """
         sequence = Sequence(state.meta.next_sequence - 1)
-        snapshot = Snapshot(self._application, sequence, state)
-        parts = await self._aside(lambda: encode_snapshot(snapshot))
+        parts: list[bytes] = await self._aside(
+            lambda: encode_snapshot(Snapshot(self._application, sequence, state, digest(state)))
+        )
         try:
             for number, value in enumerate(parts):
                 key = places.snapshot_part(self._application, sequence, number)
@@ -91,11 +99,11 @@ def named(head: Head, sequence: int, parts: int) -> Head:
     return replace(head, last_snapshot=Sequence(sequence), snapshot_parts=parts, previous_snapshot=head.last_snapshot)
 
 
-def _checked(snapshot: Snapshot, head: Head) -> Snapshot:
-    if snapshot.sequence != head.last_snapshot or snapshot.state.meta.next_sequence != head.last_snapshot + 1:
-        raise WireError(
-            f"the snapshot is of event {snapshot.sequence}",
-            f"event {head.last_snapshot}, as the head says",
-            "Fold the log instead.",
-        )
-    return snapshot
+def _checked(snapshot: Snapshot, sequence: Sequence, place: str) -> State:
+    """Its state, if it is the state that was written. Releases before the digest wrote none: nothing to compare."""
+    if snapshot.sequence != sequence or snapshot.state.meta.next_sequence != sequence + 1:
+        raise Corrupt(place, f"it is of event {snapshot.sequence}", f"event {sequence}, as the head says")
+    found = digest(snapshot.state) if snapshot.digest else ""
+    if found != snapshot.digest:
+        raise Corrupt(place, f"it gives the state {found}", f"{snapshot.digest}, the digest written with it")
+    return snapshot.state

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from coordinator.core.commands import EndApplication
+from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import copy, empty
@@ -17,6 +18,7 @@ from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownAp
 from coordinator.wire.codec import segment_to_message
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
+from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
 from state_backend.memory import MemoryBackend
 from state_backend.values import Keyspace
 from tests.simulation import checks, facts, virtual
@@ -97,6 +99,37 @@ def test_a_damaged_snapshot_is_passed_over() -> None:
             assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
 
     virtual.run(story())
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_snapshot_that_is_whole_and_of_another_state_is_passed_over(
+    both: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 5)
+            store = world.reader()
+            head = await read_head(store)
+            await forge(store, head.last_snapshot)
+            if both:
+                await forge(store, head.previous_snapshot)
+            fresh = (await world.start(reap=False)).replica
+            assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
+
+    virtual.run(story())
+    assert capsys.readouterr().out.count("the digest written with it") == 1 + both
+
+
+async def forge(store: MemoryBackend, sequence: Sequence) -> None:
+    """Takes a client out of a snapshot and seals it again: nothing but its digest can tell."""
+    key = places.snapshot_part(facts.APP, sequence, 0)
+    reading = await store.get(Keyspace.SNAPSHOTS, key)
+    assert reading.entry is not None
+    snapshot = decode_snapshot([reading.entry.value], key)
+    assert snapshot.digest == digest(snapshot.state)
+    snapshot.state.clients.clear()
+    [part] = encode_snapshot(snapshot)
+    await store.put(Keyspace.SNAPSHOTS, key, part)
 
 
 def flip(value: bytes) -> bytes:
