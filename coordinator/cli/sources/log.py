@@ -6,8 +6,7 @@ Refuses to change anything. Invariant: state is folded only up to the first dama
 
 from __future__ import annotations
 
-import struct
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
@@ -22,38 +21,9 @@ from coordinator.core.rejections import Answer
 from coordinator.core.state import State, empty
 from coordinator.runtime.errors import UnknownApplication
 from coordinator.server import shown
-from coordinator.wire.codec import Segment, decode_segment
-from coordinator.wire.errors import TooNew, Torn, UnknownEvent, WireError
-from coordinator.wire.logfile import MAGIC, read_log
-
-_LENGTH = struct.Struct(">I")
-
-
-def salvage(content: bytes, name: str) -> Iterator[Segment | WireError]:
-    """The segments of a log file, with an error in the place of each that is damaged; ends at a torn one."""
-    if not content.startswith(MAGIC):
-        yield from _not_a_log(content, name)
-        return
-    offset = len(MAGIC)
-    while offset < len(content):
-        place = f"{name}, offset {offset}"
-        begin = offset + _LENGTH.size
-        length = _LENGTH.unpack_from(content, offset)[0] if begin <= len(content) else 0
-        if begin + length > len(content) or not length:
-            yield Torn(place, f"{len(content) - offset} bytes that are no whole segment")
-            return
-        try:
-            yield decode_segment(content[begin : begin + length], place)
-        except WireError as error:
-            yield error
-        offset = begin + length
-
-
-def _not_a_log(content: bytes, name: str) -> Iterator[WireError]:
-    try:
-        list(read_log(content, name))
-    except WireError as error:
-        yield error
+from coordinator.wire.codec import Segment
+from coordinator.wire.errors import TooNew, UnknownEvent
+from coordinator.wire.logfile import salvage
 
 
 class LogSource(FoldedSource):

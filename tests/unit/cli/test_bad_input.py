@@ -11,9 +11,8 @@ from typing import cast
 import pytest
 
 from coordinator.cli.exits import Exit
-from coordinator.cli.sources.log import salvage
 from coordinator.wire.codec import Segment, encode_segment, segment_to_message
-from coordinator.wire.logfile import MAGIC, write_log
+from coordinator.wire.logfile import MAGIC, salvage, write_log
 from coordinator.wire.sealing import seal
 from state_backend.open import open_backend
 from state_backend.values import Keyspace
