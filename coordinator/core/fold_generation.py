@@ -31,7 +31,8 @@ def _bury(state: State, generation: Generation, life: Life, cause: Deletion | No
     state.generations.pop(generation.shuffle_id, None)
     shuffle = state.shuffles.get(generation.app_shuffle)
     if shuffle is not None and shuffle.current == generation.shuffle_id:
-        state.shuffles[generation.app_shuffle] = replace(shuffle, fate=life, cause=cause)
+        gone = replace(shuffle, fate=life, cause=cause, bytes=generation.bytes)
+        state.shuffles[generation.app_shuffle] = gone
     if life is Life.LOST:
         lost = add_span(state.meta.lost, Span(generation.shuffle_id, generation.shuffle_id))
         state.meta = replace(state.meta, lost=lost)
@@ -47,7 +48,7 @@ def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted
     job = state.jobs.get(event.job) if event.job is not None else None
     _count_shuffle_id(state, event.shuffle_id)
     shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
-    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None)
+    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
     state.generations[event.shuffle_id] = Generation(
         event.shuffle_id,
         event.app_shuffle,
@@ -75,7 +76,7 @@ def _join_writer(state: State, shuffle_id: ShuffleId, writer: StageAttempt) -> N
 def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted) -> None:
     _count_shuffle_id(state, event.shuffle_id)
     shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
-    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None)
+    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
     whole = event.available >= event.total
     state.generations[event.shuffle_id] = Generation(
         event.shuffle_id,

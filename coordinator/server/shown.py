@@ -95,6 +95,7 @@ def tombstone_shown(app_shuffle: AppShuffle, shuffle: Shuffle) -> service_pb2.Sh
         shuffle_id=shuffle.current or 0,
         app_shuffle=app_shuffle,
         life=number_of(shuffle.fate),  # type: ignore[arg-type]
+        bytes=shuffle.bytes,
         deletion=number_of(shuffle.cause),  # type: ignore[arg-type]
         call_site=shuffle.lineage.call_site,
         pinned=shuffle.pin is not None,
