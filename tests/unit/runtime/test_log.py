@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from coordinator.core.commands import EndApplication
 from coordinator.core.digest import digest
@@ -102,9 +103,7 @@ def test_a_damaged_snapshot_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_a_snapshot_that_is_whole_and_of_another_state_is_passed_over(
-    both: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_snapshot_that_is_whole_and_of_another_state_is_passed_over(both: bool) -> None:
     async def story() -> None:
         async with World(options=OFTEN) as world:
             await tell_jobs(world, 5)
@@ -116,8 +115,10 @@ def test_a_snapshot_that_is_whole_and_of_another_state_is_passed_over(
             fresh = (await world.start(reap=False)).replica
             assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
 
-    virtual.run(story())
-    assert capsys.readouterr().out.count("the digest written with it") == 1 + both
+    with capture_logs() as told:
+        virtual.run(story())
+    passed_over = [line["error"] for line in told if line["event"] == "snapshot passed over"]
+    assert ["the digest written with it" in error for error in passed_over] == [True] * (1 + both)
 
 
 async def forge(store: MemoryBackend, sequence: Sequence) -> None:
