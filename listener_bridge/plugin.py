@@ -27,6 +27,7 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 from listener_bridge import settings as choices
 from listener_bridge import words
 from listener_bridge.bridge import STOP_LIMIT_S, Bridge
+from listener_bridge.marks.marks import keep_apart
 from listener_bridge.settings import Settings, WrongSettingError
 from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.shuffle_services.native import NativeShuffleService
@@ -161,6 +162,8 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
     try:
         service = NativeShuffleService(tap)
         can = service.probe()
+        if can.deletes is True:
+            keep_apart(tap, chosen.strict, chosen.deterministic)
         application, token = str(uuid.uuid4()), chosen.token or secrets.token_urlsafe(24)
         addresses, store, release = _coordinator(chosen)
         registration = _registration(spark, application, chosen, can, token)
@@ -243,8 +246,6 @@ def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
             "policy reachable deletes nothing yet: this version does not look at what the program still holds; "
             "choose spark.shuffleLifecycle.policy=frontier meanwhile"
         )
-    if chosen.strict:
-        log.warning("spark.shuffleLifecycle.strict has no effect yet: results that mix generations are not failed")
 
 
 def _off(why: str) -> Attachment:

@@ -20,16 +20,18 @@ public class FenceWork implements Work {
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Users users;
+  private final Generations generations;
   private final Generations.Shuffle shuffle;
   private final int expected;
   private boolean looked = false;
   MapStatus[] outputs = null; // set where this run fenced
 
-  FenceWork(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, Generations.Shuffle shuffle, int expected) {
+  FenceWork(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, Generations generations, int id, int expected) {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.users = users;
-    this.shuffle = shuffle;
+    this.generations = generations;
+    this.shuffle = generations.of(id);
     this.expected = expected;
   }
 
@@ -63,6 +65,7 @@ public class FenceWork implements Work {
 
   private String fence(ShuffleStatus status) {
     outputs = (MapStatus[]) status.mapStatuses().clone();
+    generations.owe(shuffle.id);
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     shuffle.marker = "fenced-" + shuffle.id + "-" + shuffle.present;
     shuffle.present++;

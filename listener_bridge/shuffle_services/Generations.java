@@ -1,14 +1,19 @@
 package shufflelifecycle;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.spark.scheduler.DAGScheduler;
 
 /**
  * The generations of each app shuffle, counted: number n is the one that is there after n fences.
  *
  * Invariant: the count of a shuffle only grows, and only in the scheduler's thread, with the fence. Places that were not
- * freed yet are carried on to the next generation's `free`, since files of both lie under the same app shuffle.
+ * freed yet are carried on to the next generation's `free`, since files of both lie under the same app shuffle. Whoever
+ * attaches to the application again finds the same counts: what was fenced before stays so.
  */
 public class Generations {
   /** What is known of one app shuffle. */
@@ -34,7 +39,21 @@ public class Generations {
     }
   }
 
+  private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Generations
+
   private final Map shuffles = new HashMap();
+  private final Set owed = new HashSet(); // shuffles whose next write does not follow from what was read before
+
+  public static Generations of(DAGScheduler application) {
+    synchronized (OF_APPLICATION) {
+      Generations known = (Generations) OF_APPLICATION.get(application);
+      if (known == null) {
+        known = new Generations();
+        OF_APPLICATION.put(application, known);
+      }
+      return known;
+    }
+  }
 
   public synchronized Shuffle of(int shuffle) {
     Integer id = Integer.valueOf(shuffle);
@@ -52,6 +71,21 @@ public class Generations {
     if (known != null && known.places.isEmpty()) {
       shuffles.remove(Integer.valueOf(shuffle));
     }
+    owed.remove(Integer.valueOf(shuffle));
+  }
+
+  /** What is written of it from now on may differ from what was read of it before. */
+  public synchronized void owe(int shuffle) {
+    owed.add(Integer.valueOf(shuffle));
+  }
+
+  public synchronized boolean owes(int shuffle) {
+    return owed.contains(Integer.valueOf(shuffle));
+  }
+
+  /** It was written again as a whole. */
+  public synchronized void paid(int shuffle) {
+    owed.remove(Integer.valueOf(shuffle));
   }
 
   /** App shuffles whose present generation is one that follows a fence. */

@@ -14,7 +14,7 @@ import org.apache.spark.scheduler.MapStatus;
 public class NativeService implements CleanerListener {
   private static final long HOLD_LIMIT_MS = 5000L;
 
-  private final Generations generations = new Generations();
+  private final Generations generations;
   private final Scheduler scheduler;
   private final StageMemory memory;
   private final Users users;
@@ -24,6 +24,7 @@ public class NativeService implements CleanerListener {
 
   public NativeService(Object scheduler, Object memory, Object tracker, Object deletion, Object cleaner, Object servicePort) {
     this.scheduler = (Scheduler) scheduler;
+    this.generations = Generations.of(this.scheduler.dag);
     this.memory = (StageMemory) memory;
     this.users = new Users(this.scheduler, this.memory);
     this.tracker = (MapOutputTrackerMaster) tracker;
@@ -44,7 +45,7 @@ public class NativeService implements CleanerListener {
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     long end = System.nanoTime() + timeoutMs * 1000000L;
     Generations.Shuffle known = generations.of(shuffle);
-    FenceWork work = new FenceWork(scheduler, tracker, users, known, expected);
+    FenceWork work = new FenceWork(scheduler, tracker, users, generations, shuffle, expected);
     Object answer = scheduler.call(work, timeoutMs);
     if (Answer.LOOK_AGAIN.equals(answer)) {
       answer = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));

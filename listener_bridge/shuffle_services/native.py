@@ -168,9 +168,14 @@ def _is_on(driver: DriverJvm, key: str) -> bool:
     return driver.conf(key, "true" if key in _ON_BY_DEFAULT else "false").lower() == "true"
 
 
+def load(tap: Tap) -> JavaObject:
+    """The class loader of our Java for Spark's own shuffle."""
+    return tap.driver.load(jvm.sources_beside(__file__), parent=tap.loader)
+
+
 def _attach(tap: Tap) -> JavaObject:
     driver = tap.driver
-    loader = driver.load(jvm.sources_beside(__file__), parent=tap.loader)
+    loader = load(tap)
     cleaner = driver.context.cleaner()
     return driver.construct(
         loader,

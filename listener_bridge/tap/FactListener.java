@@ -166,6 +166,8 @@ public class FactListener extends SparkListener implements CleanerListener {
     try {
       if (event instanceof Marker) {
         put(new Row("marker").text("name", ((Marker) event).name).text("payload", ((Marker) event).payload));
+      } else if (event instanceof Told) {
+        put(((Told) event).row);
       } else if (event instanceof Outputs.Seen) {
         outputs.tell((Outputs.Seen) event, this);
       } else if (event instanceof SparkListenerSQLExecutionStart) {

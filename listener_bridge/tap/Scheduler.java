@@ -56,6 +56,11 @@ public class Scheduler {
     return active;
   }
 
+  /** Asks the task's executor to end it; harmless where it has ended. */
+  public void kill(long task, String why) {
+    tasks.killTaskAttempt(task, false, why);
+  }
+
   /** The id that the next task will get: every task with a smaller one is older than now. */
   public long nextTaskId() {
     return tasks.nextTaskId().get();

@@ -1,0 +1,207 @@
+package shufflelifecycle;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.CleanerListener;
+import org.apache.spark.ContextCleaner;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkContext;
+import org.apache.spark.Success$;
+import org.apache.spark.scheduler.*;
+import org.apache.spark.storage.RDDInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears in time that a deleted shuffle is written again, on a queue of its own, and has the scheduler's thread act.
+ *
+ * Spark posts a map stage's submission when its tasks start, and looks at who reads it when the last of them has ended:
+ * in between the work is done.
+ *
+ * Invariant: one an application, whoever attaches however often; it stays until the context stops, whatever becomes of
+ * the tap, of Python and of the coordinator. It never throws into the bus and never waits.
+ */
+public class MarkListener extends SparkListener implements CleanerListener {
+  public static final String QUEUE = "shuffleLifecycleMarks";
+  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
+  private static final Map OF_APPLICATION = new HashMap(); // DAG scheduler -> MarkListener
+
+  private static final int AGAIN = 1;
+  private static final int WRITTEN = 2;
+  private static final int RESULT_SUBMITTED = 3;
+  private static final int RESULT_TASK = 4;
+  private static final int SETTLE = 5;
+  private static final int ASK_AGAIN = 6;
+  private static final int LEARN = 7;
+
+  /** One of the verbs of `Marks`, in the scheduler's thread. */
+  private class Act implements Work {
+    private final int verb;
+    private final int shuffle;
+    private final int stage;
+
+    Act(int verb, int shuffle, int stage) {
+      this.verb = verb;
+      this.shuffle = shuffle;
+      this.stage = stage;
+    }
+
+    public Object run() {
+      try {
+        act(verb, shuffle, stage);
+      } catch (Throwable t) {
+        LOG.error("generations of app shuffle " + shuffle + " may be mixed: the scheduler was not told of it", t);
+      }
+      return null;
+    }
+  }
+
+  private final Scheduler scheduler;
+  private final Generations generations;
+  private final History history;
+  private final Marks marks;
+  private volatile boolean settling = false;
+
+  private MarkListener(SparkContext context, Tap tap, MapOutputTrackerMaster tracker, boolean strict, boolean deterministic)
+      throws Exception {
+    this.scheduler = new Scheduler(context);
+    this.generations = Generations.of(scheduler.dag);
+    this.history = new History();
+    this.marks = new Marks(scheduler, tracker, tap, history, strict, deterministic);
+  }
+
+  /** The application's: made at the first call, and told at a later one what its user chooses now. */
+  public static MarkListener of(Object sc, Object tap, Object tracker, boolean strict, boolean deterministic) throws Exception {
+    SparkContext context = (SparkContext) sc;
+    synchronized (OF_APPLICATION) {
+      MarkListener known = (MarkListener) OF_APPLICATION.get(context.dagScheduler());
+      if (known == null) {
+        known = new MarkListener(context, (Tap) tap, (MapOutputTrackerMaster) tracker, strict, deterministic);
+        OF_APPLICATION.put(context.dagScheduler(), known);
+        known.listen(context);
+      } else {
+        known.marks.choose((Tap) tap, strict, deterministic);
+      }
+      return known;
+    }
+  }
+
+  private void listen(SparkContext context) {
+    scheduler.bus.addToQueue(this, QUEUE);
+    if (context.cleaner().isDefined()) {
+      ((ContextCleaner) context.cleaner().get()).attachListener(this);
+    }
+    post(LEARN, -1, -1);
+  }
+
+  private void post(int verb, int shuffle, int stage) {
+    scheduler.post(new Ticket(new Act(verb, shuffle, stage)));
+  }
+
+  private void act(int verb, int shuffle, int stage) throws Exception {
+    if (verb == AGAIN) {
+      marks.submittedAgain(shuffle, stage);
+    } else if (verb == WRITTEN) {
+      marks.written(shuffle);
+    } else if (verb == RESULT_SUBMITTED) {
+      marks.resultSubmitted(stage);
+    } else if (verb == RESULT_TASK) {
+      marks.lookAtResult(stage);
+    } else if (verb == SETTLE) {
+      settling = false;
+      marks.settle();
+    } else if (verb == ASK_AGAIN) {
+      marks.askAgain();
+    } else {
+      marks.learnLive();
+    }
+  }
+
+  /** Marks put on so far. */
+  public int count() {
+    return marks.count();
+  }
+
+  public boolean isBusy() {
+    return marks.isBusy();
+  }
+
+  public void onStageSubmitted(SparkListenerStageSubmitted event) {
+    StageInfo stage = event.stageInfo();
+    int shuffle = Row.shuffleOf(stage);
+    if (shuffle >= 0 && generations.owes(shuffle)) {
+      post(AGAIN, shuffle, stage.stageId());
+    } else if (shuffle < 0 && marks.isBusy()) {
+      post(RESULT_SUBMITTED, -1, stage.stageId());
+    }
+  }
+
+  public void onTaskEnd(SparkListenerTaskEnd event) {
+    if (marks.isBusy()) {
+      if (event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
+        post(RESULT_TASK, -1, event.stageId());
+      }
+      settle();
+    }
+  }
+
+  public void onStageCompleted(SparkListenerStageCompleted event) {
+    int shuffle = Row.shuffleOf(event.stageInfo());
+    if (shuffle >= 0 && generations.owes(shuffle) && event.stageInfo().failureReason().isEmpty()) {
+      post(WRITTEN, shuffle, -1);
+    }
+    settle();
+  }
+
+  public void onJobStart(SparkListenerJobStart event) {
+    history.jobStarted(event);
+    if (marks.mayBeInherited() && saysIndeterminate(event)) {
+      post(ASK_AGAIN, -1, -1);
+    }
+  }
+
+  private static boolean saysIndeterminate(SparkListenerJobStart event) {
+    scala.collection.Iterator it = event.stageInfos().iterator();
+    while (it.hasNext()) {
+      scala.collection.Iterator rdds = ((StageInfo) it.next()).rddInfos().iterator();
+      while (rdds.hasNext()) {
+        if (((RDDInfo) rdds.next()).outputDeterministicLevel().toString().equals("INDETERMINATE")) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  public void onJobEnd(SparkListenerJobEnd event) {
+    history.jobEnded(event.jobId(), event.jobResult() == JobSucceeded$.MODULE$);
+    settle();
+  }
+
+  private void settle() {
+    if (marks.isBusy() && !settling) {
+      settling = true;
+      post(SETTLE, -1, -1);
+    }
+  }
+
+  public void onApplicationEnd(SparkListenerApplicationEnd event) {
+    synchronized (OF_APPLICATION) {
+      OF_APPLICATION.remove(scheduler.dag);
+    }
+  }
+
+  /** The cleaner's thread. */
+  public void shuffleCleaned(int shuffle) {
+    history.cleaned(shuffle);
+    generations.cleaned(shuffle);
+  }
+
+  public void rddCleaned(int rdd) {}
+
+  public void broadcastCleaned(long broadcast) {}
+
+  public void accumCleaned(long accumulator) {}
+
+  public void checkpointCleaned(long rdd) {}
+}

@@ -1,0 +1,364 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.ActiveJob;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.ShuffleMapStage;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.TaskSetManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+
+/**
+ * No mixing of generations: what is computed again from a shuffle that we deleted may differ, so whatever reads it is
+ * written again as a whole, or not at all.
+ *
+ * Spark does that by itself for RDDs that say INDETERMINATE; so when a deleted shuffle is written again they are made to
+ * say it, until they are written. Late tasks of their old attempts are killed, and those that end all the same ignored.
+ *
+ * A result stage cannot take back what it has delivered: Spark would abort its job. Then nothing that it reads is marked,
+ * its inputs are still written as a whole, and it is told that the result mixes two generations; under `strict` its job
+ * is failed instead.
+ *
+ * Everything here runs in the scheduler's thread. Invariant: a mark is put back when its stage is written and no older
+ * task of it runs, or when its jobs are over; what inherited it meanwhile is asked again.
+ */
+public class Marks {
+  public static final String STRICT = Describe.PREFIX + "strict";
+  public static final String DETERMINISTIC = Describe.PREFIX + "deterministic";
+  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
+
+  private final Scheduler scheduler;
+  private final MapOutputTrackerMaster tracker;
+  private final Generations generations;
+  private final History history;
+  private final Stages stages;
+  private final Levels levels;
+  private volatile Tap tap;
+  private volatile boolean strict;
+  private volatile boolean deterministic;
+  private final Map marked = new HashMap(); // stage id -> Stage
+  private final Map watched = new HashMap(); // stage id -> {attempt, shuffle}: results that may come to mix
+  private volatile boolean busy = false; // whether there is something to put back or to watch
+  private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
+  private volatile int count = 0;
+
+  public Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, boolean strict, boolean deterministic)
+      throws Exception {
+    this.scheduler = scheduler;
+    this.tracker = tracker;
+    this.generations = Generations.of(scheduler.dag);
+    this.history = history;
+    this.stages = new Stages(scheduler);
+    this.levels = new Levels();
+    choose(tap, strict, deterministic);
+  }
+
+  void choose(Tap tap, boolean strict, boolean deterministic) {
+    this.tap = tap;
+    this.strict = strict;
+    this.deterministic = deterministic;
+  }
+
+  public boolean isBusy() {
+    return busy;
+  }
+
+  public boolean mayBeInherited() {
+    return inherited;
+  }
+
+  /** Marks put on since the beginning. */
+  public int count() {
+    return count;
+  }
+
+  // ---- a map stage of a deleted shuffle was submitted ----
+
+  void submittedAgain(int shuffle, int stageId) throws Exception {
+    Stage stage = stages.byId(stageId);
+    if (stage == null || !generations.owes(shuffle)) {
+      return;
+    }
+    List jobs = stages.jobsOf(stage);
+    if (areAllDeterministic(jobs)) {
+      return;
+    }
+    Recomputation again = new Recomputation(generations, history, stages, tracker);
+    again.follow(shuffle);
+    tellDelivered(again.rewritten);
+    Set untouchable = results(again, shuffle);
+    mark(again.rewritten, untouchable);
+    killLateTasks(again.rewritten);
+    busy = !marked.isEmpty() || !watched.isEmpty();
+  }
+
+  private boolean areAllDeterministic(List jobs) {
+    for (int i = 0; i < jobs.size(); i++) {
+      if (!says((ActiveJob) jobs.get(i), DETERMINISTIC, deterministic)) {
+        return false;
+      }
+    }
+    return !jobs.isEmpty();
+  }
+
+  private static boolean says(ActiveJob job, String name, boolean otherwise) {
+    Properties properties = job.properties();
+    String said = properties == null ? null : properties.getProperty(name);
+    return said == null ? otherwise : Boolean.parseBoolean(said.trim());
+  }
+
+  private void tellDelivered(Set rewritten) {
+    Iterator it = rewritten.iterator();
+    while (it.hasNext()) {
+      int shuffle = ((Integer) it.next()).intValue();
+      if (history.takeDelivered(shuffle)) {
+        LOG.info("app shuffle {} is computed again; a job that has finished has read it, and if the computation is not "
+            + "deterministic, later results will not fit that one", Integer.valueOf(shuffle));
+        scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle).number("time", System.currentTimeMillis())));
+      }
+    }
+  }
+
+  /** Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked. */
+  private Set results(Recomputation again, int shuffle) {
+    Set untouchable = new TreeSet();
+    List results = stages.results();
+    for (int i = 0; i < results.size(); i++) {
+      ResultStage result = (ResultStage) results.get(i);
+      boolean isDeterministic = says(Stages.jobOf(result), DETERMINISTIC, deterministic);
+      if (!isDeterministic && meets(Stages.reads(result), again.rewritten)) {
+        watch(result, shuffle, again);
+      }
+      if (stages.isRunning(result) || Stages.delivered(result) > 0) {
+        untouchable.addAll(Stages.ancestors(result));
+      }
+    }
+    return untouchable;
+  }
+
+  private void watch(ResultStage result, int shuffle, Recomputation again) {
+    if (Stages.delivered(result) > 0 && !stages.isRunning(result)) {
+      mixes(result, shuffle, meets(Stages.reads(result), again.late) ? "late" : "delivered");
+    } else if (result.latestInfo().submissionTime().isDefined()) {
+      watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle});
+    }
+  }
+
+  private static boolean meets(Set some, Set others) {
+    Iterator it = some.iterator();
+    while (it.hasNext()) {
+      if (others.contains(it.next())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void mark(Set rewritten, Set untouchable) throws Exception {
+    List live = stages.live();
+    for (int i = 0; i < live.size(); i++) {
+      Stage stage = (Stage) live.get(i);
+      Integer writes = Integer.valueOf(Stages.writes(stage));
+      boolean isWritten = rewritten.contains(writes) && !untouchable.contains(writes);
+      boolean isResult = stage instanceof ResultStage && Stages.delivered((ResultStage) stage) == 0;
+      if (isWritten || (isResult && !stages.isRunning(stage) && meets(Stages.ancestors(stage), rewritten))) {
+        mark(stage);
+      }
+    }
+  }
+
+  private void mark(Stage stage) throws Exception {
+    String before = levels.mark(stage.rdd());
+    if (before != null) {
+      tap.declareLevel(stage.rdd().id(), before);
+      count++;
+    }
+    marked.put(Integer.valueOf(stage.id()), stage);
+    inherited = true;
+  }
+
+  /** Their outputs and results would be of the old generation. */
+  private void killLateTasks(Set rewritten) {
+    List live = stages.live();
+    for (int i = 0; i < live.size(); i++) {
+      Stage stage = (Stage) live.get(i);
+      boolean reads = meets(Stages.reads(stage), rewritten);
+      if (reads && (stage instanceof ResultStage || rewritten.contains(Integer.valueOf(Stages.writes(stage))))) {
+        List late = stages.lateSets(stage);
+        for (int n = 0; n < late.size(); n++) {
+          kill((TaskSetManager) late.get(n));
+        }
+      }
+    }
+  }
+
+  private void kill(TaskSetManager tasks) {
+    ArrayList running = new ArrayList();
+    scala.collection.Iterator it = tasks.runningTasksSet().iterator();
+    while (it.hasNext()) {
+      running.add(it.next());
+    }
+    for (int i = 0; i < running.size(); i++) {
+      long task = ((Number) running.get(i)).longValue();
+      scheduler.kill(task, "its input is computed again and may differ (shuffle lifecycle)");
+    }
+  }
+
+  // ---- results that mix ----
+
+  /** A result stage was submitted: it may deliver at any moment now. */
+  void resultSubmitted(int stageId) throws Exception {
+    lookAtResult(stageId);
+    Stage stage = stages.byId(stageId);
+    if (stage != null) {
+      unmarkAbove(stage);
+    }
+  }
+
+  /** A result stage that is watched was submitted again, or a task of an old attempt of it has ended. */
+  void lookAtResult(int stageId) throws Exception {
+    int[] watch = (int[]) watched.get(Integer.valueOf(stageId));
+    Stage stage = stages.byId(stageId);
+    if (watch == null || !(stage instanceof ResultStage) || Stages.jobOf((ResultStage) stage) == null) {
+      watched.remove(Integer.valueOf(stageId));
+      return;
+    }
+    boolean isAgain = stage.latestInfo().attemptNumber() > watch[0] || !stages.isRunning(stage);
+    if (isAgain && Stages.delivered((ResultStage) stage) > 0) {
+      watched.remove(Integer.valueOf(stageId));
+      mixes((ResultStage) stage, watch[1], "delivered");
+      unmarkAbove(stage);
+    } else if (stage.latestInfo().attemptNumber() > watch[0]) {
+      watched.remove(Integer.valueOf(stageId)); // begun anew with nothing delivered: all of it is of one generation
+    }
+  }
+
+  /** Spark would abort the job of a result stage that has delivered something, were anything above it marked. */
+  private void unmarkAbove(Stage result) throws Exception {
+    Set above = Stages.ancestors(result);
+    List all = new ArrayList(marked.values());
+    for (int i = 0; i < all.size(); i++) {
+      Stage stage = (Stage) all.get(i);
+      if (stage == result || above.contains(Integer.valueOf(Stages.writes(stage)))) {
+        marked.remove(Integer.valueOf(stage.id()));
+      }
+    }
+    putBack();
+  }
+
+  private void mixes(ResultStage result, int shuffle, String why) {
+    ActiveJob job = Stages.jobOf(result);
+    int delivered = Stages.delivered(result);
+    boolean fails = says(job, STRICT, strict);
+    String what = "job " + job.jobId() + " mixes two generations of app shuffle " + shuffle + ": stage " + result.id()
+        + " had delivered " + delivered + " of its " + job.numPartitions() + " partitions when the shuffle, which had "
+        + "been deleted early, was computed again for the rest";
+    Row row = new Row("mixed").number("shuffle", shuffle).number("job", job.jobId()).number("stage", result.id());
+    row.number("delivered", delivered).number("total", job.numPartitions()).text("why", why);
+    scheduler.bus.post(new Told(row.flag("failed", fails).number("time", System.currentTimeMillis())));
+    if (fails) {
+      LOG.error(what + "; it is failed, as " + STRICT + " asks for");
+      String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";
+      scheduler.dag.handleJobCancellation(job.jobId(), Option.apply((Object) ("because " + what + next)));
+    } else {
+      LOG.warn(what + "; unless the computation is deterministic the result is wrong. Set " + STRICT
+          + " to fail such jobs, " + DETERMINISTIC + " if it is deterministic");
+    }
+  }
+
+  // ---- putting back ----
+
+  /** Something has ended: whatever needs its mark no longer is put back. */
+  void settle() throws Exception {
+    List all = new ArrayList(marked.values());
+    for (int i = 0; i < all.size(); i++) {
+      Stage stage = (Stage) all.get(i);
+      if (!stages.isLive(stage) || isWritten(stage)) {
+        marked.remove(Integer.valueOf(stage.id()));
+      }
+    }
+    all = new ArrayList(watched.keySet());
+    for (int i = 0; i < all.size(); i++) {
+      if (stages.byId(((Integer) all.get(i)).intValue()) == null) {
+        watched.remove(all.get(i));
+      }
+    }
+    putBack();
+    askAgain();
+  }
+
+  private boolean isWritten(Stage stage) {
+    if (!stages.lateSets(stage).isEmpty()) {
+      return false;
+    }
+    if (stage instanceof ShuffleMapStage) {
+      return ((ShuffleMapStage) stage).isAvailable();
+    }
+    Set above = Stages.ancestors(stage);
+    Iterator it = marked.values().iterator();
+    while (it.hasNext()) {
+      if (above.contains(Integer.valueOf(Stages.writes((Stage) it.next())))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void putBack() throws Exception {
+    List rdds = levels.marked();
+    for (int i = 0; i < rdds.size(); i++) {
+      if (!isMarked((RDD) rdds.get(i))) {
+        levels.restore((RDD) rdds.get(i));
+      }
+    }
+    busy = !marked.isEmpty() || !watched.isEmpty();
+  }
+
+  private boolean isMarked(RDD rdd) {
+    Iterator it = marked.values().iterator();
+    while (it.hasNext()) {
+      if (((Stage) it.next()).rdd() == rdd) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What inherited INDETERMINATE from a mark says again what it declared. */
+  void askAgain() throws Exception {
+    List changed = levels.askAgain(stages.rdds());
+    for (int i = 0; i < changed.size(); i++) {
+      RDD rdd = (RDD) changed.get(i);
+      tap.declareLevel(rdd.id(), rdd.outputDeterministicLevel().toString());
+    }
+  }
+
+  /** A map stage has ended: was its shuffle written as a whole? */
+  void written(int shuffle) {
+    Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    if (status.isDefined() && Outputs.available((ShuffleStatus) status.get()) == ((ShuffleStatus) status.get()).mapStatuses().length) {
+      generations.paid(shuffle);
+    }
+  }
+
+  /** Jobs that had begun before anybody listened. */
+  void learnLive() {
+    List all = stages.live();
+    for (int i = 0; i < all.size(); i++) {
+      Stage stage = (Stage) all.get(i);
+      history.stage(stage.firstJobId(), Stages.writes(stage), Stages.reads(stage));
+    }
+  }
+}

@@ -1,0 +1,147 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.scheduler.ActiveJob;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.ShuffleMapStage;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetManager;
+
+/** The stages of live jobs, as the scheduler knows them. To be asked in its thread. */
+public class Stages {
+  private final Scheduler scheduler;
+
+  public Stages(Scheduler scheduler) {
+    this.scheduler = scheduler;
+  }
+
+  List live() {
+    ArrayList all = new ArrayList();
+    scala.collection.Iterator it = scheduler.dag.stageIdToStage().valuesIterator();
+    while (it.hasNext()) {
+      all.add(it.next());
+    }
+    return all;
+  }
+
+  /** The RDDs of all live stages. */
+  List rdds() {
+    List all = live();
+    for (int i = 0; i < all.size(); i++) {
+      all.set(i, ((Stage) all.get(i)).rdd());
+    }
+    return all;
+  }
+
+  /** Null where its jobs are over. */
+  Stage byId(int stage) {
+    scala.Option found = scheduler.dag.stageIdToStage().get(Integer.valueOf(stage));
+    return found.isDefined() ? (Stage) found.get() : null;
+  }
+
+  /** The map stage that writes the shuffle for a live job; null where no live job has one. */
+  ShuffleMapStage writing(int shuffle) {
+    List all = live();
+    for (int i = 0; i < all.size(); i++) {
+      if (writes((Stage) all.get(i)) == shuffle) {
+        return (ShuffleMapStage) all.get(i);
+      }
+    }
+    return null;
+  }
+
+  boolean isLive(Stage stage) {
+    return byId(stage.id()) == stage;
+  }
+
+  boolean isRunning(Stage stage) {
+    return scheduler.dag.runningStages().contains(stage);
+  }
+
+  /** The app shuffle that the stage writes; -1 for a result stage. */
+  static int writes(Stage stage) {
+    return stage instanceof ShuffleMapStage ? ((ShuffleMapStage) stage).shuffleDep().shuffleId() : -1;
+  }
+
+  /** The app shuffles that it reads. */
+  static Set reads(Stage stage) {
+    Set found = new TreeSet();
+    scala.collection.Iterator it = stage.parents().iterator();
+    while (it.hasNext()) {
+      found.add(Integer.valueOf(writes((Stage) it.next())));
+    }
+    return found;
+  }
+
+  /** The app shuffles that it reads, those that these are written from, and so on. */
+  static Set ancestors(Stage stage) {
+    Set found = new TreeSet();
+    ArrayList left = new ArrayList();
+    left.add(stage);
+    while (!left.isEmpty()) {
+      scala.collection.Iterator it = ((Stage) left.remove(left.size() - 1)).parents().iterator();
+      while (it.hasNext()) {
+        Stage parent = (Stage) it.next();
+        if (found.add(Integer.valueOf(writes(parent)))) {
+          left.add(parent);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** The unfinished result stages of live jobs. */
+  List results() {
+    ArrayList found = new ArrayList();
+    List all = live();
+    for (int i = 0; i < all.size(); i++) {
+      if (all.get(i) instanceof ResultStage && jobOf((ResultStage) all.get(i)) != null) {
+        found.add(all.get(i));
+      }
+    }
+    return found;
+  }
+
+  static ActiveJob jobOf(ResultStage stage) {
+    return stage.activeJob().isDefined() ? (ActiveJob) stage.activeJob().get() : null;
+  }
+
+  /** How many partitions of its result somebody has already. */
+  static int delivered(ResultStage stage) {
+    ActiveJob job = jobOf(stage);
+    return job == null ? 0 : job.numFinished();
+  }
+
+  /** Live jobs that the stage is part of. */
+  List jobsOf(Stage stage) {
+    ArrayList found = new ArrayList();
+    scala.collection.Iterator it = scheduler.dag.activeJobs().iterator();
+    while (it.hasNext()) {
+      ActiveJob job = (ActiveJob) it.next();
+      if (stage.jobIds().contains(Integer.valueOf(job.jobId()))) {
+        found.add(job);
+      }
+    }
+    return found;
+  }
+
+  /** Task sets of earlier attempts of the stage that have a task running. */
+  List lateSets(Stage stage) {
+    ArrayList found = new ArrayList();
+    Iterator it = scheduler.activeTaskSets().iterator();
+    while (it.hasNext()) {
+      TaskSetManager manager = (TaskSetManager) it.next();
+      TaskSet tasks = manager.taskSet();
+      boolean isOlder = tasks.stageAttemptId() < stage.latestInfo().attemptNumber() || !isRunning(stage);
+      if (tasks.stageId() == stage.id() && isOlder) {
+        found.add(manager);
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,189 @@
+"""Jobs whose random numbers nobody declared, on a session whose shuffles the test deletes by its own hand.
+
+Responsible for: building such jobs, deleting one generation, losing one map output, holding a job in the middle.
+Refuses to know: coordinators, unless a test attaches one. Invariant: a job's right result is the same every time,
+whatever was drawn: each row once; a mix of two draws loses rows and doubles others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listener_bridge.marks import marks
+from listener_bridge.shuffle_services.api import Busy, Fenced, Freed
+from listener_bridge.shuffle_services.native import NativeShuffleService
+from listener_bridge.tap import facts
+from listener_bridge.tap.tap import Tap
+from tests.support.spark import LOCAL, LOCAL_CLUSTER, FactLog, Gate, gate, in_background, spark_session, wait_for
+
+ROWS = 600
+MAPS = 4
+TIMEOUT = 20.0
+_GATES = itertools.count()
+
+
+def drawn(number: int) -> tuple[int, int]:
+    """Looks deterministic to Spark."""
+    return random.SystemRandom().randrange(1_000_000), number
+
+
+@dataclass
+class App:
+    """A running application and the Java that keeps its generations apart."""
+
+    spark: Any
+    tap: Tap
+    log: FactLog
+    service: NativeShuffleService
+    folder: Path
+    hook: Any
+    kept: list[Any] = field(default_factory=list)  # what Spark's cleaner shall not find
+
+    # ---- jobs ----
+
+    def random_rows(self, rows: int = ROWS) -> Any:
+        """A: each row goes to a partition that is drawn anew with every computation."""
+        numbers = self.spark.sparkContext.parallelize(range(rows), MAPS)
+        return self.keep(numbers.map(drawn).partitionBy(MAPS))
+
+    def step(self, rdd: Any, held: Gate | None = None, free: int = 1) -> Any:
+        """One more shuffle. Tasks from index `free` on wait at the gate, when they have begun to read."""
+        return self.keep(self.hold(rdd, held, free).map(lambda row: (row[1] % 101, row[1])).partitionBy(MAPS))
+
+    def hold(self, rdd: Any, held: Gate | None, free: int = 1) -> Any:
+        folder = held.folder if held is not None else ""
+
+        def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+            if folder and index >= free:
+                Gate(folder).pass_through(index)
+            return rows
+
+        return rdd.mapPartitionsWithIndex(wait)
+
+    def gate(self) -> Gate:
+        return gate(self.folder / f"gate-{self.spark.sparkContext.applicationId}-{next(_GATES)}")
+
+    def keep(self, rdd: Any) -> Any:
+        self.kept.append(rdd)
+        return rdd
+
+    @contextmanager
+    def job(self, work: Callable[[], Any], *gates: Gate) -> Iterator[Future[Any]]:
+        with in_background(work) as running:
+            try:
+                yield running
+            finally:
+                for closed in gates:
+                    closed.open()
+
+    # ---- what happens to shuffles ----
+
+    def shuffles(self) -> list[int]:
+        """The app shuffles that the newest job has announced, inputs first. (Their own numbers go the other way.)"""
+        self.log.settle()
+        stages = sorted(self.log.of(facts.JobStarted)[-1].stages, key=lambda stage: stage.stage_id)
+        return [stage.writes for stage in stages if stage.writes is not None]
+
+    def status(self, shuffle: int) -> Any:
+        return self.tap.driver.map_output_tracker.shuffleStatuses().get(shuffle).get()
+
+    def is_complete(self, shuffle: int) -> bool:
+        found = self.tap.driver.map_output_tracker.shuffleStatuses().get(shuffle)
+        return bool(found.isDefined()) and found.get().findMissingPartitions().size() == 0
+
+    def delete(self, shuffle: int) -> None:
+        """Fence it and free its files, once nobody is busy with it."""
+        outcome = wait_for(lambda: self.fenced(shuffle), f"app shuffle {shuffle} not busy")
+        assert outcome is not None
+        assert isinstance(self.service.free(outcome.locator, TIMEOUT), Freed)
+
+    def fenced(self, shuffle: int) -> Fenced | None:
+        outcome = self.service.fence(shuffle, TIMEOUT)
+        assert isinstance(outcome, (Fenced, Busy)), outcome
+        return outcome if isinstance(outcome, Fenced) else None
+
+    def lose_output(self, shuffle: int, map_index: int = 0) -> None:
+        """As if its executor had gone, without a word to the coordinator."""
+        tracker = self.tap.driver.map_output_tracker
+        output = self.status(shuffle).mapStatuses()[map_index]
+        tracker.unregisterMapOutput(shuffle, map_index, output.location())
+
+    # ---- what came of it ----
+
+    def submissions(self, shuffle: int) -> list[int]:
+        """How many tasks each attempt at writing it had."""
+        self.log.settle()
+        return [f.stage.num_tasks for f in self.log.of(facts.StageSubmitted) if f.stage.writes == shuffle]
+
+    def marks(self) -> int:
+        return int(self.hook.count())
+
+    def settled(self) -> None:
+        wait_for(lambda: not self.hook.isBusy(), "all levels put back")
+
+    def choose(self, strict: bool = False, deterministic: bool = False) -> None:
+        marks.keep_apart(self.tap, strict, deterministic)
+
+    @contextmanager
+    def choosing(self, strict: bool = False, deterministic: bool = False) -> Iterator[None]:
+        self.choose(strict, deterministic)
+        try:
+            yield
+        finally:
+            self.choose()
+
+    @contextmanager
+    def properties(self, **properties: str) -> Iterator[None]:
+        """Local properties of this thread's jobs."""
+        context = self.spark.sparkContext
+        for name, value in properties.items():
+            context.setLocalProperty(f"spark.shuffleLifecycle.{name}", value)
+        try:
+            yield
+        finally:
+            for name in properties:
+                context.setLocalProperty(f"spark.shuffleLifecycle.{name}", None)
+
+
+@contextmanager
+def application(folder: Path, master: str = LOCAL, **conf: str) -> Iterator[App]:
+    settings = {"spark.stage.maxConsecutiveAttempts": "100", **conf}
+    with spark_session(folder, master, **settings) as spark:
+        tap = Tap.open(spark)
+        service = NativeShuffleService(tap)
+        yield App(spark, tap, FactLog(tap), service, folder, marks.keep_apart(tap))
+        tap.close()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all sessions of the process: Spark keeps the first local directory for the life of the JVM."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def app(folder: Path) -> Iterator[App]:
+    with application(folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def cluster(folder: Path) -> Iterator[App]:
+    with application(folder, LOCAL_CLUSTER) as found:
+        yield found
+
+
+def in_thread(work: Callable[[], Any]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
