@@ -26,16 +26,21 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_19b_what_a_reader_did_before_the_fence_is_told_before_it(run: Any) -> None:
-    with run.attached("delayed", grace="1s") as (attachment, log):
+    with run.attached("frontier") as (attachment, log):
         first = run.keyed()
         expected = sorted(first.collect())
+        run.settled(attachment)
+        [a] = log.map_stages()
+        log.ask("SetPin", service_pb2.SetPinCall(caller=log.caller, command=service_pb2.SetPin(app_shuffle=a)))
         assert run.again(first).count() == 400
         run.settled(attachment)
-        a = log.map_stages()[0]
         [expired] = log.events("generation_expired")
         assert log.generations()[expired.shuffle_id] == a
         with held_facts(attachment):
             assert sorted(first.collect()) == expected  # its events wait in the queue
+            log.ask(
+                "RemovePin", service_pb2.RemovePinCall(caller=log.caller, command=service_pb2.RemovePin(app_shuffle=a))
+            )
             wait_for(lambda: attachment.status().fenced, "the fence, which no reader hinders")
             assert log.events("generation_fenced") == []
         run.settled(attachment)
