@@ -1,0 +1,14 @@
+"""Which names of the running program will never be read again, from CPython's bytecode (3.11, 3.12, 3.13).
+
+    dead = liveness.dead_references(is_own=lambda frame: frame.f_code.co_filename == program)
+    dead.references.get(id(thing), 0)    # references to `thing` that the program will never use
+
+On any other Python, while somebody traces, and wherever bytecode does not tell, nothing is dead. Who counts references
+does so after this, with `counts`, and does both twice: what is equal both times was so in between.
+"""
+
+from listener_bridge.reach.liveness.counting import counts
+from listener_bridge.reach.liveness.frames import dead_references
+from listener_bridge.reach.liveness.words import Dead, Name
+
+__all__ = ["Dead", "Name", "counts", "dead_references"]

@@ -1,0 +1,153 @@
+"""What a code object can name, and whether it can get at variables by other ways than naming them.
+
+Responsible for: the words of a code object and of all code nested in it; the ways around bytecode (`locals()`, `eval`,
+frames of callers, the modules' table); a bounded cache of what was found.
+Refuses to know: frames, values, modules.
+Invariant: a variable that a code object could read without an instruction for it is in `always`, or the code `is_open`.
+An analysis holds text and numbers, never the code object or its constants.
+"""
+
+from __future__ import annotations
+
+import dis
+import re
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from types import CodeType
+
+from listener_bridge.reach.liveness.dataflow import Lives, lives_of
+from listener_bridge.reach.liveness.opcodes import BY_NAME, Space
+
+CO_OPTIMIZED = 0x1
+CACHE_MAX = 4_096
+
+#: Builtins that reach the variables of the code that calls them.
+NAMESPACES = frozenset({"__import__", "compile", "dir", "eval", "exec", "globals", "locals", "vars"})
+
+#: Whoever names one of these may read the variables of other code: its callers', its modules', any object.
+INSPECTS = frozenset({
+    "__builtins__", "_current_frames", "_getframe", "ag_frame", "breakpoint", "builtins", "cr_frame", "currentframe",
+    "f_back", "f_globals", "f_locals", "get_objects", "get_referents", "get_referrers", "gi_frame", "inspect", "pdb",
+    "set_trace", "setprofile", "settrace", "tb_frame",
+})  # fmt: skip
+
+#: Whoever names one of these may have the main module in hand.
+MODULES = frozenset({"__globals__", "__import__", "__main__", "import_module", "modules"})
+
+#: What follows the loading of a function that is called. Anything else passes it on, under a name that we do not know.
+_CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "EXTENDED_ARG", "POP_TOP")
+
+#: How libraries that look into their callers are told of a variable: `"{ranks}"`, `"@ranks"`.
+_MARKED = re.compile(r"[{@$]\s*([^\W\d]\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What is said of `words`, `inspects` and `reaches_modules` holds for the code and all that is nested in it."""
+
+    words: frozenset[str]  #: every name and text that could name a variable
+    inner_words: frozenset[str]  #: the same of the nested code alone
+    nested: frozenset[int]  #: ids of the code and of all nested code
+    always: frozenset[str]  #: its own variables that live whatever the flow says
+    lives: Lives | None
+    is_optimized: bool
+    is_open: bool  #: all of its own variables may be read by other ways
+    is_open_within: bool  #: the same, of it or of nested code
+    inspects: bool  #: may read the variables of other code
+    reaches_modules: bool  #: may read the globals of a module that it does not belong to
+
+
+_cache: dict[int, tuple[weakref.ref[CodeType], Analysis]] = {}
+
+
+def analysis_of(code: CodeType) -> Analysis:
+    """Takes milliseconds the first time; the cache forgets everything when it is full."""
+    reference, found = _cache.get(id(code), (None, None))
+    if found is not None and reference is not None and reference() is code:
+        return found
+    found = _analysed(code)
+    if len(_cache) >= CACHE_MAX:
+        _cache.clear()
+    _cache[id(code)] = (weakref.ref(code), found)
+    return found
+
+
+def family(code: CodeType) -> Iterator[CodeType]:
+    """The code object and all that are nested in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from family(constant)
+
+
+def _analysed(code: CodeType) -> Analysis:
+    members = list(family(code))
+    inner = _union(_words(member) for member in members[1:])
+    words = inner | _words(code)
+    loaded = _loaded_by_name(code)
+    is_optimized = bool(code.co_flags & CO_OPTIMIZED)
+    return Analysis(
+        words=words,
+        inner_words=inner,
+        nested=frozenset(id(member) for member in members),
+        always=_always(code),
+        lives=_lives(code, Space.FAST if is_optimized else Space.NAMED),
+        is_optimized=is_optimized,
+        is_open=not NAMESPACES.isdisjoint(loaded),
+        is_open_within=not NAMESPACES.isdisjoint(_union(_loaded_by_name(member) for member in members)),
+        inspects=not INSPECTS.isdisjoint(words) or any(_passes_on(member) for member in members),
+        reaches_modules=not MODULES.isdisjoint(_union(member.co_names for member in members)),
+    )
+
+
+def _union(sets: Iterable[Iterable[str]]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(sets))
+
+
+def _lives(code: CodeType, space: Space) -> Lives | None:
+    try:
+        return lives_of(code, space)
+    except Exception:  # noqa: BLE001 - code that `dis` cannot tell, as hand-made code may be, is not understood
+        return None
+
+
+def _always(code: CodeType) -> frozenset[str]:
+    """Cells; what texts name (`"{ranks}"` in a query); and the argument that `super()` takes from the frame."""
+    first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
+    return frozenset({*code.co_cellvars, *code.co_freevars, *first, *_named_in_texts(code)})
+
+
+def _words(code: CodeType) -> frozenset[str]:
+    return frozenset({*code.co_names, *code.co_freevars, *_named_in_texts(code)})
+
+
+def _named_in_texts(code: CodeType) -> Iterator[str]:
+    for text in _texts(code.co_consts):
+        yield from _MARKED.findall(text)
+
+
+def _texts(constants: tuple[object, ...] | frozenset[object]) -> Iterator[str]:
+    for constant in constants:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            yield from _texts(constant)
+
+
+def _loaded_by_name(code: CodeType) -> frozenset[str]:
+    return frozenset(
+        str(instruction.argval) for instruction in dis.get_instructions(code) if instruction.opname in BY_NAME
+    )
+
+
+def _passes_on(code: CodeType) -> bool:
+    """Does it give `eval` or the like another name, or hand it to somebody?"""
+    before = None
+    for instruction in dis.get_instructions(code):
+        if before is not None and not instruction.opname.startswith(_CALLED):
+            return True
+        is_loaded = instruction.opname in BY_NAME or instruction.opname == "IMPORT_FROM"
+        before = instruction.argval if is_loaded and instruction.argval in NAMESPACES else None
+    return False

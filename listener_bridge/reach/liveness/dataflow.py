@@ -1,0 +1,160 @@
+"""Which variables may still be read from each place of a code object: live-variable analysis, to a fixed point.
+
+Responsible for: the graph of a code object's instructions, exception edges included, and what is live where.
+Refuses to know: frames, values, and which names live anyway (cells, and what code reads by other ways).
+Invariant: whatever a path of the bytecode reads before it writes it is live; code with an instruction that is not
+in the tables has no answer at all.
+
+A frame that stands at an instruction may be about to run it, in the middle of it (a call, a finaliser), or through with
+it: what is live there is what is live before it, what it reads, and what is live after it.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, cast
+
+from listener_bridge.reach.liveness import opcodes
+from listener_bridge.reach.liveness.opcodes import Act, Space
+
+Version = tuple[int, int]
+
+RUNNING: Version = (sys.version_info[0], sys.version_info[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction. Sets of variables are bits of a number; `handlers` and `successors` are places of steps."""
+
+    reads: int = 0  #: before it writes them
+    touches: int = 0  #: all that it reads
+    writes: int = 0
+    successors: tuple[int, ...] = ()
+    handlers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """What may be read later, by the offset at which a frame stands."""
+
+    names: tuple[str, ...]
+    offsets: tuple[int, ...]
+    live: tuple[int, ...]
+    _known: dict[int, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+
+    def read_later(self, lasti: int) -> frozenset[str] | None:
+        """None: the frame stands nowhere that we know. `lasti` may point into the inline caches of an instruction."""
+        at = bisect_right(self.offsets, lasti) - 1
+        if lasti < 0 or at < 0:
+            return None
+        if at not in self._known:
+            self._known[at] = frozenset(name for bit, name in enumerate(self.names) if self.live[at] >> bit & 1)
+        return self._known[at]
+
+
+def lives_of(code: CodeType, space: Space, version: Version = RUNNING) -> Lives | None:
+    """None where an instruction is not understood."""
+    instructions = list(dis.get_instructions(code))
+    known = opcodes.KNOWN.get(version, frozenset())
+    if not instructions or any(instruction.opname not in known for instruction in instructions):
+        return None
+    names = _names(code, space)
+    steps = _steps(code, instructions, {name: 1 << bit for bit, name in enumerate(names)}, space)
+    return Lives(names, tuple(instruction.offset for instruction in instructions), live_variables(steps))
+
+
+def _names(code: CodeType, space: Space) -> tuple[str, ...]:
+    if space is Space.NAMED:
+        return code.co_names
+    return tuple(dict.fromkeys((*code.co_varnames, *code.co_cellvars, *code.co_freevars)))
+
+
+def live_variables(steps: Sequence[Step]) -> tuple[int, ...]:
+    """The fixed point, by a list of work that starts at the end."""
+    before = [0] * len(steps)
+    sources = _sources(steps)
+    work = list(range(len(steps)))
+    while work:
+        at = work.pop()
+        step = steps[at]
+        found = step.reads | (_any(before, step.successors) & ~step.writes) | _any(before, step.handlers)
+        if found != before[at]:
+            before[at] = found
+            work.extend(sources[at])
+    return tuple(
+        before[at] | step.touches | _any(before, step.successors) | _any(before, step.handlers)
+        for at, step in enumerate(steps)
+    )
+
+
+def _any(before: Sequence[int], places: tuple[int, ...]) -> int:
+    found = 0
+    for place in places:
+        found |= before[place]
+    return found
+
+
+def _sources(steps: Sequence[Step]) -> list[list[int]]:
+    sources: list[list[int]] = [[] for _ in steps]
+    for at, step in enumerate(steps):
+        for place in {*step.successors, *step.handlers}:
+            sources[place].append(at)
+    return sources
+
+
+def _steps(code: CodeType, instructions: Sequence[dis.Instruction], bits: dict[str, int], space: Space) -> list[Step]:
+    table: bytes = cast("Any", code).co_exceptiontable  # since 3.11
+    at = {instruction.offset: place for place, instruction in enumerate(instructions)}
+    handlers = list(exception_ranges(table))
+    return [
+        Step(
+            *_effect(instruction, bits, space),
+            _successors(instruction, place, len(instructions), at),
+            tuple({at[target] for start, end, target in handlers if start <= instruction.offset < end}),
+        )
+        for place, instruction in enumerate(instructions)
+    ]
+
+
+def _effect(instruction: dis.Instruction, bits: dict[str, int], space: Space) -> tuple[int, int, int]:
+    reads = touches = writes = 0
+    acts = opcodes.ACTS[space].get(instruction.opname, ())
+    variables = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+    for act, name in zip(acts, variables if acts else (), strict=True):
+        if act is Act.WRITE:
+            writes |= bits[name]
+            continue
+        touches |= bits[name]
+        reads |= bits[name] & ~writes
+    return reads, touches, writes
+
+
+def _successors(instruction: dis.Instruction, place: int, count: int, at: dict[int, int]) -> tuple[int, ...]:
+    if instruction.opname in opcodes.ENDS:
+        return ()
+    if instruction.opname in opcodes.ALWAYS_JUMPS:
+        return (at[instruction.argval],)
+    following = (place + 1,) if place + 1 < count else ()
+    return (*following, at[instruction.argval]) if instruction.opname in opcodes.MAY_JUMP else following
+
+
+def exception_ranges(table: bytes) -> Iterator[tuple[int, int, int]]:
+    """Start, end and handler, in bytes: CPython's Objects/exception_handling_notes.txt."""
+    numbers = _numbers(table)
+    for start in numbers:
+        length, target, _ = next(numbers), next(numbers), next(numbers)
+        yield start * 2, (start + length) * 2, target * 2
+
+
+def _numbers(table: bytes) -> Iterator[int]:
+    value = 0
+    for byte in table:
+        value = value << 6 | byte & 0b11_1111
+        if not byte & 0b100_0000:
+            yield value
+            value = 0

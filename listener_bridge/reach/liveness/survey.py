@@ -1,0 +1,148 @@
+"""What the program's code could read besides the next instructions of its frames.
+
+Responsible for: the code that runs, the main module's code, and that of the modules that lie beside it; which globals
+of the main module any of it could name; whether any of it may read variables that are not its own.
+Refuses to know: values, and where frames stand.
+Invariant: nothing is imported, called or loaded: modules are read through their dictionaries, as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from listener_bridge.reach.liveness import codes
+from listener_bridge.reach.liveness.codes import Analysis
+
+Namespace = dict[str, Any]
+
+#: Libraries may lie below the program's folder, and so may what this file is part of.
+_LIBRARY_FOLDERS = ("site-packages", "dist-packages")
+_OURS = frozenset({"coordinator", "listener_bridge", "replay", "shuffle_lifecycle", "state_backend"})
+
+_CLASS_DICTIONARY = type.__dict__["__dict__"]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The code of a frame. `is_main`: its globals are the main module's; `is_own`: it is the program's."""
+
+    code: CodeType
+    is_main: bool
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`is_closed`: no code reads variables of other code. `globals_alive`: of the main module; None is all of them."""
+
+    is_closed: bool
+    globals_alive: frozenset[str] | None
+
+
+def namespace_of_main() -> Namespace | None:
+    """None in interactive use, where every name may be read: a main module without a file."""
+    main = sys.modules.get("__main__")
+    if not issubclass(type(main), ModuleType):
+        return None
+    namespace = _dictionary(main)
+    return namespace if isinstance(namespace.get("__file__"), str) else None
+
+
+def is_module_frame(frame: FrameType, namespace: Namespace | None) -> bool:
+    """Does it run the main module's own code?"""
+    return frame.f_globals is namespace and frame.f_code.co_name == "<module>"
+
+
+def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interactive: bool) -> Survey:
+    """Takes milliseconds for code that is new."""
+    around = [codes.analysis_of(each.code) for each in running if each.is_own or each.is_main]
+    beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
+    if any(analysis.inspects for analysis in (*around, *beside)):
+        return Survey(False, None)
+    if namespace is None or is_interactive:
+        return Survey(True, None)
+    modules = [codes.analysis_of(each.code) for each in running if each.is_main and each.code.co_name == "<module>"]
+    if len(modules) != 1 or not _is_whole(modules[0], running, namespace):
+        return Survey(True, None)
+    return Survey(True, _globals_alive(modules[0], around, beside))
+
+
+def _is_whole(module: Analysis, running: Sequence[Running], namespace: Namespace) -> bool:
+    """Is all code that has the main module's globals nested in the main module's code?"""
+    members = {id(each.code) for each in running if each.is_main}
+    members.update(id(code) for code in _defined_in(namespace))
+    return members <= module.nested
+
+
+def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequence[Analysis]) -> frozenset[str] | None:
+    others = [analysis for analysis in (*around, *beside) if analysis is not module]
+    if module.is_open_within or any(analysis.reaches_modules for analysis in (module, *others)):
+        return None
+    return module.inner_words.union(module.always, *(analysis.words for analysis in others))
+
+
+def _beside(namespace: Namespace) -> Iterator[CodeType]:
+    """The code of the modules that lie in the main module's folder, or below."""
+    folder = os.path.dirname(os.path.abspath(namespace["__file__"])) + os.sep if namespace else None  # noqa: PTH100, PTH120
+    for name, module in list(sys.modules.items()):
+        if folder is None or name.partition(".")[0] in _OURS or not issubclass(type(module), ModuleType):
+            continue
+        own = _dictionary(module)
+        file = own.get("__file__")
+        if own is not namespace and isinstance(file, str) and _lies_in(folder, os.path.abspath(file)):  # noqa: PTH100
+            yield from _defined_in(own)
+
+
+def _lies_in(folder: str, file: str) -> bool:
+    return file.startswith(folder) and not any(part in file for part in _LIBRARY_FOLDERS)
+
+
+def _dictionary(module: object) -> Namespace:
+    """Not by attribute: a module that is loaded at its first use would be loaded."""
+    found: Namespace = object.__getattribute__(module, "__dict__")
+    return found
+
+
+def _defined_in(namespace: Namespace) -> Iterator[CodeType]:
+    """The code of the functions and classes of a module that are its own."""
+    for value in list(namespace.values()):
+        yield from _codes_of(value, namespace, set())
+
+
+def _codes_of(value: object, namespace: Namespace, seen: set[int]) -> Iterator[CodeType]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    for part in _parts(value, namespace):
+        if type(part) is CodeType:
+            yield part
+        else:
+            yield from _codes_of(part, namespace, seen)
+
+
+def _parts(value: object, namespace: Namespace) -> Iterator[object]:
+    if type(value) is FunctionType:
+        if value.__globals__ is namespace:
+            yield value.__code__
+        yield value.__dict__.get("__wrapped__")
+        yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))
+    elif type(value) in (staticmethod, classmethod):
+        yield value.__func__  # type: ignore[attr-defined]
+    elif type(value) is property:
+        yield from (value.fget, value.fset, value.fdel)
+    elif issubclass(type(value), type):
+        own = _CLASS_DICTIONARY.__get__(value)
+        if own.get("__module__") == namespace.get("__name__"):
+            yield from list(own.values())
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return type(cell.cell_contents) in (FunctionType, type)
+    except ValueError:  # an empty cell
+        return False

@@ -1,0 +1,92 @@
+"""Which object each local variable of a running frame holds, without a trace left in the frame.
+
+Responsible for: one way a version to read the variables of a frame of `CO_OPTIMIZED` code, by their ids.
+Refuses to know: what lives, whose frame it is.
+Invariant: the frame, its variables, what `locals()` would give and how long objects live are as before.
+
+3.13 has a view that reads through (PEP 667), 3.12 has `PyFrame_GetVar`. 3.11 has neither: `f_locals` copies the
+variables into a dictionary that stays with the frame, references included, so what was copied is taken out again at
+once. It is taken out only where the frame and this reading alone have that dictionary, with no other thread in between.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from types import FrameType
+from typing import TypeAlias
+
+try:
+    import ctypes
+except ImportError:  # a Python built without it reads no variables on 3.12
+    ctypes = None  # type: ignore[assignment]
+
+Reader: TypeAlias = Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
+"""Frame and all names of its variables -> the names that are bound, and the ids of what they hold."""
+
+
+def reader() -> Reader | None:
+    """None where this Python has no way that leaves no trace: then no local variable is known to be dead."""
+    version = sys.version_info[:2]
+    if version == (3, 13):
+        return _through_the_view
+    if version == (3, 12) and ctypes is not None:
+        return _by_variable()
+    if version == (3, 11):
+        return _taken_back(_own_references())
+    return None
+
+
+def _through_the_view(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
+    view = frame.f_locals
+    return [(name, id(view[name])) for name in names if name in view]
+
+
+def _by_variable() -> Reader:
+    variable_of = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object)(
+        ("PyFrame_GetVar", ctypes.pythonapi)
+    )
+
+    def bound(frame: FrameType, names: Sequence[str]) -> Iterator[tuple[str, int]]:
+        for name in names:
+            try:
+                yield name, id(variable_of(frame, name))
+            except NameError:  # not bound
+                continue
+
+    return lambda frame, names: list(bound(frame, names))
+
+
+_MISSING = object()
+
+
+def _taken_back(own_references: int) -> Reader:
+    def read(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
+        references, values = _snapshot(frame, names, own_references)
+        if references != own_references:
+            return []
+        return [(name, id(value)) for name, value in zip(names, values, strict=True) if value is not _MISSING]
+
+    return read
+
+
+def _snapshot(frame: FrameType, names: Sequence[str], own_references: int) -> tuple[int, list[object]]:
+    """How many references there are to the frame's dictionary, and what was taken out of it if these are all our own.
+
+    CPython 3.11 lets another thread run, or a finaliser, after a call, at a jump back and where a container is made.
+    From the first of the marked lines to the second there is none of these: a test holds the bytecode to it.
+    """
+    values: list[object] = []
+    snapshot = frame.f_locals
+    counting = map(sys.getrefcount, (snapshot,))
+    taking = map(snapshot.pop, names, repeat(_MISSING))
+    (references,) = counting  # the first
+    if references == own_references:
+        values += taking  # the second
+    return references, values
+
+
+def _own_references() -> int:
+    """What `_snapshot` counts where nobody else has the dictionary: its own references, and the frame's."""
+    return _snapshot(sys._getframe(), (), -1)[0]  # noqa: SLF001 - the one way to a frame, and documented

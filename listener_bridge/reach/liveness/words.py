@@ -1,0 +1,34 @@
+"""What a reading of the running program says: references that nothing will use, and names that still count.
+
+Responsible for: the values that the package answers with.
+Refuses to know: how they are found, and what the objects are.
+Invariant: they hold numbers and text only, never an object, frame or code object of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that holds an object and may still be read. `line`: where its function, or module, begins."""
+
+    name: str
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """What the program will never read again.
+
+    `references`: id of an object -> how many references to it are names that are proven dead. `names`: id of an object
+    -> the live names that hold it, for people. `moved`: frames moved while they were read; then nothing is said.
+    """
+
+    references: Mapping[int, int] = field(default_factory=dict)
+    names: Mapping[int, tuple[Name, ...]] = field(default_factory=dict)
+    moved: bool = False

@@ -1,0 +1,142 @@
+"""Programs whose names are watched: each is run as a main module, and says at its probes what must be dead there.
+
+Responsible for: running the source of a program as `__main__`, the things that its names hold, and the reading from
+another thread. Refuses to know: what a program is to prove. Standard library alone: it runs on Pythons without pytest.
+
+A program gets `thing(label)`, `use(...)`, and `probe("labels")`, which says what nothing but dead names may hold there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import shutil
+import sys
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = ("3.11", "3.12", "3.13")
+
+_numbers = itertools.count()
+
+
+def package() -> Any:
+    """`listener_bridge.reach.liveness`, also where what the rest of the bridge needs is not installed."""
+    try:
+        return importlib.import_module("listener_bridge.reach.liveness")
+    except ImportError:
+        for name in ("listener_bridge", "listener_bridge.reach"):
+            module = types.ModuleType(name)
+            module.__path__ = [str(ROOT / name.replace(".", "/"))]
+            sys.modules[name] = module
+        return importlib.import_module("listener_bridge.reach.liveness")
+
+
+liveness = package()
+
+
+def pythons() -> dict[str, str | None]:
+    """An interpreter for each version that bytecode is read of; None where this machine has none."""
+    return {version: _python(version) for version in VERSIONS}
+
+
+def _python(version: str) -> str | None:
+    installed = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}*/bin/python{version}"))
+    return str(installed[-1]) if installed else shutil.which(f"python{version}")
+
+
+class Thing:
+    """What a name holds."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.inner: object = None
+
+    def __enter__(self) -> Thing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+class Program:
+    """One program, what it made, and what its probes found."""
+
+    def __init__(self, source: str, is_interactive: bool = False, is_file: bool = True) -> None:
+        self.file = f"/nowhere/program_{next(_numbers)}.py"
+        self.main = types.ModuleType("__main__")
+        if is_file:
+            self.main.__file__ = self.file
+        self.main.__dict__.update(thing=self.thing, probe=self.probe, use=lambda *things: None, Thing=Thing)
+        self.failures: list[str] = []
+        self.probes = 0
+        self.last: Any = None
+        self._is_interactive = is_interactive
+        self._things: list[weakref.ref[Thing]] = []
+        self._code = compile(source, self.file, "exec", dont_inherit=True)
+
+    def run(self) -> Program:
+        before = sys.modules["__main__"]
+        sys.modules["__main__"] = self.main
+        try:
+            exec(self._code, self.main.__dict__)
+        finally:
+            sys.modules["__main__"] = before
+        return self
+
+    def thing(self, label: str) -> Thing:
+        made = Thing(label)
+        self._things.append(weakref.ref(made))
+        return made
+
+    def probe(self, expected: str) -> None:
+        """The labels of the things that the program can no longer use, in any order."""
+        found = self.unused()
+        self.probes += 1
+        if found != set(expected.split()):
+            self.failures.append(f"probe {self.probes}: {found} are unused, not {set(expected.split())}")
+
+    def unused(self) -> set[str]:
+        """Read in a thread of its own, as a bridge does."""
+        found: set[str] = set()
+        in_a_thread(lambda: found.update(self._unused()))
+        return found
+
+    def _unused(self) -> Iterator[str]:
+        self.last = liveness.dead_references(self.is_own, is_interactive=self._is_interactive)
+        things = list(filter(None, map(_referent, self._things)))
+        counts = liveness.counts(things)
+        for thing, references in zip(things, counts, strict=True):
+            left = references - self.last.references.get(id(thing), 0)
+            if left < 0:
+                self.failures.append(f"{thing.label} has {references} references, and more are said to be dead")
+            if left == 0:
+                yield thing.label
+
+    def is_own(self, frame: types.FrameType) -> bool:
+        return frame.f_code.co_filename == self.file
+
+
+def _referent(reference: weakref.ref[Thing]) -> Thing | None:
+    return reference()
+
+
+def in_a_thread(act: Callable[[], None]) -> None:
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as error:  # noqa: BLE001 - raised again where somebody waits
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]

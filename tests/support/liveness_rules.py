@@ -1,0 +1,385 @@
+"""One short program for each rule of liveness: `python -m tests.support.liveness_rules` runs them on any Python.
+
+Each probe names what nothing but dead names may hold there; what it does not name must be alive.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.support.liveness import Program
+
+RULES = {
+    "a script with a name for every step": """
+rdd1 = thing("one")
+rdd2 = thing("two")
+probe("one")
+use(rdd2)
+rdd3 = thing("three")
+probe("one two")
+use(rdd3)
+""",
+    "a name that is read later lives": """
+def f():
+    a = thing("a"); b = thing("b")
+    probe("a")
+    return b
+f()
+""",
+    "a call's own arguments live in the callee": """
+def g(p, q, r):
+    probe("p")
+    use(q, r)
+g(thing("p"), thing("q"), thing("r"))
+""",
+    "pairs of variables in one instruction": """
+def f(a, b, c, d):
+    probe("c d")
+    use(a, b)
+    c, d = a, b
+    use(c, d)
+f(thing("a"), thing("b"), thing("c"), thing("d"))
+""",
+    "a loop reads again what it read": """
+def f():
+    r = thing("r"); s = thing("s")
+    for k in range(2):
+        probe("s" if k == 0 else "")
+        use(r)
+        s = None
+f()
+""",
+    "a loop that binds its name anew": """
+def f():
+    r = thing("r0")
+    for k in range(3):
+        use(r)
+        old = r
+        r = thing("r%d" % (k + 1))
+        probe("r%d" % k)
+    return r
+f()
+""",
+    "a loop at module level": """
+r = thing("r0")
+for k in range(3):
+    use(r)
+    old = r
+    r = thing("r%d" % (k + 1))
+    probe("r%d" % k)
+use(r)
+""",
+    "del": """
+def f():
+    a = thing("a"); b = thing("b")
+    probe("a b")
+    del a
+    probe("b")
+f()
+x = thing("x")
+probe("x")
+del x
+probe("")
+""",
+    "a handler may read what the body does not": """
+def f():
+    a = thing("a"); b = thing("b")
+    try:
+        probe("b")
+        a = None
+    except ValueError:
+        use(a)
+f()
+g = thing("g"); h = thing("h")
+try:
+    probe("h")
+    g = None
+except ValueError:
+    use(g)
+""",
+    "finally": """
+def f():
+    a = thing("a"); b = thing("b")
+    try:
+        probe("b")
+    finally:
+        use(a)
+    probe("a b")
+f()
+""",
+    "with": """
+def f():
+    a = thing("a"); b = thing("b")
+    with a as c:
+        probe("b")
+    return None
+f()
+""",
+    "an exception's name": """
+def f():
+    e = thing("e")
+    try:
+        probe("e")
+        raise ValueError
+    except ValueError as e:
+        probe("")
+f()
+""",
+    "an exception on its way holds its frames": """
+def g():
+    a = thing("a")
+    raise ValueError
+def f():
+    try:
+        g()
+    except ValueError:
+        probe("")
+    probe("")
+f()
+""",
+    "cells live": """
+def f():
+    a = thing("a"); b = thing("b")
+    def inner():
+        return a
+    probe("b")
+    del inner
+    probe("b")
+f()
+""",
+    "a suspended generator keeps what it holds": """
+def gen():
+    a = thing("a")
+    yield 1
+    b = thing("b")
+    probe("a b")
+    yield 2
+def f():
+    it = gen()
+    next(it)
+    probe("")
+    next(it)
+    probe("")
+f()
+""",
+    "a coroutine that waits": """
+def f():
+    async def co():
+        a = thing("a"); b = thing("b")
+        probe("b")
+        return a
+    try:
+        co().send(None)
+    except StopIteration:
+        pass
+f()
+""",
+    "containers, attributes and the stack hold": """
+def f():
+    a = thing("a"); b = thing("b"); c = thing("c"); d = thing("d"); box = [a]
+    b.inner = c
+    use(d, probe(""))
+    probe("d")
+    use(box, b)
+f()
+use(thing("t"), probe(""))
+""",
+    "a comprehension at module level": """
+ra = thing("a"); rb = thing("b")
+[probe("b") for k in range(2) if ra]
+""",
+    "lambdas, generator expressions, functions and class bodies name globals": """
+la = thing("a"); lb = thing("b"); lc = thing("c"); ld = thing("d"); le = thing("e")
+keep = [lambda: la, (lb for k in range(2)), lambda: [lc for k in range(2)]]
+class K:
+    def m(self):
+        class Inner:
+            x = ld
+probe("e")
+""",
+    "a comprehension's variable hides the outer one": """
+def f():
+    x = thing("x"); y = thing("y")
+    use([x for x in range(2) if not probe("y")])
+    use(x)
+    [probe("x y") for k in range(1)]
+f()
+""",
+    "locals": """
+def f():
+    a = thing("a")
+    probe("")
+    return locals()
+f()
+""",
+    "eval": """
+def f():
+    a = thing("a")
+    probe("")
+    eval("a")
+f()
+""",
+    "eval under another name": """
+e = eval
+def f():
+    a = thing("a")
+    probe("")
+    return e
+f()
+""",
+    "eval handed to somebody": """
+def f(how=eval):
+    a = thing("a")
+    probe("")
+f()
+""",
+    "eval imported": """
+def f():
+    from builtins import eval as e
+    a = thing("a")
+    probe("")
+f()
+""",
+    "vars at module level": """
+a = thing("a")
+probe("")
+vars()
+""",
+    "compile of another module is not ours": """
+import re
+a = thing("a")
+probe("a")
+re.compile("x")
+""",
+    "frames of callers": """
+import sys
+def peek():
+    return sys._getframe(1).f_locals["a"]
+def f():
+    a = thing("a")
+    probe("")
+    return peek()
+f()
+""",
+    "the main module by way of the modules": """
+import sys
+a = thing("a")
+probe("")
+getattr(sys.modules["__main__"], "a")
+""",
+    "the main module imported, and its attribute": """
+a = thing("a")
+probe("")
+import __main__
+__main__.a
+""",
+    "super reads the first argument": """
+class Base:
+    def m(self):
+        pass
+class K(Base):
+    def __init__(self, t):
+        self.t = t
+    def m(self, other):
+        probe("o")
+        super().m()
+K(thing("t")).m(thing("o"))
+""",
+    "a query's text names a variable": """
+def f():
+    a = thing("a"); b = thing("b")
+    probe("b")
+    use("select * from {a}")
+f()
+""",
+    "class bodies are not touched": """
+class Job:
+    a = thing("a")
+    n = probe("")
+    b = a
+""",
+    "match": """
+def f(value):
+    a = thing("a"); b = thing("b"); c = thing("c")
+    match value:
+        case [x, y]:
+            probe("b c")
+            use(a, x, y)
+        case {"k": v}:
+            use(b)
+        case _:
+            use(c)
+f([1, 2])
+""",
+    "walrus, augmented assignment, star arguments": """
+def f(*args, **kwargs):
+    if (a := thing("a")) and (b := thing("b")):
+        n = 1
+        n += 1
+        probe("b")
+    use(a, n)
+f(thing("s"), k=thing("k")) if 0 else f()
+""",
+    "a global that a function writes and module code reads": """
+def f():
+    global g
+    g = thing("g")
+    probe("")
+f()
+h = thing("h")
+probe("h")
+""",
+    "other threads": """
+import threading
+done = threading.Event(); go = threading.Event()
+def work():
+    a = thing("a"); b = thing("b")
+    go.set(); done.wait()
+    use(b)
+worker = threading.Thread(target=work); worker.start(); go.wait()
+c = thing("c")
+probe("a c")
+done.set(); worker.join()
+""",
+    "while true, break, continue, else": """
+def f():
+    a = thing("a"); b = thing("b"); c = thing("c"); k = 0
+    while True:
+        k += 1
+        if k == 1:
+            probe("c")
+            continue
+        if k == 2:
+            use(a)
+            break
+    else:
+        use(c)
+    probe("a c")
+    use(b)
+f()
+""",
+    "a caller stands at its call, inline caches included": """
+def g():
+    probe("a c")
+def f():
+    a = thing("a"); b = thing("b"); c = thing("c")
+    [].append(g()); use(b, g)
+f()
+""",
+}  # fmt: skip
+
+
+def failures(named: str) -> list[str]:
+    """What a program's probes found against what they expect; none of them run is a failure."""
+    program = Program(RULES[named]).run()
+    return program.failures if program.probes else ["no probe ran"]
+
+
+def main() -> int:
+    found = [f"{named}: {failure}" for named in RULES for failure in failures(named)]
+    sys.stdout.writelines(line + "\n" for line in found or [f"{len(RULES)} rules hold"])
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

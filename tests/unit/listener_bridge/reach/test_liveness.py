@@ -1,0 +1,356 @@
+"""Which names are said to be dead, and that a reading leaves the program as it was."""
+
+from __future__ import annotations
+
+import dis
+import gc
+import subprocess
+import sys
+import threading
+import time
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listener_bridge.reach import liveness
+from listener_bridge.reach.liveness import codes, dataflow, frames, opcodes, values
+from listener_bridge.reach.liveness.dataflow import Step
+from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, pythons
+from tests.support.liveness_rules import RULES, failures
+
+READS_BYTECODE = sys.version_info[:2] in opcodes.KNOWN
+
+bytecode = pytest.mark.skipif(not READS_BYTECODE, reason="this Python's bytecode is not read: nothing is ever dead")
+
+
+@bytecode
+@pytest.mark.parametrize("rule", RULES)
+def test_rule(rule: str) -> None:
+    assert failures(rule) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rules_on_every_python_that_is_read(version: str) -> None:
+    """Each version compiles the same program to other instructions."""
+    python = pythons()[version]
+    if python is None:
+        pytest.skip(f"there is no python{version} on PATH or in ~/.pyenv/versions")
+    ran = subprocess.run(
+        [python, "-m", "tests.support.liveness_rules"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{len(RULES)} rules hold\n", "")
+
+
+A_DEAD_GLOBAL_AND_A_DEAD_LOCAL = """
+g = thing("global")
+def f():
+    a = thing("local")
+    probe(EXPECTED)
+f()
+"""
+
+
+def expecting(labels: str) -> str:
+    return A_DEAD_GLOBAL_AND_A_DEAD_LOCAL.replace("EXPECTED", repr(labels))
+
+
+@bytecode
+def test_interactive_use_keeps_every_global() -> None:
+    assert Program(expecting("global local")).run().failures == []
+    assert Program(expecting("local"), is_interactive=True).run().failures == []
+    assert Program(expecting("local"), is_file=False).run().failures == []
+
+
+@bytecode
+def test_a_prompt_keeps_every_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert Program(expecting("local")).run().failures == []
+
+
+@bytecode
+@pytest.mark.parametrize("watch", [sys.settrace, sys.setprofile, threading.settrace, threading.setprofile])
+def test_nothing_is_dead_while_somebody_watches(watch: Callable[[Any], None]) -> None:
+    """A local trace function shows in the frames of another thread; the rest to whoever asks."""
+    program = Program("a = thing('a')\nprobe('')\n")
+    watch(lambda *event: None)
+    try:
+        found = liveness.dead_references(program.is_own)
+    finally:
+        watch(None)
+    assert found == liveness.Dead()
+
+
+@bytecode
+def test_nothing_is_dead_while_a_frame_is_traced() -> None:
+    program = Program(expecting(""))
+    program.main.__dict__["follow"] = lambda: setattr(sys._getframe(1), "f_trace", lambda *event: None)
+    program._code = compile(expecting("").replace("probe", "follow(); probe"), program.file, "exec")
+    assert program.run().failures == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_nothing_is_dead_while_a_tool_monitors() -> None:
+    monitoring = sys.monitoring  # type: ignore[attr-defined]
+    monitoring.use_tool_id(2, "a profiler")
+    try:
+        assert Program(expecting("")).run().failures == []
+    finally:
+        monitoring.free_tool_id(2)
+
+
+def test_nothing_is_dead_on_a_python_that_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_IS_KNOWN", False)
+    assert Program(expecting("")).run().failures == []
+
+
+def test_it_imports_on_a_python_that_is_not_read() -> None:
+    python = Path.home() / ".pyenv" / "versions"
+    found = sorted(python.glob("3.10.*/bin/python3.10"))
+    if not found:
+        pytest.skip("there is no python3.10 in ~/.pyenv/versions")
+    asked = "from tests.support.liveness import Program as P; p = P('a = thing(1)'); print(p.run().unused(), p.last)"
+    ran = subprocess.run([found[-1], "-c", asked], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.stdout == f"set() {liveness.Dead()}\n", ran.stderr
+
+
+@bytecode
+def test_only_own_frames_have_dead_names() -> None:
+    program = Program(expecting(""))
+    program.is_own = lambda frame: False  # type: ignore[method-assign]
+    assert program.run().failures == []
+
+
+@bytecode
+def test_a_question_that_fails_harms_nobody() -> None:
+    program = Program(expecting(""))
+
+    def fails(frame: types.FrameType) -> bool:
+        raise RuntimeError(frame.f_code.co_name)
+
+    program.is_own = fails  # type: ignore[method-assign]
+    assert program.run().failures == []
+    assert program.last == liveness.Dead(moved=True)
+
+
+@bytecode
+def test_the_live_names_are_told_for_people() -> None:
+    program = Program("def f():\n    a = thing('a')\n    probe('')\n    return a\nx = f()\nprobe('')\nuse(x)\n")
+    program.main.__dict__["probe"] = lambda expected: told.append(names(program))
+    told: list[set[liveness.Name]] = []
+    program.run()
+    assert told == [
+        {liveness.Name("a", program.file, 1, "f")},
+        {liveness.Name("x", program.file, 1, "<module>")},
+    ]
+
+
+def names(program: Program) -> set[liveness.Name]:
+    program.unused()
+    (held,) = [reference() for reference in program._things]
+    return set(program.last.names.get(id(held), ()))
+
+
+@bytecode
+def test_variables_and_lifetimes_are_as_without_a_reading() -> None:
+    """What `f_locals` leaves in a frame on 3.11 and 3.12 would show in each of these."""
+    died: list[str] = []
+    seen: list[object] = []
+
+    def work() -> None:
+        first, second = Thing("first"), Thing("second")
+        weakref.finalize(first, died.append, "first")
+        weakref.finalize(second, died.append, "second")
+        read()
+        del first
+        seen.append(list(died))
+        second = Thing("third")
+        seen.append(list(died))
+        read()
+        seen.append(second.label)
+
+    def read() -> None:
+        in_a_thread(lambda: found.append(liveness.dead_references(lambda frame: frame.f_code is work.__code__)))
+
+    found: list[liveness.Dead] = []
+    work()
+    assert seen == [["first"], ["first", "second"], "third"]
+    assert not any(dead.moved for dead in found)
+
+
+@bytecode
+def test_a_snapshot_that_somebody_holds_is_left_alone() -> None:
+    """A library looked at its caller's variables, and kept what it was given."""
+
+    def work() -> dict[str, Any]:
+        kept_by_caller = Thing("kept")
+        snapshot = look()
+        in_a_thread(lambda: found.append(liveness.dead_references(lambda frame: frame.f_code is work.__code__)))
+        return {**snapshot, "own": kept_by_caller}
+
+    def look() -> Any:
+        return sys._getframe(1).f_locals
+
+    found: list[liveness.Dead] = []
+    kept = work()
+    assert kept["kept_by_caller"] is kept["own"]
+
+
+@bytecode
+def test_a_class_body_is_not_touched() -> None:
+    program = Program("class Job:\n    a = 1\n    n = probe('')\n    b = a + 1\nuse(Job.b)\n")
+    assert program.run().failures == []
+    assert program.main.Job.b == 2
+
+
+@bytecode
+def test_nothing_is_kept_and_no_garbage_is_made() -> None:
+    program = Program("def f():\n    a = thing('a')\n    probe('a')\nf()\nprobe('')\n")
+    gc.collect()
+    gc.disable()
+    try:
+        program.run()
+        assert [reference() for reference in program._things] == [None]
+    finally:
+        gc.enable()
+    assert program.failures == []
+
+
+@bytecode
+def test_a_program_that_moves_is_not_believed() -> None:
+    """Whatever is said of a thread that never rests, is said of a moment."""
+    stop = threading.Event()
+    answers: list[liveness.Dead] = []
+
+    def restless() -> None:
+        while not stop.is_set():
+            a: list[object] = [1]
+            b: list[object] = [a]
+            a = b
+
+    def until_moved() -> Iterator[liveness.Dead]:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            yield liveness.dead_references(lambda frame: frame.f_code is restless.__code__)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=restless)
+    thread.start()
+    try:
+        answers.extend(answer for answer, _ in zip(until_moved(), range(200)))  # noqa: B905 - the first 200
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    moved = [answer for answer in answers if answer.moved]
+    assert moved
+    assert all(not answer.references and not answer.names for answer in moved)
+
+
+# --- counting
+
+
+def test_counts_leave_out_the_sequence_and_the_counting() -> None:
+    free, held = Thing("free"), Thing("held")
+    holder = [held]
+    things = [free, held]
+    del free, held
+    assert liveness.counts(things) == [0, 1]
+    assert liveness.counts(tuple(things)) == [1, 2]
+    assert liveness.counts([]) == []
+    assert holder == things[1:]
+
+
+# --- the pure parts
+
+
+def test_every_instruction_of_this_python_is_known_or_left_out_on_purpose() -> None:
+    if not READS_BYTECODE:
+        pytest.skip("this Python's bytecode is not read")
+    left_out = {
+        "CACHE", "ENTER_EXECUTOR", "EXIT_INIT_CHECK", "INTERPRETER_EXIT", "LOAD_LOCALS", "PRINT_EXPR", "RESERVED",
+    }  # fmt: skip
+    real = {name for name, number in dis.opmap.items() if number < 256 and not name.startswith("INSTRUMENTED_")}
+    assert real - opcodes.KNOWN[dataflow.RUNNING] <= left_out
+
+
+def test_every_instruction_that_names_a_variable_or_jumps_has_its_effect() -> None:
+    if not READS_BYTECODE:
+        pytest.skip("this Python's bytecode is not read")
+    known = opcodes.KNOWN[dataflow.RUNNING]
+    assert {dis.opname[op] for op in dis.haslocal} & known <= set(opcodes.FAST)
+    assert {dis.opname[op] for op in dis.hasname} & known <= set(opcodes.NAMED) | {"STORE_ATTR", "DELETE_ATTR"}
+    jumps = {dis.opname[op] for op in (*dis.hasjrel, *dis.hasjabs)} & known
+    assert jumps == (opcodes.ALWAYS_JUMPS | opcodes.MAY_JUMP) & known
+
+
+@bytecode
+def test_an_unknown_instruction_makes_everything_live() -> None:
+    assert dataflow.lives_of(Thing.__init__.__code__, opcodes.Space.FAST, version=(3, 99)) is None
+
+
+def test_live_variables_of_a_loop_with_a_handler() -> None:
+    a, b, c = 1, 2, 4
+    steps = [
+        Step(writes=a, successors=(1,)),
+        Step(reads=a, touches=a, successors=(2, 3), handlers=(4,)),
+        Step(writes=b, successors=(1,), handlers=(4,)),
+        Step(),
+        Step(reads=c, touches=c),
+    ]
+    assert dataflow.live_variables(steps) == (a | c, a | c, a | c, 0, c)
+
+
+def test_a_variable_written_and_read_by_one_instruction_is_live_within_it() -> None:
+    assert dataflow.live_variables([Step(reads=0, touches=1, writes=1)]) == (1,)
+
+
+@bytecode
+def test_exception_ranges_are_those_of_dis() -> None:
+    def guarded() -> None:
+        try:
+            with Thing("a"):
+                print("b")
+        except ValueError:
+            print("c")
+        finally:
+            print("d")
+
+    table: bytes = guarded.__code__.co_exceptiontable  # type: ignore[attr-defined]
+    entries = [(entry.start, entry.end, entry.target) for entry in dis._parse_exception_table(guarded.__code__)]  # type: ignore[attr-defined]
+    assert list(dataflow.exception_ranges(table)) == entries
+    assert len(entries) > 3
+
+
+@bytecode
+def test_the_cache_is_bounded_and_keeps_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codes, "CACHE_MAX", 3)
+    monkeypatch.setattr(codes, "_cache", {})
+    made = [compile(f"a = {number}", "made", "exec") for number in range(5)]
+    found = [codes.analysis_of(code) for code in made]
+    assert len(codes._cache) <= 3
+    assert codes.analysis_of(made[4]) is found[4]
+    gone = weakref.ref(made[4])
+    del made
+    assert gone() is None
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="only 3.11 reads variables by way of a snapshot")
+def test_no_thread_can_come_between_the_count_and_the_taking() -> None:
+    """3.11 gives way after calls, at jumps back and where it makes a container: there is none of these."""
+    instructions = list(dis.get_instructions(values._snapshot))
+    first = next(at for at, step in enumerate(instructions) if step.opname == "UNPACK_SEQUENCE")
+    second = next(at for at, step in enumerate(instructions) if step.opname == "BINARY_OP")
+    between = {step.opname for step in instructions[first : second + 1]}
+    assert between == {
+        "UNPACK_SEQUENCE", "STORE_FAST", "LOAD_FAST", "COMPARE_OP", "POP_JUMP_FORWARD_IF_FALSE", "BINARY_OP",
+    }  # fmt: skip
