@@ -23,22 +23,25 @@ Counts: TypeAlias = Callable[[list[Any]], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read at one moment: who holds whom (by place), and how often each is referred to."""
+    """What was read at one moment. `inside`: the ids of what is in each container; `dead`: references by dead names."""
 
-    holds: tuple[tuple[int, ...], ...]
+    inside: tuple[tuple[int, ...], ...]
     counts: tuple[int, ...]
-    dead: tuple[int, ...]
+    dead: tuple[tuple[int, int], ...]
 
 
 class Census:
-    """Handles and proxies that live now, and what they own. Holds each of them strongly, once, while it lives."""
+    """Handles and proxies that live now, and what they own. Holds each of them strongly, once, while it lives.
+
+    Its nodes, in this order: handles; proxies; the handles' attributes; the members of each proxy. An owner and what is
+    inside it: attributes, whatever the program put there; a proxy, its members. A member refers to its proxy.
+    """
 
     def __init__(self, handles: Sequence[Any], proxies: Sequence[Any]) -> None:
-        self._nodes: list[Any] = [*handles, *proxies]
         self.handles, self.proxies = len(handles), len(proxies)
-        self._attributes = len(self._nodes)
-        self._nodes += [vars(handle) for handle in handles]
-        self._nodes += [member for proxy in proxies for member in _members(proxy)]
+        self._nodes: list[Any] = [*handles, *proxies, *map(vars, handles)]
+        self._first_member = len(self._nodes)
+        self._nodes += [member for proxy in proxies for member in _members(proxy).values()]
         self._places = {id(node): place for place, node in enumerate(self._nodes)}
 
     def handle(self, place: int) -> Any:
@@ -49,43 +52,49 @@ class Census:
 
     def read(self, dead_names: Mapping[int, int], counts: Counts) -> Reading:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
-        holds = tuple(self._held_by(place) for place in range(len(self._nodes)))
-        dead = tuple(dead_names.get(id(node), 0) for node in self._nodes)
-        return Reading(holds, tuple(counts(self._nodes)), dead)
+        inside = tuple([tuple(map(id, container.values())) for container in self._containers()])
+        dead = sorted((self._places[one], count) for one, count in dead_names.items() if one in self._places)
+        return Reading(inside, tuple(counts(self._nodes)), tuple(dead))
 
     def reached(self, reading: Reading) -> set[int]:
         """Places of nodes to which something live refers, directly or through others."""
-        unexplained = [count - dead for count, dead in zip(reading.counts, reading.dead, strict=True)]
-        for held in reading.holds:
+        holds = self._holds(reading)
+        unexplained = list(reading.counts)
+        for place, count in reading.dead:
+            unexplained[place] -= count
+        for held in holds:
             for place in held:
                 unexplained[place] -= 1
         todo = [place for place, count in enumerate(unexplained) if count != 0]  # less than none: in doubt alive
         found = set(todo)
         while todo:
-            for place in reading.holds[todo.pop()]:
+            for place in holds[todo.pop()]:
                 if place not in found:
                     found.add(place)
                     todo.append(place)
         return found
 
-    def _held_by(self, place: int) -> tuple[int, ...]:
-        node = self._nodes[place]
-        if place < self.handles:
-            return (self._attributes + place,)
-        if place < self._attributes:
-            return self._known(_members(node))
-        if isinstance(node, dict):
-            return self._known(list(node.values()))
-        return self._known([getattr(node, "container", None)])
+    def _containers(self) -> list[Mapping[Any, Any]]:
+        """What can change between two readings: of each proxy its members, of each handle its attributes."""
+        attributes = self._nodes[self.handles + self.proxies : self._first_member]
+        return [*map(_members, self._nodes[self.handles : self.handles + self.proxies]), *attributes]
 
-    def _known(self, things: Sequence[Any]) -> tuple[int, ...]:
+    def _holds(self, reading: Reading) -> list[list[int]]:
+        """Of each node the places of the nodes that it refers to."""
         places = self._places
-        return tuple(places[id(thing)] for thing in things if id(thing) in places)
+        own = self.handles + self.proxies
+        holds = [[own + place] for place in range(self.handles)]
+        holds += [[places[one] for one in ids if one in places] for ids in reading.inside]
+        for member in self._nodes[self._first_member :]:
+            proxy = places.get(id(getattr(member, "container", None)))
+            holds.append([] if proxy is None else [proxy])
+        return holds
 
 
-def _members(proxy: Any) -> list[Any]:
+def _members(proxy: Any) -> Mapping[Any, Any]:
     """What py4j keeps in a proxy for each method that was called on it. Never by `getattr`: that would add to it."""
     try:
-        return list(object.__getattribute__(proxy, "_methods").values())
+        found: Mapping[Any, Any] = object.__getattribute__(proxy, "_methods")
     except AttributeError:
-        return []
+        return {}
+    return found

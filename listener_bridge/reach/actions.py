@@ -1,0 +1,36 @@
+"""Calls whose jobs need no waiting for the call: what is known of PySpark's own.
+
+Responsible for: the table of such calls.
+Refuses to know: what becomes of the others (`regions`: what their jobs write is held until they return).
+Invariant: a call that is not listed is an algorithm that may read again what it wrote.
+
+By method, since a call of py4j's says the class only of static ones. A method is listed where it means the same on
+every class of Spark's that has it: the RDD's `count` is one job, the Dataset's an execution.
+"""
+
+from __future__ import annotations
+
+ONE_ACTION = frozenset({
+    # one job, or jobs over one RDD that the caller holds: the cut of the live job and of the object says what is needed
+    "collectAndServe", "collectAndServeWithJobGroup", "runJob", "saveAsTextFile", "saveAsObjectFile",
+    "saveAsSequenceFile", "saveAsHadoopFile", "saveAsHadoopDataset", "saveAsNewAPIHadoopFile",
+    "saveAsNewAPIHadoopDataset", "count", "collect", "isEmpty",
+    # one execution, whose plan is looked at
+    "collectToPython", "collectAsArrowToPython", "tailToPython", "getRowsToPython", "showString", "htmlString",
+    # these run nothing, they wait for what others run
+    "awaitTermination", "awaitTerminationOrTimeout", "awaitAnyTermination", "processAllAvailable", "getResult", "stop",
+})  # fmt: skip
+
+EXECUTIONS = frozenset({
+    # whatever of them runs as an SQL execution has a plan that is looked at; jobs beside it do not
+    "sql", "save", "saveAsTable", "insertInto", "parquet", "json", "csv", "orc", "text", "jdbc", "xml", "append",
+    "overwrite", "overwritePartitions", "create", "replace", "createOrReplace", "mergeInto", "merge", "load", "table",
+    "cacheTable", "toTable", "start",
+})  # fmt: skip
+
+
+def reads_again(method: str, in_execution: bool) -> bool:
+    """Whether a call may read again what this job of its writes."""
+    if method in ONE_ACTION:
+        return False
+    return not (in_execution and method in EXECUTIONS)

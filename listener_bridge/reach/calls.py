@@ -1,0 +1,226 @@
+"""Calls into the JVM that are under way: who called what, since when.
+
+Responsible for: knowing for each Python thread the py4j call that it waits for, and when its earlier ones were; marking
+the thread's Spark jobs, so that a job can be laid to a thread.
+Refuses to know: which calls matter (`actions`), what their jobs write (`regions`).
+Invariant: the program's calls are sent and answered as they would be; nothing here raises or waits, and a call costs
+well under a microsecond more. What is noted is read later, by others: texts are taken apart only then.
+
+A job is laid to a thread by a local property of Spark, which a JVM thread's jobs carry. In PySpark's pinned thread mode
+each Python thread has one JVM thread for itself, so the property is set once, with the first call that a thread makes,
+and again where PySpark gives a thread the properties of another one. Without that mode nothing says whose a job is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, TypeAlias
+
+OUR_THREADS = "shuffle-lifecycle"
+"""How the names of the driver part's own threads begin."""
+PROPERTY = "spark.shuffleLifecycle.thread"
+MILLISECOND = 0.001
+PAST_CALLS = 256
+"""Calls of a thread that are remembered after they returned: those long enough to have run a job."""
+LONGEST_HEAD = 1000
+"""A call's object and method stand in the first characters of its text."""
+SHORT_COMMAND = 100
+"""No command that hands a thread its properties is longer."""
+
+Note: TypeAlias = "tuple[int, float, str, Note | None]"
+"""A call as it is noted: number, start, py4j's text, the call of the same thread that it is nested in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call under way. `target`: py4j's name of an object, or `z:` and a class. Times are the wall clock's."""
+
+    number: int
+    thread: str
+    ident: int
+    started_ms: float
+    target: str
+    method: str
+
+
+class Slot:
+    """What one thread is doing. Written by that thread alone."""
+
+    __slots__ = ("began_before", "ident", "is_marked", "is_ours", "past", "thread", "under_way")
+
+    def __init__(self, thread: str, ident: int, is_ours: bool = False) -> None:
+        self.thread = thread
+        self.ident = ident
+        self.is_ours = is_ours
+        self.is_marked = False
+        self.began_before = False  #: All that we know is that it was in a call when we came.
+        self.under_way: Note | None = None
+        self.past: deque[tuple[float, float]] = deque(maxlen=PAST_CALLS)
+
+    def calls(self) -> list[Call]:
+        """Calls under way, the outermost first."""
+        found: list[Call] = []
+        note = self.under_way
+        while note is not None:
+            found.append(self._call(note))
+            note = note[3]
+        return found[::-1]
+
+    def was_calling(self, at_ms: float, tolerance_ms: float) -> bool:
+        """Whether a call that has returned since was under way at that moment."""
+        past = list(self.past)
+        return any(start * 1000 - tolerance_ms <= at_ms <= end * 1000 + tolerance_ms for start, end in past)
+
+    def _call(self, note: Note) -> Call:
+        number, started, command, _ = note
+        kind, target, method = [*command[:LONGEST_HEAD].split("\n", 3), "", ""][:3]
+        return Call(number, self.thread, self.ident, started * 1000, target, method if kind == "c" else "")
+
+
+class Calls:
+    """The calls of one gateway's client."""
+
+    def __init__(self, client: Any, spark_context: str, is_pinned: bool) -> None:
+        """`spark_context`: py4j's name of the Java Spark context, whose local properties are set."""
+        self._client = client
+        self._context = spark_context
+        self._is_pinned = is_pinned
+        self._local = threading.local()
+        self._slots: dict[str, Slot] = {}
+        self._numbers = itertools.count(1)
+        self._threads = itertools.count(1)
+        self._send: Any = client.send_command
+        self._ours: Callable[..., Any] | None = None
+        self._was_replaced = "send_command" in vars(client)
+
+    def watch(self) -> None:
+        """Note every call from now on."""
+        if self._ours is None:
+            self._ours = self._noting()
+            self._client.send_command = self._ours
+            self._note_those_before()
+
+    def unwatch(self) -> None:
+        """Leave the client as it was found, unless somebody has wrapped it since: then it only goes on noting."""
+        if self._ours is not None and vars(self._client).get("send_command") is self._ours:
+            if self._was_replaced:
+                self._client.send_command = self._send
+            else:
+                del self._client.send_command
+            self._ours = None
+
+    # ---- read by others ----
+
+    def under_way(self) -> tuple[Call, ...]:
+        """Every call that the program waits for, nested ones after those that they are nested in."""
+        frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
+        found: list[Call] = []
+        for slot in list(self._slots.values()):
+            depth = _depth(frames.get(slot.ident), self._code())
+            if slot.ident not in frames or (slot.began_before and not depth):
+                self._slots.pop(slot.thread, None)  # the thread has ended, or what it did before we came
+            elif not slot.is_ours:
+                found += slot.calls()[:depth]
+        return tuple(found)
+
+    def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
+        """The calls that a thread's job of that moment belongs to: none where they have returned. None: unknown."""
+        slot = self._slots.get(thread or "")
+        if slot is None:
+            return None
+        mine = tuple(call for call in slot.calls() if call.started_ms <= at_ms + tolerance_ms)
+        if mine or slot.was_calling(at_ms, tolerance_ms):
+            return mine
+        return None
+
+    def _code(self) -> Any:
+        """Of py4j's own send: who stands in it waits for an answer."""
+        return getattr(self._send, "__code__", None)
+
+    # ---- the program's threads ----
+
+    def _noting(self) -> Callable[..., Any]:
+        local, send, numbers, now = self._local, self._send, self._numbers, time.time
+        enter, mark, is_pinned = self._enter, self._mark, self._is_pinned
+
+        def send_command(command: str, retry: bool = True, binary: bool = False) -> Any:
+            try:
+                slot = local.slot
+            except AttributeError:
+                slot = enter()
+            if not slot.is_marked and command.startswith("c\n"):
+                mark(slot)
+            outer = slot.under_way
+            started = now()
+            try:
+                slot.under_way = (next(numbers), started, command, outer)
+                return send(command, retry, binary)
+            finally:
+                slot.under_way = outer
+                ended = now()
+                if ended - started > MILLISECOND:
+                    slot.past.append((started, ended))
+                if len(command) < SHORT_COMMAND and "\nsetLocalProperties\n" in command:
+                    slot.is_marked = not is_pinned  # it has been given another thread's
+
+        return send_command
+
+    def _enter(self) -> Slot:
+        """A thread's first call."""
+        ident = threading.get_ident()
+        slot = Slot(f"t{next(self._threads)}", ident, _is_ours(ident))
+        slot.is_marked = slot.is_ours or not self._is_pinned
+        self._local.slot = slot
+        self._slots[slot.thread] = slot
+        self._slots.pop(_before(ident), None)
+        return slot
+
+    def _note_those_before(self) -> None:
+        """Calls that are under way already: of whatever they run nothing says whose it is."""
+        for ident, frame in sys._current_frames().items():  # noqa: SLF001 - documented, and the only way
+            if not _is_ours(ident) and _depth(frame, self._code()):
+                slot = Slot(_before(ident), ident)
+                slot.began_before = True
+                slot.under_way = (next(self._numbers), 0.0, "", None)
+                self._slots[slot.thread] = slot
+
+    def _mark(self, slot: Slot) -> None:
+        """Have the jobs of this thread's JVM thread say whose they are."""
+        slot.is_marked = True
+        with contextlib.suppress(Exception):  # the program's own call will meet the same
+            self._send(f"c\n{self._context}\nsetLocalProperty\ns{PROPERTY}\ns{slot.thread}\ne\n")
+
+
+def of_gateway(gateway: Any, java_context: Any) -> Calls:
+    """The calls of a program's gateway; `java_context` is PySpark's `_jsc`."""
+    from py4j.clientserver import JavaClient
+
+    client = gateway._gateway_client  # noqa: SLF001 - py4j has no public way
+    return Calls(client, str(java_context._get_object_id()), isinstance(client, JavaClient))  # noqa: SLF001
+
+
+def _is_ours(ident: int) -> bool:
+    """Looks where `threading` keeps its threads: to ask it would take its lock, and add threads that it has not."""
+    thread = getattr(threading, "_active", {}).get(ident)
+    return str(getattr(thread, "name", "")).startswith(OUR_THREADS)
+
+
+def _before(ident: int) -> str:
+    return f"before-{ident}"
+
+
+def _depth(frame: FrameType | None, code: Any) -> int:
+    """How many sends a thread stands in. A note without one was left behind by an interrupt."""
+    found = 0
+    while frame is not None:
+        found += frame.f_code is code
+        frame = frame.f_back
+    return found

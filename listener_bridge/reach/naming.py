@@ -1,0 +1,66 @@
+"""What people call a call into the JVM that is under way: "`ALS.fit` at train.py:41".
+
+Responsible for: finding in a thread's stack what of PySpark the program has called, and from which line.
+Refuses to know: why anybody wants to know.
+Invariant: asks types, never instances; reads one argument of one function of a library, and nothing where somebody
+traces. (CPython up to 3.12 leaves a snapshot of that function's own names with its frame, until it returns.)
+
+The innermost `fit` goes first, since a pipeline's `fit` calls those of its stages; else what the program's own line
+called.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from listener_bridge.reach import whose
+
+ALGORITHM = "fit"
+
+
+def of_call(innermost: FrameType | None, method: str) -> str:
+    """A name for the call that a thread's stack ends in. `method`: what was called in the JVM."""
+    library: list[FrameType] = []
+    for frame in _stack(innermost):
+        if whose.is_own(frame):
+            return f"{_called(library, method)} at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        library.append(frame)
+    return _called(library, method)
+
+
+def _called(library: list[FrameType], method: str) -> str:
+    for frame in library:
+        if frame.f_code.co_name == ALGORITHM:
+            return f"`{_name(frame)}`"
+    return f"`{_name(library[-1])}`" if library else f"`{method}`"
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _name(frame: FrameType) -> str:
+    """As `ALS.fit`: the class of the object whose method the frame runs, else the function's own name."""
+    name = frame.f_code.co_name
+    kind = _class_of_self(frame)
+    if kind is not None and _has(kind, name):
+        return f"{kind.__name__}.{name}"
+    return str(getattr(frame.f_code, "co_qualname", name))
+
+
+def _class_of_self(frame: FrameType) -> type | None:
+    code = frame.f_code
+    if frame.f_trace is not None or not code.co_argcount or not code.co_flags & inspect.CO_OPTIMIZED:
+        return None
+    first = frame.f_locals.get(code.co_varnames[0])
+    return first if isinstance(first, type) else type(first)
+
+
+def _has(kind: type, name: str) -> bool:
+    """Whether a class has a method, without asking it."""
+    return any(name in owner.__dict__ for owner in kind.__mro__)

@@ -1,0 +1,178 @@
+"""Calls under way, noted by a wrapper around a client that has no JVM."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from listener_bridge.reach.calls import OUR_THREADS, Calls
+from tests.unit.listener_bridge.reach.making import Client
+
+FIT = "c\no7\nfit\nro8\ne\n"
+MARK = "c\no1\nsetLocalProperty\nsspark.shuffleLifecycle.thread\ns{}\ne\n"
+
+
+class Slow(Client):
+    """A client whose answers are held back. `inside`: what a call back from the JVM does meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrived, self.answer = threading.Event(), threading.Event()
+        self.fails: type[BaseException] | None = None
+
+    def send_command(self, command: str, retry: bool = True, binary: bool = False) -> str:
+        self.said.append(command)
+        if "\nfit\n" in command:
+            self.arrived.set()
+            assert self.answer.wait(30)
+        if self.fails is not None:
+            raise self.fails
+        return "yv"
+
+
+@pytest.fixture
+def client() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+def calls(client: Slow) -> Iterator[Calls]:
+    calls = Calls(client, "o1", is_pinned=True)
+    calls.watch()
+    yield calls
+    client.answer.set()
+    calls.unwatch()
+
+
+@contextmanager
+def fitting(client: Slow, name: str = "theirs") -> Iterator[None]:
+    """A thread whose `fit` is under way."""
+    thread = threading.Thread(target=lambda: client.send_command(FIT), name=name)
+    thread.start()
+    assert client.arrived.wait(30)
+    try:
+        yield
+    finally:
+        client.answer.set()
+        thread.join()
+
+
+def test_a_call_is_under_way_until_it_returns(calls: Calls, client: Slow) -> None:
+    with fitting(client):
+        (call,) = calls.under_way()
+        assert (call.thread, call.target, call.method) == ("t1", "o7", "fit")
+        assert abs(call.started_ms - time.time() * 1000) < 30_000
+    assert calls.under_way() == ()
+
+
+def test_answers_and_errors_are_the_clients(calls: Calls, client: Slow) -> None:
+    assert client.send_command("r\nu\norg\ne\n") == "yv"
+    client.fails = ConnectionError
+    with pytest.raises(ConnectionError):
+        client.send_command("c\no2\ncount\ne\n")
+    assert calls.under_way() == ()
+
+
+def test_a_thread_is_marked_once_with_its_first_call(calls: Calls, client: Slow) -> None:
+    client.send_command("r\nu\norg\ne\n")
+    client.send_command("c\no2\ncount\ne\n")
+    client.send_command("c\no2\ncount\ne\n")
+    assert client.said == ["r\nu\norg\ne\n", MARK.format("t1"), "c\no2\ncount\ne\n", "c\no2\ncount\ne\n"]
+
+
+def test_a_thread_that_is_given_anothers_properties_is_marked_again(calls: Calls, client: Slow) -> None:
+    given = "c\no3\nsetLocalProperties\nro4\ne\n"
+    client.send_command(given)
+    client.send_command("c\no2\ncount\ne\n")
+    assert client.said == [MARK.format("t1"), given, MARK.format("t1"), "c\no2\ncount\ne\n"]
+
+
+def test_without_pinned_threads_nobody_is_marked(client: Slow) -> None:
+    calls = Calls(client, "o1", is_pinned=False)
+    calls.watch()
+    client.send_command("c\no3\nsetLocalProperties\nro4\ne\n")
+    client.send_command("c\no2\ncount\ne\n")
+    assert not [said for said in client.said if PROPERTY_SET in said]
+    calls.unwatch()
+
+
+PROPERTY_SET = "\nsetLocalProperty\n"
+
+
+def test_our_own_threads_are_left_out(calls: Calls, client: Slow) -> None:
+    with fitting(client, name=f"{OUR_THREADS}-tap"):
+        assert calls.under_way() == ()
+    assert client.said == [FIT]
+
+
+def test_a_call_of_before_is_known_while_it_lasts(client: Slow) -> None:
+    calls = Calls(client, "o1", is_pinned=True)
+    with fitting(client):
+        calls.watch()
+        (call,) = calls.under_way()
+        assert (call.method, call.started_ms) == ("", 0.0)
+    assert calls.under_way() == ()
+    calls.unwatch()
+
+
+def test_a_call_back_from_the_jvm_is_nested(calls: Calls, client: Slow) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    class CallsBack(Client):
+        def send_command(self, command: str, retry: bool = True, binary: bool = False) -> str:
+            if "\nouter\n" in command:
+                self.send_command("c\no2\ninner\ne\n")
+            elif "\ninner\n" in command:
+                seen.append(tuple(call.method for call in nested.under_way()))
+            return "yv"
+
+    back = CallsBack()
+    nested = Calls(back, "o1", is_pinned=False)
+    nested.watch()
+    back.send_command("c\no2\nouter\ne\n")
+    assert seen == [("outer", "inner")]
+    assert nested.under_way() == ()
+
+
+def test_a_note_that_an_interrupt_left_behind_is_no_call(calls: Calls, client: Slow) -> None:
+    client.send_command("c\no2\ncount\ne\n")
+    (slot,) = calls._slots.values()
+    slot.under_way = (99, time.time(), FIT, None)
+    assert calls.under_way() == ()
+
+
+def test_whose_job_it_is(calls: Calls, client: Slow) -> None:
+    with fitting(client):
+        (call,) = calls.under_way()
+        now_ms = time.time() * 1000
+        assert calls.of_thread("t1", now_ms, 2.0) == (call,)
+        assert calls.of_thread("t1", call.started_ms - 1000, 2.0) is None  # from before: nobody knows
+        assert calls.of_thread("t2", now_ms, 2.0) is None
+        assert calls.of_thread(None, now_ms, 2.0) is None
+        started_ms = call.started_ms
+        while time.time() * 1000 < started_ms + 5:
+            threading.Event().wait(0.001)
+    assert calls.of_thread("t1", started_ms + 3, 0.0) == ()  # that call has returned
+
+
+def test_the_client_is_left_as_it_was_found(client: Slow) -> None:
+    calls = Calls(client, "o1", is_pinned=True)
+    calls.watch()
+    calls.unwatch()
+    assert "send_command" not in vars(client)
+    client.send_command("c\no2\ncount\ne\n")
+    assert client.said == ["c\no2\ncount\ne\n"]
+
+
+def test_who_wrapped_us_stays(client: Slow) -> None:
+    calls = Calls(client, "o1", is_pinned=True)
+    calls.watch()
+    ours = client.send_command
+    theirs = lambda *arguments, **named: ours(*arguments, **named)  # noqa: E731
+    client.send_command = theirs  # type: ignore[method-assign]
+    calls.unwatch()
+    assert client.send_command is theirs

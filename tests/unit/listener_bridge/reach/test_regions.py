@@ -1,0 +1,155 @@
+"""Regions: jobs laid to calls under way, from facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from listener_bridge.reach.actions import reads_again
+from listener_bridge.reach.calls import PROPERTY, Call
+from listener_bridge.reach.regions import Regions
+from listener_bridge.tap.facts import (
+    JobEnded,
+    JobStarted,
+    KnownShuffle,
+    Level,
+    Snapshot,
+    StageCompleted,
+    StageFact,
+    StageSubmitted,
+)
+
+
+@dataclass
+class FakeCalls:
+    """Calls as a test says they are."""
+
+    now: list[Call] = field(default_factory=list)
+    returned: set[str] = field(default_factory=set)
+
+    def under_way(self) -> tuple[Call, ...]:
+        return tuple(self.now)
+
+    def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
+        mine = tuple(call for call in self.now if call.thread == thread and call.started_ms <= at_ms + tolerance_ms)
+        return mine or (() if thread in self.returned else None)
+
+
+def call(number: int, method: str = "fit", thread: str = "t1", started_ms: float = 100.0) -> Call:
+    return Call(number, thread, 0, started_ms, "o7", method)
+
+
+def stage(stage_id: int, writes: int | None = None, *parents: int) -> StageFact:
+    return StageFact(stage_id, 0, 2, writes, parents, "", "", Level.DETERMINATE, False, (), ())
+
+
+def job(
+    job_id: int, *stages: StageFact, thread: str | None = "t1", at_ms: int = 200, execution: int | None = None
+) -> Any:
+    properties = {PROPERTY: thread} if thread else {}
+    return JobStarted(0, job_id, 200, stages, None, execution, None, properties)
+
+
+def submitted(what: StageFact) -> StageSubmitted:
+    return StageSubmitted(0, 200, what)
+
+
+def completed(what: StageFact) -> StageCompleted:
+    return StageCompleted(0, 200, what, None, 0, 0, 0, 0)
+
+
+A, B, RESULT = stage(0, 10), stage(1, 11, 0), stage(2, None, 1)
+
+
+def heard(calls: FakeCalls, *facts: Any) -> Regions:
+    regions = Regions(calls)  # type: ignore[arg-type]
+    for fact in facts:
+        regions.hear(fact)
+    return regions
+
+
+def wrote(regions: Regions) -> dict[str, set[int]]:
+    return {region.region: set(region.wrote) for region in regions.read()}
+
+
+def test_what_a_fit_writes_is_its_until_it_returns() -> None:
+    calls = FakeCalls([call(1)])
+    regions = heard(calls, job(0, A, B, RESULT), submitted(A), completed(A), submitted(B))
+    assert wrote(regions) == {"call-1": {10, 11}}
+    regions.hear(JobEnded(0, 0, 300, True, None))
+    assert wrote(regions) == {"call-1": {10, 11}}
+    calls.now.clear()
+    assert regions.read() == ()
+
+
+def test_a_stage_that_is_skipped_was_not_written_by_it() -> None:
+    assert wrote(heard(FakeCalls([call(1)]), job(0, A, B, RESULT), submitted(B))) == {"call-1": {11}}
+
+
+def test_a_stage_that_runs_already_counts() -> None:
+    calls = FakeCalls([call(1, "count", "t2"), call(2)])
+    regions = heard(calls, job(0, A, RESULT, thread="t2"), submitted(A), job(1, A, B, RESULT))
+    assert wrote(regions) == {"call-2": {10}}
+
+
+def test_other_threads_shuffles_are_not_held() -> None:
+    calls = FakeCalls([call(1), call(2, "collectAndServe", "t2")])
+    regions = heard(calls, job(0, A, RESULT, thread="t2"), submitted(A), job(1, B, RESULT), submitted(B))
+    assert wrote(regions) == {"call-1": {11}}
+
+
+def test_a_job_of_a_call_that_has_returned_is_nobodys() -> None:
+    calls = FakeCalls([call(1)], returned={"t2"})
+    assert wrote(heard(calls, job(0, A, RESULT, thread="t2"), submitted(A))) == {}
+
+
+@pytest.mark.parametrize("thread", [None, "t9"])
+def test_a_job_that_nobody_claims_is_of_every_call_that_began_before(thread: str | None) -> None:
+    calls = FakeCalls([call(1), call(2, thread="t2"), call(3, thread="t3", started_ms=500.0), call(4, "count", "t4")])
+    assert wrote(heard(calls, job(0, A, RESULT, thread=thread), submitted(A))) == {"call-1": {10}, "call-2": {10}}
+
+
+def test_one_action_is_no_region() -> None:
+    assert heard(FakeCalls([call(1, "collectAndServe")]), job(0, A, RESULT), submitted(A)).read() == ()
+    assert heard(FakeCalls([call(1, "collectToPython")]), job(0, A, RESULT, execution=3), submitted(A)).read() == ()
+
+
+def test_an_adaptive_plan_without_an_execution_is_one() -> None:
+    facts = (job(0, A), submitted(A), completed(A), job(1, A, B), submitted(B))
+    assert wrote(heard(FakeCalls([call(1, "javaToPython")]), *facts)) == {"call-1": {10, 11}}
+
+
+def test_a_command_is_one_only_beside_its_executions() -> None:
+    calls = FakeCalls([call(1, "sql")])
+    assert wrote(heard(calls, job(0, A, RESULT, execution=3), submitted(A))) == {}
+    assert wrote(heard(calls, job(0, A, RESULT), submitted(A))) == {"call-1": {10}}
+
+
+def test_executions_inside_a_fit_count() -> None:
+    assert wrote(heard(FakeCalls([call(1)]), job(0, A, RESULT, execution=3), submitted(A))) == {"call-1": {10}}
+
+
+def test_a_fit_inside_another_call_belongs_to_both() -> None:
+    calls = FakeCalls([call(1, "outer"), call(2, "fit")])
+    assert wrote(heard(calls, job(0, A, RESULT), submitted(A))) == {"call-1": {10}, "call-2": {10}}
+
+
+def test_after_a_gap_everything_may_be_theirs() -> None:
+    regions = Regions(FakeCalls([call(1), call(2, "count", "t2")]))  # type: ignore[arg-type]
+    regions.resync(Snapshot("m", (KnownShuffle(5, 1, 1), KnownShuffle(6, 0, 2)), (), ()))
+    assert wrote(regions) == {"call-1": {5, 6}}
+
+
+def test_a_name_where_no_frame_is_known() -> None:
+    (region,) = heard(FakeCalls([call(1, "trainALSModel")]), job(0, A, RESULT)).read()
+    assert region.name == "`trainALSModel`"
+
+
+def test_the_table() -> None:
+    assert reads_again("fit", in_execution=True)
+    assert reads_again("", in_execution=False)
+    assert not reads_again("collectAndServe", in_execution=False)
+    assert not reads_again("save", in_execution=True)
+    assert reads_again("save", in_execution=False)
