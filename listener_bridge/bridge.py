@@ -23,7 +23,7 @@ from listener_bridge.reach.looker import Looker, Sight
 from listener_bridge.reporter import Reporter
 from listener_bridge.session import Session
 from listener_bridge.shuffle_services.api import ShuffleService
-from listener_bridge.tap.facts import Fact, JobEnded, ShuffleCleaned, StageCompleted
+from listener_bridge.tap.facts import Fact, JobEnded, ShuffleCleaned, Snapshot, StageCompleted
 from listener_bridge.tap.tap import Tap
 
 log = logging.getLogger("shuffle_lifecycle")
@@ -49,7 +49,7 @@ class Bridge:
     ) -> None:
         """`sight`: the eyes of looks at the program; None: there are none."""
         self.reporter = Reporter()
-        self.executor = Executor(service, tap.snapshot, self.reporter)
+        self.executor = Executor(service, self._snapshot, self.reporter)
         self.client = Client(self, addresses, self._begin_again)
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
@@ -128,6 +128,13 @@ class Bridge:
 
         looker.on_found = advise
         return looker
+
+    def _snapshot(self) -> Snapshot | None:
+        """What there is now, after a gap."""
+        present = self._tap.snapshot()
+        if present is not None and self.looker is not None:
+            self.looker.resync(present)
+        return present
 
     def _begin_again(self) -> None:
         self._clients += 1

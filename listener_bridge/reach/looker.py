@@ -47,6 +47,9 @@ class Sight(Protocol):
     def hear(self, fact: Fact) -> None:
         """A fact, in its order."""
 
+    def resync(self, present: Snapshot) -> None:
+        """What there is, where facts were missed or nobody had listened yet."""
+
     def close(self) -> None:
         """Leave the program as it was."""
 
@@ -83,9 +86,14 @@ class Looker:
 
     def start(self, present: Snapshot | None = None) -> None:
         if present is not None:
-            self.candidates.known(present)
-        self._is_called_for = bool(self.candidates.bytes)
+            self.resync(present)
         self._thread.start()
+
+    def resync(self, present: Snapshot) -> None:
+        """What there is now: at the beginning, and after facts were missed."""
+        self._sight.resync(present)
+        self.candidates.known(present)
+        self._call_for_one()
 
     def stop(self, timeout: float) -> None:
         """Take no more looks, and leave the program as it was. A look under way is not waited for any longer."""
@@ -105,13 +113,16 @@ class Looker:
             if isinstance(fact, MarkerPassed) and fact.name.startswith(MARK):
                 self._pass(fact.name)
         if calls:
-            with self._changed:
-                self._is_called_for = True
-                self._changed.notify_all()
+            self._call_for_one()
 
     def gone(self, app_shuffle: int) -> None:
         """It was fenced: no longer a candidate."""
         self.candidates.gone(app_shuffle)
+
+    def _call_for_one(self) -> None:
+        with self._changed:
+            self._is_called_for = True
+            self._changed.notify_all()
 
     # ---- the thread ----
 

@@ -38,6 +38,9 @@ class Eyes:
     def hear(self, fact: Fact) -> None:
         self.heard.append(fact)
 
+    def resync(self, present: Snapshot) -> None:
+        pass
+
     def close(self) -> None:
         self.is_closed = True
 

@@ -1,0 +1,103 @@
+"""The halves of a look are read in the one sound order, and calls under way are roots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from listener_bridge.reach.findings import Kind, Program, Region, Root, TargetId, Walked
+from listener_bridge.reach.sight import ProgramSight
+from listener_bridge.tap.facts import Fact, Snapshot
+
+DEAD = Program(frozenset({TargetId("o1")}))
+HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
+
+
+@dataclass
+class Order:
+    """All four parts, and the order in which they were asked."""
+
+    walked: Walked = Walked((HELD,))
+    asked: list[str] = field(default_factory=list)
+    given: list[Program] = field(default_factory=list)
+    changed: int = 0
+
+
+class Calls:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+
+    def watch(self) -> None:
+        self.order.asked.append("watch calls")
+
+    def unwatch(self) -> None:
+        self.order.asked.append("unwatch calls")
+
+
+class Regions:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+
+    def hear(self, fact: Fact) -> None:
+        pass
+
+    def resync(self, present: Snapshot) -> None:
+        pass
+
+    def read(self) -> tuple[Region, ...]:
+        self.order.asked.append("regions")
+        return (Region("call-7", "`ALS.fit`", frozenset({1, 2})),)
+
+
+class Handles:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+
+    @property
+    def changed(self) -> int:
+        return self.order.changed
+
+    def watch(self) -> None:
+        self.order.asked.append("watch handles")
+
+    def unwatch(self) -> None:
+        self.order.asked.append("unwatch handles")
+
+    def read(self) -> Program:
+        self.order.asked.append("handles")
+        return DEAD
+
+
+class Walker:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+
+    def warm(self) -> None:
+        self.order.asked.append("warm")
+
+    def walk(self, program: Program) -> Walked:
+        self.order.asked.append("walk")
+        self.order.given.append(program)
+        return self.order.walked
+
+
+def sight(order: Order) -> ProgramSight:
+    return ProgramSight(Calls(order), Regions(order), Handles(order), Walker(order))
+
+
+def test_calls_are_read_first_and_the_jvm_last() -> None:
+    order = Order()
+    assert sight(order).read() == (HELD, Root("call-7", Kind.ALGORITHM, frozenset({1, 2}), "`ALS.fit` is running"))
+    assert order.asked == ["regions", "handles", "walk"]
+    assert order.given == [DEAD]
+
+
+def test_a_walk_that_failed_tells_nothing() -> None:
+    assert sight(Order(Walked((HELD,), everything="it took too long"))).read() == "it took too long"
+
+
+def test_the_program_is_left_as_it_was() -> None:
+    order = Order()
+    eyes = sight(order)
+    eyes.open()
+    eyes.close()
+    assert order.asked == ["watch calls", "watch handles", "unwatch handles", "unwatch calls"]
