@@ -4,9 +4,9 @@ Responsible for: what is read first, and for making roots of calls under way.
 Refuses to know: how each half is read, and when (`looker`).
 Invariant: what moves from one half to the other while they are read is seen by at least one of them.
 
-Calls first, handles then, the JVM's objects last. A call that returns after it was read still counts as a root; one that
-returned before has handed its result to py4j, whose table is read later. A handle that dies after it was read is still a
-root; an object that comes into being after that was not said to be dead.
+Calls first, handles then, the JVM's objects last. A call that returns after it was read still counts as a root; one
+that returned before has handed its result to py4j, whose table is read later. A handle that dies after it was read is
+still a root; an object that comes into being after that was not said to be dead.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
 class Order:
     """All four parts, and the order in which they were asked."""
 
-    walked: Walked = Walked((HELD,))
+    walked: Walked = field(default_factory=lambda: Walked((HELD,)))
     asked: list[str] = field(default_factory=list)
     given: list[Program] = field(default_factory=list)
     changed: int = 0
