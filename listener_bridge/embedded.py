@@ -1,6 +1,7 @@
 """The coordinator inside the driver's own process: what `attach` starts where nobody names an address.
 
-Responsible for: starting one replica over a SQLite file, once, and where that file lies by default.
+Responsible for: starting one replica over a SQLite file, once, where that file lies by default, and that its warnings
+and errors are seen in the driver's log.
 Refuses to know: the session; the bridge reaches this coordinator as it reaches any other, through gRPC.
 Invariant: the only module of the driver part that imports the coordinator; without it, everything else still works.
 
@@ -17,6 +18,8 @@ import tempfile
 import threading
 from pathlib import Path
 from typing import Any
+
+log = logging.getLogger("shuffle_lifecycle")
 
 FILE = "coordinator.db"
 FOLDER = "shuffle-lifecycle"
@@ -77,10 +80,25 @@ class Embedded:
         return f"unix:{self._folder.name}/socket"
 
 
+class _Passing(logging.Handler):
+    """Passes the coordinator's warnings and errors on to the driver's log, each as one line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        told = [record.getMessage(), *([f"({type(error).__name__}: {error})"] if error is not None else [])]
+        log.log(record.levelno, "coordinator: %s", " ".join(" ".join(told).split()))
+        if error is not None:
+            log.debug("coordinator: where it failed", exc_info=record.exc_info)
+
+
 def _log_through_logging() -> None:
-    """The coordinator's log joins the driver's, unless the program has its own wishes."""
+    """What the coordinator warns of joins the driver's log; how it is rendered is the program's, where it has said so."""
     import structlog
 
+    root = logging.getLogger("coordinator")
+    if not any(isinstance(handler, _Passing) for handler in root.handlers):
+        root.addHandler(_Passing(logging.WARNING))
+        root.propagate = False  # or a program that shows all logs would show these twice
     if structlog.is_configured():
         return
     structlog.configure(
@@ -92,7 +110,6 @@ def _log_through_logging() -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
-    logging.getLogger("coordinator").addHandler(logging.NullHandler())
 
 
 def _is_writable(folder: Path) -> bool:

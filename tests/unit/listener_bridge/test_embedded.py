@@ -1,0 +1,61 @@
+"""The coordinator inside the driver: what it warns of is seen where people look."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from listener_bridge.embedded import Embedded
+
+
+@pytest.fixture(autouse=True)
+def log_as_it_was() -> Iterator[None]:
+    root = logging.getLogger("coordinator")
+    before = list(root.handlers)
+    structlog.reset_defaults()
+    yield
+    root.handlers[:] = before
+    root.propagate = True
+    structlog.reset_defaults()
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "shuffle_lifecycle"]
+
+
+def test_warnings_and_errors_are_one_line_each_in_the_drivers_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
+    assert here.addresses()
+    try:
+        with caplog.at_level(logging.INFO):
+            structlog.get_logger("coordinator.runtime.engine").warning("the store refused", failures=3)
+            structlog.get_logger("coordinator.runtime.engine").info("nothing to see")
+            try:
+                raise ValueError("two\nlines")
+            except ValueError:
+                structlog.get_logger("coordinator.runtime.engine").exception("a defect")
+                logging.getLogger("coordinator.server.service").exception("a call failed")
+    finally:
+        here.stop(10.0)
+    assert {record.name for record in caplog.records} == {"shuffle_lifecycle"}
+    first, second, third = lines(caplog)
+    assert first == "coordinator: event='the store refused' failures=3"
+    assert second.startswith("coordinator: event='a defect' exception=")
+    assert "ValueError: two" in second
+    assert third == "coordinator: a call failed (ValueError: two lines)"
+    assert all("\n" not in line for line in lines(caplog))
+
+
+def test_a_second_attachment_does_not_say_everything_twice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("first.db", "second.db"):
+        here = Embedded(f"sqlite://{tmp_path}/{name}")
+        assert here.addresses()
+        here.stop(10.0)
+    logging.getLogger("coordinator.server").warning("once")
+    assert lines(caplog) == ["coordinator: once"]
