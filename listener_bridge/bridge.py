@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from shuffle_lifecycle.v1 import service_pb2
 
 from listener_bridge import translate
+from listener_bridge.channels import Opener, plain
 from listener_bridge.client import Client
 from listener_bridge.executor import Executor
 from listener_bridge.reach.advice import Advisor
@@ -46,11 +47,12 @@ class Bridge:
         token: str,
         addresses: Callable[[], Sequence[str]],
         sight: Sight | None = None,
+        open_channel: Opener = plain,
     ) -> None:
         """`sight`: the eyes of looks at the program; None: there are none."""
         self.reporter = Reporter()
         self.executor = Executor(service, self._snapshot, self.reporter)
-        self.client = Client(self, addresses, self._begin_again)
+        self.client = Client(self, addresses, self._begin_again, open_channel)
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
         self.looker = self._looker(sight, tap) if sight is not None else None

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from listener_bridge.backoff import BackOff
+from listener_bridge.channels import Opener, plain
 from listener_bridge.session import Desk, Ending, Session
 
 log = logging.getLogger("shuffle_lifecycle")
@@ -25,13 +26,20 @@ AWAY = "the job goes on, nothing more is deleted early"
 class Client:
     """Keeps a session open until it is closed, or refused."""
 
-    def __init__(self, desk: Desk, addresses: Callable[[], Sequence[str]], forgotten: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        addresses: Callable[[], Sequence[str]],
+        forgotten: Callable[[], None],
+        open_channel: Opener = plain,
+    ) -> None:
         """`addresses` may start what they name, and may fail; `forgotten`: begin again as a new client."""
         self.address = ""  #: Of the present session; empty: there is none.
         self.refused = ""  #: Why there will be none any more.
         self._desk = desk
         self._addresses = addresses
         self._forgotten = forgotten
+        self._open_channel = open_channel
         self._known: list[str] = []
         self.is_away = False  #: And people were told so.
         self._refusals = 0
@@ -98,7 +106,7 @@ class Client:
             self._known.append(address)
 
     def _talk(self, address: str) -> None:
-        session = self._session = Session(self._desk, address)
+        session = self._session = Session(self._desk, address, self._open_channel)
         if self._closed.is_set():
             return
         ending = session.converse()

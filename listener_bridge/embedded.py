@@ -92,7 +92,7 @@ class _Passing(logging.Handler):
 
 
 def _log_through_logging() -> None:
-    """What the coordinator warns of joins the driver's log; how it is rendered is the program's, where it has said so."""
+    """What the coordinator warns of joins the driver's log; rendered as the program says, where it has said so."""
     import structlog
 
     root = logging.getLogger("coordinator")

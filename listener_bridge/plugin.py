@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
+from listener_bridge import channels, words
 from listener_bridge import settings as choices
-from listener_bridge import words
 from listener_bridge.bridge import STOP_LIMIT_S, Bridge
 from listener_bridge.marks.marks import keep_apart
 from listener_bridge.settings import Settings, WrongSettingError
@@ -168,7 +168,8 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         addresses, store, release = _coordinator(chosen)
         registration = _registration(spark, application, chosen, can, token)
         attached = Attachment(application, chosen, registration.capabilities.why_not, store)
-        bridge = Bridge(tap, service, registration, token, addresses)
+        open_channel = channels.opener(chosen.tls if chosen.addresses else None)
+        bridge = Bridge(tap, service, registration, token, addresses, open_channel=open_channel)
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         bridge.start()
     except BaseException:

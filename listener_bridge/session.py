@@ -17,18 +17,13 @@ from typing import Protocol
 import grpc
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2, service_pb2_grpc
 
+from listener_bridge.channels import Opener, plain
+
 WELCOME_LIMIT_S = 15.0  # to connect, to register and to read the log
 ANSWER_LIMIT_S = 30.0
 HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
 BATCH_BYTES_MAX = 1_000_000
-_OPTIONS = (
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),  # a new session does not wait for an older one's back-off
-    ("grpc.keepalive_time_ms", 20_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-)
 
 
 class Ending(Enum):
@@ -57,12 +52,13 @@ class Desk(Protocol):
 class Session:
     """One conversation. `converse` belongs to one thread; `close` may be called from any."""
 
-    def __init__(self, desk: Desk, address: str) -> None:
+    def __init__(self, desk: Desk, address: str, open_channel: Opener = plain) -> None:
         self.why = ""  #: What was said of the ending, for people.
         self.elsewhere: tuple[str, ...] = ()
         self.was_welcomed = False
         self._desk = desk
         self._address = address
+        self._open = open_channel
         self._ending: Ending | None = None
         self._welcome = threading.Event()
         self._limits = service_pb2.Limits()
@@ -77,7 +73,7 @@ class Session:
 
     def converse(self) -> Ending:
         """Talk until it is over; answers why."""
-        with grpc.insecure_channel(self._address, _OPTIONS) as channel:
+        with self._open(self._address) as channel:
             try:
                 self._listen(channel)
             except grpc.RpcError as error:

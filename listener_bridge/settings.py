@@ -45,6 +45,15 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """PEM files, on the driver. `ca` empty: whom gRPC trusts; the other two empty: we come without a certificate."""
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All that can be chosen, read."""
 
@@ -61,6 +70,7 @@ class Settings:
     looks: bool = True
     liveness: bool = True
     name: str = ""  #: Empty: Spark's application name.
+    tls: Tls | None = None  #: To coordinators that are named by address; None: plain text.
 
 
 def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
@@ -83,6 +93,7 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         looks=_read(texts, "looks", _flag, True),
         liveness=_read(texts, "liveness", _flag, True),
         name=texts.get("name", ""),
+        tls=_tls(texts),
     )
 
 
@@ -92,6 +103,14 @@ def policy_of_job(properties: Mapping[str, str]) -> Policy | None:
     if not _read(texts, "enabled", _flag, True):
         return Policy(observe=True)
     return _policy(texts) if "policy" in texts else None
+
+
+def _tls(texts: Mapping[str, str]) -> Tls | None:
+    files = Tls(texts.get("tls.ca", ""), texts.get("tls.certificate", ""), texts.get("tls.key", ""))
+    if bool(files.certificate) != bool(files.key):
+        given, lacking = ("certificate", "key") if files.certificate else ("key", "certificate")
+        raise WrongSettingError(f"{PREFIX}tls.{given} is given without {PREFIX}tls.{lacking}; expected both or none")
+    return files if _read(texts, "tls.enabled", _flag, files != Tls()) else None
 
 
 def _policy(texts: Mapping[str, str]) -> Policy:
@@ -150,6 +169,10 @@ KEYS = {
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
     "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",
     "token": "the secret that the coordinators ask for",
+    "tls.enabled": "true: talk TLS to the coordinators; this is so where one of these files is named",
+    "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
+    "tls.certificate": "PEM file: our own certificate, where coordinators ask for one; goes with tls.key",
+    "tls.key": "PEM file: its private key",
     "service": "the shuffle service: native",
     "deterministic": "true: you vouch that every recomputation gives the same",
     "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",

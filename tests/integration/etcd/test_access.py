@@ -6,17 +6,11 @@ Its invariant: a refusal names its reason, and never the password.
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
-import ipaddress
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from state_backend.address import Credentials, EtcdAddress, TlsFiles, parse_address
 from state_backend.api import Keyspace, Revision
@@ -25,7 +19,8 @@ from state_backend.etcd.backend import open_etcd
 from state_backend.etcd.cluster import Deadlines
 from state_backend.open import open_backend
 from state_backend.testing.watching import keys, take
-from tests.support.etcd import Cluster, Tls, running_etcd
+from tests.support.certificates import Authority
+from tests.support.etcd import Cluster, running_etcd
 
 pytestmark = pytest.mark.etcd
 
@@ -100,47 +95,6 @@ async def test_a_user_where_nobody_is_asked_is_no_error(tmp_path: Path) -> None:
 
 
 # ---- certificates ----------------------------------------------------------------------------------------------------
-
-
-class Authority:
-    """Signs certificates for 127.0.0.1, and leaves them as files."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority of a test")])
-        self.ca = folder / "ca.pem"
-        self.ca.write_bytes(_pem(self._sign(self._name, self._key.public_key(), authority=True)))
-
-    def issue(self, name: str) -> Tls:
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        cert_file, key_file = self._folder / f"{name}.pem", self._folder / f"{name}-key.pem"
-        cert_file.write_bytes(_pem(self._sign(subject, key.public_key(), authority=False)))
-        key_file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-        )
-        return Tls(self.ca, cert_file, key_file)
-
-    def _sign(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, authority: bool) -> x509.Certificate:
-        now = dt.datetime.now(dt.timezone.utc)
-        usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-        address = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
-        builder = x509.CertificateBuilder(self._name, subject, key, x509.random_serial_number())
-        builder = builder.not_valid_before(now - dt.timedelta(days=1))
-        builder = builder.not_valid_after(now + dt.timedelta(days=1))
-        builder = builder.add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        if not authority:
-            builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-        return builder.sign(self._key, hashes.SHA256())
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 @pytest.fixture

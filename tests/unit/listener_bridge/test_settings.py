@@ -6,7 +6,7 @@ import pytest
 
 from listener_bridge import settings
 from listener_bridge.durations import milliseconds
-from listener_bridge.settings import Policy, Settings, WrongSettingError, policy_of_job, read
+from listener_bridge.settings import Policy, Settings, Tls, WrongSettingError, policy_of_job, read
 
 P = settings.PREFIX
 
@@ -33,11 +33,15 @@ def test_every_key_is_read() -> None:
         P + "looks": "false",
         P + "liveness": "false",
         P + "name": "nightly",
+        P + "tls.enabled": "true",
+        P + "tls.ca": "ca.pem",
+        P + "tls.certificate": "our.pem",
+        P + "tls.key": "our-key.pem",
         "spark.app.name": "not ours",
     }
     expected = Settings(
         True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
-        True, False, False, "nightly",
+        True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"),
     )  # fmt: skip
     assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
     assert read(conf) == expected
@@ -104,3 +108,12 @@ def test_a_job_chooses_by_local_properties() -> None:
 )
 def test_durations(text: str, ms: int) -> None:
     assert milliseconds(text) == ms
+
+
+def test_tls_is_talked_where_a_file_is_named_and_not_where_it_is_switched_off() -> None:
+    assert read({}).tls is None
+    assert read({P + "tls.ca": "ca.pem"}).tls == Tls("ca.pem")
+    assert read({P + "tls.enabled": "true"}).tls == Tls()
+    assert read({P + "tls.enabled": "false", P + "tls.ca": "ca.pem"}).tls is None
+    with pytest.raises(WrongSettingError, match=r"tls\.key is given without .*tls\.certificate"):
+        read({P + "tls.key": "key.pem"})
