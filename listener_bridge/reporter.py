@@ -85,6 +85,7 @@ class Reporter:
     def refused(self, asked: str) -> None:
         """The coordinator will not have a fact: it is missing there, so the whole truth is told, each time later."""
         with self._changed:
+            self._missed += 1
             if asked not in ("report_gap", "resync"):
                 self._outbox.add([translate.gap(1, "refused")])
             self._is_resync_due = True
