@@ -209,6 +209,22 @@ class Translator:
     def _executor_removed(self, fact: facts.ExecutorRemoved) -> Iterator[Request]:
         yield Request(report_executor_lost=service_pb2.ReportExecutorLost(executor=fact.executor, reason=fact.reason))
 
+    def _mixed(self, fact: facts.GenerationsMixed) -> Iterator[Request]:
+        yield Request(
+            report_generations_mixed=service_pb2.ReportGenerationsMixed(
+                app_shuffle=fact.app_shuffle,
+                job=fact.job_id,
+                stage=fact.stage_id,
+                delivered=fact.delivered,
+                partitions=fact.partitions,
+                late=fact.late,
+                failed=fact.failed,
+            )
+        )
+
+    def _differs(self, fact: facts.ResultsMayDiffer) -> Iterator[Request]:
+        yield Request(report_results_may_differ=service_pb2.ReportResultsMayDiffer(app_shuffle=fact.app_shuffle))
+
     def _dropped(self, fact: facts.EventsDropped) -> Iterator[Request]:
         yield gap(fact.count, fact.where)
 
@@ -270,6 +286,8 @@ _READERS: dict[type, Callable[[Translator, Any], Iterator[Request]]] = {
     facts.ExecutionStarted: Translator._execution_started,  # noqa: SLF001
     facts.ExecutionEnded: Translator._execution_ended,  # noqa: SLF001
     facts.ShuffleCleaned: Translator._cleaned,  # noqa: SLF001
+    facts.GenerationsMixed: Translator._mixed,  # noqa: SLF001
+    facts.ResultsMayDiffer: Translator._differs,  # noqa: SLF001
     facts.EventsDropped: Translator._dropped,  # noqa: SLF001
     facts.ApplicationEnded: Translator._ended,  # noqa: SLF001
 }

@@ -201,6 +201,14 @@ def _joined(event: e.RecoveryJoined, names: Names) -> str:
     return f"{names.stage(event.stage)} misses {names.generation(event.missing)} too: joins recovery {event.recovery}"
 
 
+def _mixed(event: e.GenerationsMixed, names: Names) -> str:
+    what = f"mixes two generations of {names.shuffle(event.app_shuffle)}"
+    when = f"{event.delivered} of {event.partitions} partitions were delivered before it was computed again"
+    late = ", and the driver came too late to prevent it" if event.late else ""
+    ending = "; it was failed, as strict asks for" if event.failed else "; right only if it is deterministic"
+    return f"the result of job {event.job} (stage {event.stage}) {what}: {when}{late}{ending}"
+
+
 def _denied(event: e.RecoveryDenied, names: Names) -> str:
     bound = f"{event.count} of at most {event.limit} recoveries"
     return f"{names.generation(event.missing)} is not recovered again: {bound}; the job sees Spark's own failure"
@@ -258,6 +266,10 @@ _PHRASES: dict[type, Phrase] = {
     e.RecoveryJoined: _joined,
     e.RecoveryClosed: lambda v, n: f"recovery {v.recovery} is done",
     e.RecoveryDenied: _denied,
+    e.GenerationsMixed: _mixed,
+    e.ResultsMayDiffer: lambda v, n: (
+        f"{n.shuffle(v.app_shuffle)} is computed again; a job that has finished read it: later results may not fit it"
+    ),
 }
 
 

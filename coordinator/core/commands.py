@@ -170,6 +170,27 @@ class ReportExecutorLost:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportGenerationsMixed:
+    """What the driver's own hook could not keep apart."""
+
+    app_shuffle: AppShuffle
+    job: JobId
+    stage: StageId
+    delivered: int
+    partitions: int
+    late: bool = False
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportResultsMayDiffer:
+    """What the result of a finished job was computed from is written again."""
+
+    app_shuffle: AppShuffle
+
+
+
+@dataclass(frozen=True, slots=True)
 class ReportExecutionStarted:
     execution: ExecutionId
     name: str = ""
@@ -303,6 +324,8 @@ Command: TypeAlias = (
     | ReportStageCompleted
     | ReportOutputs
     | ReportExecutorLost
+    | ReportGenerationsMixed
+    | ReportResultsMayDiffer
     | ReportExecutionStarted
     | ReportExecutionEnded
     | ReportShuffleCleaned

@@ -317,6 +317,8 @@ _FACTS: dict[type, Callable[[Desk, Any], None]] = {
     c.ReportStageCompleted: scheduler.stage_completed,
     c.ReportOutputs: scheduler.outputs,
     c.ReportExecutorLost: scheduler.executor_lost,
+    c.ReportGenerationsMixed: scheduler.generations_mixed,
+    c.ReportResultsMayDiffer: scheduler.results_may_differ,
     c.ReportExecutionStarted: scheduler.execution_started,
     c.ReportExecutionEnded: scheduler.execution_ended,
     c.ReportShuffleCleaned: scheduler.shuffle_cleaned,

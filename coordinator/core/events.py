@@ -456,6 +456,27 @@ class RecoveryDenied:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class GenerationsMixed:
+    """A result stage had delivered a part when an app shuffle above it, deleted before, was written again."""
+
+    app_shuffle: AppShuffle
+    job: JobId
+    stage: StageId
+    delivered: int
+    partitions: int
+    late: bool = False  #: A part was repaired before the driver could prevent it.
+    failed: bool = False  #: Strict: the job was failed instead.
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsMayDiffer:
+    """What the result of a finished job was computed from is written again: later results may not fit that one."""
+
+    app_shuffle: AppShuffle
+
+
+
 Event: TypeAlias = (
     ApplicationRegistered
     | ApplicationEnded
@@ -506,6 +527,8 @@ Event: TypeAlias = (
     | RecoveryJoined
     | RecoveryClosed
     | RecoveryDenied
+    | GenerationsMixed
+    | ResultsMayDiffer
 )
 
 

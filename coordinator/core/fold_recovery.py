@@ -1,7 +1,7 @@
 """What events about missed generations mean.
 
-Responsible for premature deletions and recoveries. Refuses to judge (``evolve``). Invariant: a gone generation names at
-most one recovery, the first one.
+Responsible for premature deletions, recoveries and mixed results. Refuses to judge (``evolve``). Invariant: a gone
+generation names at most one recovery, the first one.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ def _recovery_closed(state: State, at: e.Recorded, event: e.RecoveryClosed) -> N
     edit(state.recoveries, event.recovery, open=False, awaited=())
 
 
+def _recorded(state: State, at: e.Recorded, event: e.Event) -> None:
+    """A fact for people: nothing follows from it."""
+
+
 APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.PrematureDeletion: _premature,
     e.RecoveryOpened: _recovery_opened,
@@ -80,4 +84,6 @@ APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.RecoveryJoined: _recovery_joined,
     e.RecoveryClosed: _recovery_closed,
     e.RecoveryDenied: _recovery_denied,
+    e.GenerationsMixed: _recorded,
+    e.ResultsMayDiffer: _recorded,
 }

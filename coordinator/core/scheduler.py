@@ -117,6 +117,25 @@ def execution_ended(desk: Desk, command: c.ReportExecutionEnded) -> None:
     desk.emit(e.ExecutionEnded(command.execution, command.failed))
 
 
+def generations_mixed(desk: Desk, command: c.ReportGenerationsMixed) -> None:
+    """Only recorded: what could be done about it, the driver has done."""
+    desk.emit(
+        e.GenerationsMixed(
+            command.app_shuffle,
+            command.job,
+            command.stage,
+            command.delivered,
+            command.partitions,
+            command.late,
+            command.failed,
+        )
+    )
+
+
+def results_may_differ(desk: Desk, command: c.ReportResultsMayDiffer) -> None:
+    desk.emit(e.ResultsMayDiffer(command.app_shuffle))
+
+
 def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
     """Spark's own cleaner has let it go: never premature, whatever state it was in."""
     of_it = [g for g in desk.state.generations.values() if g.app_shuffle == command.app_shuffle]

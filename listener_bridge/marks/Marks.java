@@ -126,7 +126,7 @@ public class Marks {
       if (history.takeDelivered(shuffle)) {
         LOG.info("app shuffle {} is computed again; a job that has finished has read it, and if the computation is not "
             + "deterministic, later results will not fit that one", Integer.valueOf(shuffle));
-        scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle).number("time", System.currentTimeMillis())));
+        scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle)));
       }
     }
   }
@@ -150,7 +150,7 @@ public class Marks {
 
   private void watch(ResultStage result, int shuffle, Recomputation again) {
     if (Stages.delivered(result) > 0 && !stages.isRunning(result)) {
-      mixes(result, shuffle, meets(Stages.reads(result), again.late) ? "late" : "delivered");
+      mixes(result, shuffle, meets(Stages.reads(result), again.late));
     } else if (result.latestInfo().submissionTime().isDefined()) {
       watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle});
     }
@@ -238,7 +238,7 @@ public class Marks {
     boolean isAgain = stage.latestInfo().attemptNumber() > watch[0] || !stages.isRunning(stage);
     if (isAgain && Stages.delivered((ResultStage) stage) > 0) {
       watched.remove(Integer.valueOf(stageId));
-      mixes((ResultStage) stage, watch[1], "delivered");
+      mixes((ResultStage) stage, watch[1], false);
       unmarkAbove(stage);
     } else if (stage.latestInfo().attemptNumber() > watch[0]) {
       watched.remove(Integer.valueOf(stageId)); // begun anew with nothing delivered: all of it is of one generation
@@ -258,7 +258,7 @@ public class Marks {
     putBack();
   }
 
-  private void mixes(ResultStage result, int shuffle, String why) {
+  private void mixes(ResultStage result, int shuffle, boolean isLate) {
     ActiveJob job = Stages.jobOf(result);
     int delivered = Stages.delivered(result);
     boolean fails = says(job, STRICT, strict);
@@ -266,8 +266,8 @@ public class Marks {
         + " had delivered " + delivered + " of its " + job.numPartitions() + " partitions when the shuffle, which had "
         + "been deleted early, was computed again for the rest";
     Row row = new Row("mixed").number("shuffle", shuffle).number("job", job.jobId()).number("stage", result.id());
-    row.number("delivered", delivered).number("total", job.numPartitions()).text("why", why);
-    scheduler.bus.post(new Told(row.flag("failed", fails).number("time", System.currentTimeMillis())));
+    row.number("delivered", delivered).number("partitions", job.numPartitions()).flag("late", isLate);
+    scheduler.bus.post(new Told(row.flag("failed", fails)));
     if (fails) {
       LOG.error(what + "; it is failed, as " + STRICT + " asks for");
       String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";

@@ -154,6 +154,31 @@ class ShuffleCleaned:
 
 
 @dataclass(frozen=True, slots=True)
+class GenerationsMixed:
+    """A result stage had delivered a part when a deleted shuffle above it was written again; `failed` under strict.
+
+    `late`: a part was repaired before our hook came to it.
+    """
+
+    seq: int
+    app_shuffle: int
+    job_id: int
+    stage_id: int
+    delivered: int
+    partitions: int
+    late: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsMayDiffer:
+    """What the result of a finished job was computed from is written again."""
+
+    seq: int
+    app_shuffle: int
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerPassed:
     """A marker posted on the listener bus arrived at its place among the facts."""
 
@@ -189,6 +214,8 @@ Fact: TypeAlias = (
     | ExecutionEnded
     | RddUnpersisted
     | ShuffleCleaned
+    | GenerationsMixed
+    | ResultsMayDiffer
     | MarkerPassed
     | EventsDropped
     | ApplicationEnded

@@ -170,6 +170,19 @@ def _execution_ended(row: Json) -> facts.ExecutionEnded:
     return facts.ExecutionEnded(row["seq"], row["execution"], row["failed"], row["time"])
 
 
+def _generations_mixed(row: Json) -> facts.GenerationsMixed:
+    return facts.GenerationsMixed(
+        seq=row["seq"],
+        app_shuffle=row["shuffle"],
+        job_id=row["job"],
+        stage_id=row["stage"],
+        delivered=row["delivered"],
+        partitions=row["partitions"],
+        late=row["late"],
+        failed=row["failed"],
+    )
+
+
 _READERS: dict[str, Callable[[Json], Fact]] = {
     "jobStarted": _job_started,
     "jobEnded": _job_ended,
@@ -182,6 +195,8 @@ _READERS: dict[str, Callable[[Json], Fact]] = {
     "executionEnded": _execution_ended,
     "unpersisted": lambda row: facts.RddUnpersisted(row["seq"], row["rdd"]),
     "cleaned": lambda row: facts.ShuffleCleaned(row["seq"], row["shuffle"]),
+    "mixed": _generations_mixed,
+    "differs": lambda row: facts.ResultsMayDiffer(row["seq"], row["shuffle"]),
     "marker": lambda row: facts.MarkerPassed(row["seq"], row["name"], row["payload"] or ""),
     "dropped": lambda row: facts.EventsDropped(row["seq"], row["count"], row["where"]),
     "applicationEnded": lambda row: facts.ApplicationEnded(row["seq"], row["time"]),

@@ -143,5 +143,7 @@ _LINES: dict[type, Callable[[Teller, Any], str]] = {
         f"recovery {x.recovery} joined for {t.name_of(x.missing)}" + (f" by s{x.stage}" if x.stage else "")
     ),
     e.RecoveryClosed: lambda t, x: f"recovery {x.recovery} closed",
+    e.GenerationsMixed: lambda t, x: f"job {x.job} mixes generations of {letter(x.app_shuffle)}",
+    e.ResultsMayDiffer: lambda t, x: f"results from {letter(x.app_shuffle)} may differ",
     e.RecoveryDenied: lambda t, x: f"{t.name_of(x.missing)} denied: {x.count} of {x.limit}",
 }

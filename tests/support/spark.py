@@ -108,6 +108,10 @@ class Gate:
     def open(self) -> None:
         Path(self.folder, "open").touch()
 
+    def close(self) -> None:
+        """Hold whoever comes from now on."""
+        Path(self.folder, "open").unlink()
+
 
 def gate(folder: Path) -> Gate:
     folder.mkdir(parents=True)

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Record(_message.Message):
-    __slots__ = ("sequence", "time_ms", "because", "ignorable", "application_registered", "application_ended", "client_registered", "client_dropped", "requests_answered", "policy_changed", "pin_set", "pin_removed", "deletion_suspended", "deletion_resumed", "gap_recorded", "sweep_changed", "lineage_learned", "job_started", "job_ended", "stage_submitted", "stage_completed", "execution_started", "execution_ended", "executor_lost", "shuffle_cleaned", "look_began", "cut_reported", "root_gone", "look_ended", "generation_started", "writer_joined", "generation_completed", "reader_registered", "outputs_lost", "generation_lost", "generation_expired", "hold_changed", "expiry_taken_back", "fence_requested", "fence_refused", "generation_fenced", "delete_requested", "directive_failed", "invalidate_requested", "data_invalidated", "generation_deleted", "generation_adopted", "premature_deletion", "recovery_opened", "recovery_widened", "recovery_joined", "recovery_closed", "recovery_denied")
+    __slots__ = ("sequence", "time_ms", "because", "ignorable", "application_registered", "application_ended", "client_registered", "client_dropped", "requests_answered", "policy_changed", "pin_set", "pin_removed", "deletion_suspended", "deletion_resumed", "gap_recorded", "sweep_changed", "lineage_learned", "job_started", "job_ended", "stage_submitted", "stage_completed", "execution_started", "execution_ended", "executor_lost", "shuffle_cleaned", "look_began", "cut_reported", "root_gone", "look_ended", "generation_started", "writer_joined", "generation_completed", "reader_registered", "outputs_lost", "generation_lost", "generation_expired", "hold_changed", "expiry_taken_back", "fence_requested", "fence_refused", "generation_fenced", "delete_requested", "directive_failed", "invalidate_requested", "data_invalidated", "generation_deleted", "generation_adopted", "premature_deletion", "recovery_opened", "recovery_widened", "recovery_joined", "recovery_closed", "recovery_denied", "generations_mixed", "results_may_differ")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_MS_FIELD_NUMBER: _ClassVar[int]
     BECAUSE_FIELD_NUMBER: _ClassVar[int]
@@ -61,6 +61,8 @@ class Record(_message.Message):
     RECOVERY_JOINED_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_CLOSED_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_DENIED_FIELD_NUMBER: _ClassVar[int]
+    GENERATIONS_MIXED_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_MAY_DIFFER_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     time_ms: int
     because: int
@@ -114,7 +116,9 @@ class Record(_message.Message):
     recovery_joined: RecoveryJoined
     recovery_closed: RecoveryClosed
     recovery_denied: RecoveryDenied
-    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., because: _Optional[int] = ..., ignorable: bool = ..., application_registered: _Optional[_Union[ApplicationRegistered, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., client_registered: _Optional[_Union[ClientRegistered, _Mapping]] = ..., client_dropped: _Optional[_Union[ClientDropped, _Mapping]] = ..., requests_answered: _Optional[_Union[RequestsAnswered, _Mapping]] = ..., policy_changed: _Optional[_Union[PolicyChanged, _Mapping]] = ..., pin_set: _Optional[_Union[PinSet, _Mapping]] = ..., pin_removed: _Optional[_Union[PinRemoved, _Mapping]] = ..., deletion_suspended: _Optional[_Union[DeletionSuspended, _Mapping]] = ..., deletion_resumed: _Optional[_Union[DeletionResumed, _Mapping]] = ..., gap_recorded: _Optional[_Union[GapRecorded, _Mapping]] = ..., sweep_changed: _Optional[_Union[SweepChanged, _Mapping]] = ..., lineage_learned: _Optional[_Union[LineageLearned, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., stage_submitted: _Optional[_Union[StageSubmitted, _Mapping]] = ..., stage_completed: _Optional[_Union[StageCompleted, _Mapping]] = ..., execution_started: _Optional[_Union[ExecutionStarted, _Mapping]] = ..., execution_ended: _Optional[_Union[ExecutionEnded, _Mapping]] = ..., executor_lost: _Optional[_Union[ExecutorLost, _Mapping]] = ..., shuffle_cleaned: _Optional[_Union[ShuffleCleaned, _Mapping]] = ..., look_began: _Optional[_Union[LookBegan, _Mapping]] = ..., cut_reported: _Optional[_Union[CutReported, _Mapping]] = ..., root_gone: _Optional[_Union[RootGone, _Mapping]] = ..., look_ended: _Optional[_Union[LookEnded, _Mapping]] = ..., generation_started: _Optional[_Union[GenerationStarted, _Mapping]] = ..., writer_joined: _Optional[_Union[WriterJoined, _Mapping]] = ..., generation_completed: _Optional[_Union[GenerationCompleted, _Mapping]] = ..., reader_registered: _Optional[_Union[ReaderRegistered, _Mapping]] = ..., outputs_lost: _Optional[_Union[OutputsLost, _Mapping]] = ..., generation_lost: _Optional[_Union[GenerationLost, _Mapping]] = ..., generation_expired: _Optional[_Union[GenerationExpired, _Mapping]] = ..., hold_changed: _Optional[_Union[HoldChanged, _Mapping]] = ..., expiry_taken_back: _Optional[_Union[ExpiryTakenBack, _Mapping]] = ..., fence_requested: _Optional[_Union[FenceRequested, _Mapping]] = ..., fence_refused: _Optional[_Union[FenceRefused, _Mapping]] = ..., generation_fenced: _Optional[_Union[GenerationFenced, _Mapping]] = ..., delete_requested: _Optional[_Union[DeleteRequested, _Mapping]] = ..., directive_failed: _Optional[_Union[DirectiveFailed, _Mapping]] = ..., invalidate_requested: _Optional[_Union[InvalidateRequested, _Mapping]] = ..., data_invalidated: _Optional[_Union[DataInvalidated, _Mapping]] = ..., generation_deleted: _Optional[_Union[GenerationDeleted, _Mapping]] = ..., generation_adopted: _Optional[_Union[GenerationAdopted, _Mapping]] = ..., premature_deletion: _Optional[_Union[PrematureDeletion, _Mapping]] = ..., recovery_opened: _Optional[_Union[RecoveryOpened, _Mapping]] = ..., recovery_widened: _Optional[_Union[RecoveryWidened, _Mapping]] = ..., recovery_joined: _Optional[_Union[RecoveryJoined, _Mapping]] = ..., recovery_closed: _Optional[_Union[RecoveryClosed, _Mapping]] = ..., recovery_denied: _Optional[_Union[RecoveryDenied, _Mapping]] = ...) -> None: ...
+    generations_mixed: GenerationsMixed
+    results_may_differ: ResultsMayDiffer
+    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., because: _Optional[int] = ..., ignorable: bool = ..., application_registered: _Optional[_Union[ApplicationRegistered, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., client_registered: _Optional[_Union[ClientRegistered, _Mapping]] = ..., client_dropped: _Optional[_Union[ClientDropped, _Mapping]] = ..., requests_answered: _Optional[_Union[RequestsAnswered, _Mapping]] = ..., policy_changed: _Optional[_Union[PolicyChanged, _Mapping]] = ..., pin_set: _Optional[_Union[PinSet, _Mapping]] = ..., pin_removed: _Optional[_Union[PinRemoved, _Mapping]] = ..., deletion_suspended: _Optional[_Union[DeletionSuspended, _Mapping]] = ..., deletion_resumed: _Optional[_Union[DeletionResumed, _Mapping]] = ..., gap_recorded: _Optional[_Union[GapRecorded, _Mapping]] = ..., sweep_changed: _Optional[_Union[SweepChanged, _Mapping]] = ..., lineage_learned: _Optional[_Union[LineageLearned, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., stage_submitted: _Optional[_Union[StageSubmitted, _Mapping]] = ..., stage_completed: _Optional[_Union[StageCompleted, _Mapping]] = ..., execution_started: _Optional[_Union[ExecutionStarted, _Mapping]] = ..., execution_ended: _Optional[_Union[ExecutionEnded, _Mapping]] = ..., executor_lost: _Optional[_Union[ExecutorLost, _Mapping]] = ..., shuffle_cleaned: _Optional[_Union[ShuffleCleaned, _Mapping]] = ..., look_began: _Optional[_Union[LookBegan, _Mapping]] = ..., cut_reported: _Optional[_Union[CutReported, _Mapping]] = ..., root_gone: _Optional[_Union[RootGone, _Mapping]] = ..., look_ended: _Optional[_Union[LookEnded, _Mapping]] = ..., generation_started: _Optional[_Union[GenerationStarted, _Mapping]] = ..., writer_joined: _Optional[_Union[WriterJoined, _Mapping]] = ..., generation_completed: _Optional[_Union[GenerationCompleted, _Mapping]] = ..., reader_registered: _Optional[_Union[ReaderRegistered, _Mapping]] = ..., outputs_lost: _Optional[_Union[OutputsLost, _Mapping]] = ..., generation_lost: _Optional[_Union[GenerationLost, _Mapping]] = ..., generation_expired: _Optional[_Union[GenerationExpired, _Mapping]] = ..., hold_changed: _Optional[_Union[HoldChanged, _Mapping]] = ..., expiry_taken_back: _Optional[_Union[ExpiryTakenBack, _Mapping]] = ..., fence_requested: _Optional[_Union[FenceRequested, _Mapping]] = ..., fence_refused: _Optional[_Union[FenceRefused, _Mapping]] = ..., generation_fenced: _Optional[_Union[GenerationFenced, _Mapping]] = ..., delete_requested: _Optional[_Union[DeleteRequested, _Mapping]] = ..., directive_failed: _Optional[_Union[DirectiveFailed, _Mapping]] = ..., invalidate_requested: _Optional[_Union[InvalidateRequested, _Mapping]] = ..., data_invalidated: _Optional[_Union[DataInvalidated, _Mapping]] = ..., generation_deleted: _Optional[_Union[GenerationDeleted, _Mapping]] = ..., generation_adopted: _Optional[_Union[GenerationAdopted, _Mapping]] = ..., premature_deletion: _Optional[_Union[PrematureDeletion, _Mapping]] = ..., recovery_opened: _Optional[_Union[RecoveryOpened, _Mapping]] = ..., recovery_widened: _Optional[_Union[RecoveryWidened, _Mapping]] = ..., recovery_joined: _Optional[_Union[RecoveryJoined, _Mapping]] = ..., recovery_closed: _Optional[_Union[RecoveryClosed, _Mapping]] = ..., recovery_denied: _Optional[_Union[RecoveryDenied, _Mapping]] = ..., generations_mixed: _Optional[_Union[GenerationsMixed, _Mapping]] = ..., results_may_differ: _Optional[_Union[ResultsMayDiffer, _Mapping]] = ...) -> None: ...
 
 class Segment(_message.Message):
     __slots__ = ("first_sequence", "commit_id", "writer", "version", "records", "checksum")
@@ -777,3 +781,27 @@ class RecoveryDenied(_message.Message):
     count: int
     limit: int
     def __init__(self, missing: _Optional[int] = ..., count: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class GenerationsMixed(_message.Message):
+    __slots__ = ("app_shuffle", "job", "stage", "delivered", "partitions", "late", "failed")
+    APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    app_shuffle: int
+    job: int
+    stage: int
+    delivered: int
+    partitions: int
+    late: bool
+    failed: bool
+    def __init__(self, app_shuffle: _Optional[int] = ..., job: _Optional[int] = ..., stage: _Optional[int] = ..., delivered: _Optional[int] = ..., partitions: _Optional[int] = ..., late: bool = ..., failed: bool = ...) -> None: ...
+
+class ResultsMayDiffer(_message.Message):
+    __slots__ = ("app_shuffle",)
+    APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    app_shuffle: int
+    def __init__(self, app_shuffle: _Optional[int] = ...) -> None: ...

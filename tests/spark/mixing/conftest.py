@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from tests.support.spark import LOCAL, LOCAL_CLUSTER, FactLog, Gate, gate, in_ba
 
 ROWS = 600
 MAPS = 4
+RIGHT = list(range(ROWS))
 TIMEOUT = 20.0
 _GATES = itertools.count()
 
@@ -51,9 +51,9 @@ class App:
 
     # ---- jobs ----
 
-    def random_rows(self, rows: int = ROWS) -> Any:
+    def random_rows(self, rows: int = ROWS, held: Gate | None = None) -> Any:
         """A: each row goes to a partition that is drawn anew with every computation."""
-        numbers = self.spark.sparkContext.parallelize(range(rows), MAPS)
+        numbers = self.hold(self.spark.sparkContext.parallelize(range(rows), MAPS), held, 0)
         return self.keep(numbers.map(drawn).partitionBy(MAPS))
 
     def step(self, rdd: Any, held: Gate | None = None, free: int = 1) -> Any:
@@ -120,6 +120,15 @@ class App:
 
     # ---- what came of it ----
 
+    def announced(self, rdd: Any) -> None:
+        """Wait until a job over this RDD is known to the scheduler."""
+        number = rdd._jrdd.rdd().id()
+        started = (facts.JobStarted,)
+        self.log.wait(
+            lambda f: isinstance(f, started) and any(number in stage.rdd_ids for stage in f.stages),
+            f"a job of {number}",
+        )
+
     def submissions(self, shuffle: int) -> list[int]:
         """How many tasks each attempt at writing it had."""
         self.log.settle()
@@ -142,6 +151,9 @@ class App:
         finally:
             self.choose()
 
+    def level(self, rdd: Any) -> str:
+        return str(rdd._jrdd.rdd().outputDeterministicLevel())
+
     @contextmanager
     def properties(self, **properties: str) -> Iterator[None]:
         """Local properties of this thread's jobs."""
@@ -156,13 +168,41 @@ class App:
 
 
 @contextmanager
-def application(folder: Path, master: str = LOCAL, **conf: str) -> Iterator[App]:
-    settings = {"spark.stage.maxConsecutiveAttempts": "100", **conf}
+def application(folder: Path, master: str = LOCAL, hooked: bool = True, **conf: str) -> Iterator[App]:
+    """A session; without `hooked` nothing keeps its generations apart, until the test attaches."""
+    settings = {
+        "spark.stage.maxConsecutiveAttempts": "100",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        **conf,
+    }
     with spark_session(folder, master, **settings) as spark:
         tap = Tap.open(spark)
         service = NativeShuffleService(tap)
-        yield App(spark, tap, FactLog(tap), service, folder, marks.keep_apart(tap))
+        yield App(spark, tap, FactLog(tap), service, folder, marks.keep_apart(tap) if hooked else None)
         tap.close()
+
+
+def values(rdd: Any) -> list[int]:
+    return sorted(row[1] for row in rdd.collect())
+
+
+def partly_lost(app: App) -> list[int]:
+    """A -> B -> C -> result. While C runs, A is deleted and a part of B lost. Answers the result."""
+    held = app.gate()
+    last = app.step(app.step(app.random_rows()), held)
+    with app.job(lambda: values(last), held) as running:
+        lose_b(app, held)
+        held.open()
+        found: list[int] = running.result(120)
+        return found
+
+
+def lose_b(app: App, held: Gate) -> tuple[int, int, int]:
+    wait_for(lambda: held.arrived() >= 1, "tasks of C")
+    a, b, c = app.shuffles()
+    app.delete(a)
+    app.lose_output(b)
+    return a, b, c
 
 
 @pytest.fixture(scope="session")
@@ -181,9 +221,3 @@ def app(folder: Path) -> Iterator[App]:
 def cluster(folder: Path) -> Iterator[App]:
     with application(folder, LOCAL_CLUSTER) as found:
         yield found
-
-
-def in_thread(work: Callable[[], Any]) -> threading.Thread:
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread

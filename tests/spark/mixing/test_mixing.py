@@ -2,43 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-from typing import Any
-
 import pytest
 
-from tests.spark.mixing.conftest import MAPS, ROWS, App
+from listener_bridge.tap import facts
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, lose_b, partly_lost, values
 from tests.support.spark import wait_for
 
 pytestmark = pytest.mark.spark
-
-RIGHT = list(range(ROWS))
-
-
-def values(rdd: Any) -> list[int]:
-    return sorted(row[1] for row in rdd.collect())
-
-
-def partly_lost(app: App) -> list[int]:
-    """A -> B -> C -> result. While C runs, A is deleted and a part of B lost. Answers the result."""
-    held = app.gate()
-    last = app.step(app.step(app.random_rows()), held)
-    with app.job(lambda: values(last), held) as running:
-        lose_b(app, held)
-        held.open()
-        return result_of(running)
-
-
-def lose_b(app: App, held: Any) -> tuple[int, int, int]:
-    wait_for(lambda: held.arrived() >= 1, "tasks of C")
-    a, b, c = app.shuffles()
-    app.delete(a)
-    app.lose_output(b)
-    return a, b, c
-
-
-def result_of(running: Future[list[int]]) -> list[int]:
-    return running.result(timeout=120)
 
 
 def test_33_all_of_b_is_written_again(app: App) -> None:
@@ -55,3 +25,79 @@ def test_without_marks_the_result_is_wrong(app: App) -> None:
         found = [partly_lost(app) for _ in range(3)]
     assert any(result != RIGHT for result in found)
     assert app.submissions(app.shuffles()[1])[1] == 1
+
+
+def test_33a_levels_are_put_back_also_where_they_were_inherited(app: App) -> None:
+    held, writing = app.gate(), app.gate()
+    writing.open()
+    last = app.step(app.step(app.random_rows(held=writing)), held)
+    with app.job(lambda: values(last), held, writing) as running:
+        wait_for(lambda: held.arrived() >= 1, "tasks of C")
+        writing.close()
+        before = app.marks()
+        a, _, c = lose_b(app, held)
+        held.open()
+        wait_for(lambda: app.marks() > before, "the marks")
+        assert app.level(last) == "INDETERMINATE"
+        derived = app.step(last)
+        with app.job(lambda: values(derived), writing) as another:
+            app.announced(derived)
+            assert app.level(derived) == "INDETERMINATE"
+            writing.open()
+            assert another.result(120) == RIGHT
+        assert running.result(120) == RIGHT
+    app.settled()
+    assert app.level(last) == "UNORDERED"
+    assert values(derived) == RIGHT
+    wait_for(lambda: app.level(derived) == "UNORDERED", "the level that was inherited, asked again")
+    told = {f.stage.level for f in app.log.of(facts.StageSubmitted) if f.stage.writes in (a, c)}
+    assert told and facts.Level.INDETERMINATE not in told, "what is told is what was declared"
+    app.lose_output(c)
+    assert values(last) == RIGHT
+    assert app.submissions(c)[-1] == 1, "another lost output costs its own task only"
+
+
+def test_33a_a_later_loss_of_what_was_complete_is_of_one_generation_too(app: App) -> None:
+    """B was complete and stayed when A was written again for another reader; then B loses a part."""
+    rows = app.random_rows()
+    first, other = app.step(rows), app.step(rows)
+    assert values(first) == RIGHT
+    a, b = app.shuffles()
+    app.delete(a)
+    assert values(other) == RIGHT
+    assert app.submissions(b) == [MAPS], "what is whole is left alone"
+    app.lose_output(b)
+    assert values(first) == RIGHT
+    assert app.submissions(b)[-1] == MAPS
+
+
+def test_a_job_that_ends_in_between_leaves_no_part_behind(app: App) -> None:
+    held, writing = app.gate(), app.gate()
+    writing.open()
+    last = app.step(app.step(app.random_rows(held=writing)), held)
+    with app.job(lambda: values(last), held, writing) as running:
+        wait_for(lambda: held.arrived() >= 1, "tasks of C")
+        writing.close()
+        before = app.marks()
+        lose_b(app, held)
+        held.open()
+        wait_for(lambda: app.marks() > before, "the marks")
+        app.spark.sparkContext.cancelAllJobs()
+        assert running.exception(120) is not None
+    writing.open()
+    app.settled()
+    assert values(last) == RIGHT
+
+
+def test_a_diamond_is_of_one_generation(app: App) -> None:
+    held = app.gate()
+    middle = app.step(app.random_rows())
+    left, right = app.step(middle), app.step(middle, held)
+    joined = app.keep(left.union(right).map(lambda row: (row[1], 1)).reduceByKey(lambda a, b: a + b, MAPS))
+    with app.job(lambda: sorted(joined.collect()), held) as running:
+        wait_for(lambda: held.arrived() >= 1, "tasks of one branch")
+        a, b, *_ = app.shuffles()
+        app.delete(a)
+        app.lose_output(b)
+        held.open()
+        assert running.result(120) == [(number, 2) for number in RIGHT]

@@ -1,0 +1,68 @@
+"""What a result stage has delivered cannot be taken back (scenario 34, three ways)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from listener_bridge.tap import facts
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.support.spark import wait_for
+
+pytestmark = pytest.mark.spark
+
+
+@contextmanager
+def partly_delivered(app: App) -> Iterator[list[object]]:
+    """A -> B -> result, of which a part is delivered when A is deleted and a part of B lost. Gives what came of it."""
+    held = app.gate()
+    found: list[object] = []
+    last = app.hold(app.step(app.random_rows()), held)
+    with app.job(lambda: values(last), held) as running:
+        wait_for(lambda: held.arrived() >= 2, "a partition delivered, tasks behind it")
+        a, b = app.shuffles()
+        app.delete(a)
+        app.lose_output(b)
+        held.open()
+        found.append(running.exception(120) or running.result())
+    app.log.settle()
+    yield found
+
+
+def test_34_it_completes_and_is_told(app: App) -> None:
+    with partly_delivered(app) as found:
+        a, b = app.shuffles()
+        assert isinstance(found[0], list)
+        told = app.log.of(facts.GenerationsMixed)[-1]
+        assert (told.app_shuffle, told.failed, told.partitions) == (a, False, MAPS)
+        assert 1 <= told.delivered < MAPS
+        assert app.submissions(b) == [MAPS, MAPS], "B itself is of one generation"
+
+
+def test_34_strict_fails_the_job_and_says_why(app: App) -> None:
+    with app.choosing(strict=True), partly_delivered(app) as found:
+        a, _ = app.shuffles()
+        assert f"mixes two generations of app shuffle {a}" in str(found[0])
+        assert "spark.shuffleLifecycle.strict" in str(found[0])
+        assert app.log.of(facts.GenerationsMixed)[-1].failed
+
+
+def test_34_declared_deterministic_is_repaired_in_part(app: App) -> None:
+    before = len(app.log.of(facts.GenerationsMixed))
+    with app.choosing(deterministic=True), partly_delivered(app) as found:
+        _, b = app.shuffles()
+        assert isinstance(found[0], list)
+        assert app.submissions(b) == [MAPS, 1]
+        assert len(app.log.of(facts.GenerationsMixed)) == before
+
+
+def test_what_a_finished_job_has_read_is_told_when_it_is_computed_again(app: App) -> None:
+    rows = app.random_rows()
+    assert values(rows) == RIGHT
+    (a,) = app.shuffles()
+    app.delete(a)
+    assert values(rows) == RIGHT
+    app.log.settle()
+    assert app.log.of(facts.ResultsMayDiffer)[-1].app_shuffle == a
