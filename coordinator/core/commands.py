@@ -189,7 +189,6 @@ class ReportResultsMayDiffer:
     app_shuffle: AppShuffle
 
 
-
 @dataclass(frozen=True, slots=True)
 class ReportExecutionStarted:
     execution: ExecutionId

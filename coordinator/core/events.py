@@ -476,7 +476,6 @@ class ResultsMayDiffer:
     app_shuffle: AppShuffle
 
 
-
 Event: TypeAlias = (
     ApplicationRegistered
     | ApplicationEnded
