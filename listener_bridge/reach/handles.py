@@ -15,12 +15,14 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
-from listener_bridge.reach import whose
+from listener_bridge.reach import liveness, whose
 from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
+from listener_bridge.reach.liveness import Dead, Name
 from listener_bridge.reach.registry import Kept, Registry, of_pyspark
 
 TRIES = 3
@@ -28,19 +30,10 @@ TRIES = 3
 NAMES_SHOWN = 3
 
 
-class Names(Protocol):
-    """What is known of names: `references` counts the dead ones, `names` tells the live ones, both by `id`."""
-
-    @property
-    def references(self) -> Mapping[int, int]: ...
-    @property
-    def names(self) -> Mapping[int, tuple[Any, ...]]: ...
-    @property
-    def moved(self) -> bool: ...
-
-
 class ReadNames(Protocol):
-    def __call__(self, is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> Names: ...
+    """Which names are dead, and which live ones hold what."""
+
+    def __call__(self, is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> Dead: ...
 
 
 class Handles:
@@ -48,11 +41,12 @@ class Handles:
 
     def __init__(
         self,
-        read_names: ReadNames,
-        counts: Counts,
         proxies: Callable[[], Iterable[Any]],
         registry: Registry | None = None,
+        read_names: ReadNames = liveness.dead_references,
+        counts: Counts = liveness.counts,
     ) -> None:
+        """`proxies`: py4j's proxies that live now; without a registry, one of PySpark's handles."""
         self._read_names = read_names
         self._counts = counts
         self._proxies = proxies
@@ -93,7 +87,7 @@ class Handles:
         reached = census.reached(first)
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
-    def _reading(self, census: Census) -> tuple[Reading | None, Names]:
+    def _reading(self, census: Census) -> tuple[Reading | None, Dead]:
         names = self._read_names(whose.is_own, whose.is_interactive())
         return (None if names.moved else census.read(names.references, self._counts)), names
 
@@ -130,7 +124,7 @@ def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:
     return frozenset(target(census.proxy(at)) for at in range(census.proxies) if first + at not in reached)
 
 
-def _names(census: Census, reached: set[int], names: Names, sites: list[Kept]) -> dict[TargetId, str]:
+def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) -> dict[TargetId, str]:
     found: dict[TargetId, str] = {}
     for place, kept in enumerate(sites):
         if place in reached:
@@ -142,10 +136,16 @@ def _names(census: Census, reached: set[int], names: Names, sites: list[Kept]) -
     return found
 
 
-def _why(names: tuple[Any, ...], made_at: str) -> str:
+def _why(names: tuple[Name, ...], made_at: str) -> str:
+    """The names that hold a handle, with the line that made it where that stands in the same file."""
     if names:
-        return ", ".join(str(name) for name in names[:NAMES_SHOWN])
+        return ", ".join(f"`{name.name}` in {_place(name, made_at)}" for name in names[:NAMES_SHOWN])
     return "an attribute, a container or a library" + (f", made at {made_at}" if made_at else "")
+
+
+def _place(name: Name, made_at: str) -> str:
+    file = Path(name.file).name
+    return made_at if made_at.startswith(f"{file}:") else f"{file}:{name.line}"
 
 
 def is_proxy(thing: object) -> bool:

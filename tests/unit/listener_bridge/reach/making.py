@@ -8,13 +8,14 @@ Invariant: proxies and members are py4j's own classes, so its cycles are the rea
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from py4j.java_gateway import JavaObject
+
+from listener_bridge.reach.liveness import Dead, Name
 
 
 @dataclass
@@ -64,34 +65,14 @@ class Pipelined(Rdd):
         self.prev = prev
 
 
-@dataclass(frozen=True)
-class SaidNames:
-    references: Mapping[int, int] = field(default_factory=dict)
-    names: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
-    moved: bool = False
-
-
-def names(*dead: object, alive: Mapping[int, tuple[str, ...]] | None = None) -> Callable[..., SaidNames]:
+def names(*dead: object, alive: Mapping[int, tuple[Name, ...]] | None = None) -> Callable[..., Dead]:
     """Says of each of `dead` that one of its references is a dead name."""
     places: dict[int, int] = {}
     for thing in dead:
         places[id(thing)] = places.get(id(thing), 0) + 1
-    said = SaidNames(places, alive or {})
+    said = Dead(places, alive or {})
 
-    def read(is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> SaidNames:
+    def read(is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> Dead:
         return said
 
     return read
-
-
-class _Dummy:
-    pass
-
-
-def counts(things: list[Any]) -> list[int]:
-    """References but for those of the list and of the counting."""
-    things.append(_Dummy())
-    found = [sys.getrefcount(thing) for thing in things]
-    things.pop()
-    base = found.pop()
-    return [count - base for count in found]

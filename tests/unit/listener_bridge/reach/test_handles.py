@@ -15,8 +15,9 @@ from py4j.java_gateway import JavaObject
 from listener_bridge.reach import whose
 from listener_bridge.reach.findings import Program
 from listener_bridge.reach.handles import Handles, proxies_of
+from listener_bridge.reach.liveness import Dead, Name
 from listener_bridge.reach.registry import TIDY_ABOVE, Registry
-from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, SaidNames, counts, names
+from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, names
 
 CLASSES = (Rdd, Pipelined)
 HERE = Path(__file__).name
@@ -46,7 +47,7 @@ def no_collection() -> Iterator[None]:
 
 
 def look(registry: Registry, client: Client, read: Callable[..., Any] = NO_NAMES) -> Program:
-    return Handles(read, counts, proxies_of(client), registry).read()
+    return Handles(proxies_of(client), registry, read).read()
 
 
 def called(proxy: JavaObject, *methods: str) -> JavaObject:
@@ -127,7 +128,7 @@ def test_more_dead_names_than_references_is_doubt(registry: Registry, client: Cl
 
 def test_a_program_that_moves_has_nothing_dead(registry: Registry, client: Client) -> None:
     rdd = Rdd(JavaObject("o1", client))
-    said = SaidNames({id(rdd): 1}, moved=True)
+    said = Dead({id(rdd): 1}, moved=True)
     assert look(registry, client, lambda *_: said) == Program()
 
 
@@ -135,17 +136,17 @@ def test_two_readings_that_differ_prove_nothing(registry: Registry, client: Clie
     rdd = Rdd(JavaObject("o1", client))
     shelf: list[Rdd] = []
 
-    def names_move(*_: object) -> SaidNames:
+    def names_move(*_: object) -> Dead:
         shelf.append(rdd)  # somebody takes a reference between the readings, each time
-        return SaidNames({id(rdd): 1})
+        return Dead({id(rdd): 1})
 
     assert look(registry, client, names_move) == Program()
 
 
 def test_a_program_that_comes_to_rest_is_read_again(registry: Registry, client: Client) -> None:
     rdd = Rdd(JavaObject("o1", client))
-    said = iter([SaidNames(moved=True), SaidNames(moved=True)])
-    rest = SaidNames({id(rdd): 1})
+    said = iter([Dead(moved=True), Dead(moved=True)])
+    rest = Dead({id(rdd): 1})
     assert look(registry, client, lambda *_: next(said, rest)).dead == {"o1"}
 
 
@@ -166,9 +167,9 @@ def test_the_names_people_know(registry: Registry, client: Client) -> None:
     named, contained = Rdd(JavaObject("o1", client)), Rdd(JavaObject("o2", client))
     line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
     shelf = [contained]
-    said = names(alive={id(named): ("`named` in job.py:7",)})
+    said = names(alive={id(named): (Name("named", "jobs/main.py", 7, "main"), Name("also", __file__, 1, "test"))})
     assert look(registry, client, said).names == {
-        "o1": "`named` in job.py:7",
+        "o1": f"`named` in main.py:7, `also` in {HERE}:{line}",
         "o2": f"an attribute, a container or a library, made at {HERE}:{line}",
     }
     assert shelf
@@ -176,7 +177,7 @@ def test_the_names_people_know(registry: Registry, client: Client) -> None:
 
 def test_a_look_keeps_nothing_alive(registry: Registry, client: Client) -> None:
     rdd: Rdd | None = Rdd(JavaObject("o1", client))
-    watching = Handles(names(), counts, proxies_of(client), registry)
+    watching = Handles(proxies_of(client), registry, names())
     watching.read()
     before = watching.changed
     rdd = None
