@@ -1,0 +1,99 @@
+package shufflelifecycle;
+
+import java.lang.reflect.Field;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+
+/**
+ * The SQL executions that are running, nested ones too, and what their jobs have written so far.
+ *
+ * Which ones run is Spark's own table, which knows them before their first event. What they wrote comes from the bus, on
+ * the tap's queue: what was complete at a marker on that queue is in here when the marker has passed.
+ */
+public class Executions extends SparkListener {
+  private static final String ID = "spark.sql.execution.id";
+
+  private final Map table; // Spark's: execution -> query
+  private final Map written = new HashMap(); // execution -> Set of shuffles
+  private final Map shown = new HashMap(); // execution -> Ids that its plan has shown as materialised, ever
+  private final Set unheard = new HashSet(); // executions whose beginning was before ours
+
+  public Executions() throws Exception {
+    Class type = Class.forName("org.apache.spark.sql.execution.SQLExecution$", true, Thread.currentThread().getContextClassLoader());
+    Field field = type.getDeclaredField("executionIdToQueryExecution");
+    field.setAccessible(true);
+    table = (Map) field.get(type.getField("MODULE$").get(null));
+  }
+
+  /** To be called when the bus has us: what runs by now may have written what we shall never hear of. */
+  public void begin() {
+    synchronized (written) {
+      unheard.addAll(table.keySet());
+    }
+  }
+
+  /** Execution -> query, of now. */
+  public Map running() {
+    return new TreeMap(table);
+  }
+
+  public void onStageSubmitted(SparkListenerStageSubmitted event) {
+    Properties properties = event.properties();
+    String execution = properties == null ? null : properties.getProperty(ID);
+    int shuffle = Row.shuffleOf(event.stageInfo());
+    if (execution != null && shuffle >= 0) {
+      wrote(Long.valueOf(execution), Integer.valueOf(shuffle));
+    }
+  }
+
+  private void wrote(Long execution, Integer shuffle) {
+    synchronized (written) {
+      Set shuffles = (Set) written.get(execution);
+      if (shuffles == null) {
+        shuffles = new HashSet();
+        written.put(execution, shuffles);
+      }
+      shuffles.add(shuffle);
+    }
+  }
+
+  public void onOtherEvent(SparkListenerEvent event) {
+    if (event instanceof SparkListenerSQLExecutionEnd) {
+      Long execution = Long.valueOf(((SparkListenerSQLExecutionEnd) event).executionId());
+      synchronized (written) {
+        written.remove(execution);
+        shown.remove(execution);
+        unheard.remove(execution);
+      }
+    }
+  }
+
+  public boolean isUnheard(Object execution) {
+    synchronized (written) {
+      return unheard.contains(execution);
+    }
+  }
+
+  /** What the execution's jobs wrote and its plan has never shown: until it does, it may be about to be read. */
+  public Ids hidden(Object execution, Ids shownNow) {
+    synchronized (written) {
+      Set shuffles = (Set) written.get(execution);
+      if (shuffles == null) {
+        return Ids.NONE;
+      }
+      Ids before = (Ids) shown.get(execution);
+      Ids ever = before == null ? shownNow : before.and(shownNow);
+      shown.put(execution, ever);
+      return Ids.of(shuffles).without(ever);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
+import scala.Option;
+
+/** Which shuffles are wholly there, as the driver's tracker has it: read without its locks. */
+public class Intact {
+  private final MapOutputTrackerMaster tracker;
+
+  public Intact(MapOutputTrackerMaster tracker) {
+    this.tracker = tracker;
+  }
+
+  public boolean is(int shuffle) {
+    Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    if (!found.isDefined()) {
+      return false;
+    }
+    ShuffleStatus status = (ShuffleStatus) found.get();
+    return Outputs.available(status) == status.mapStatuses().length;
+  }
+
+  /** Every shuffle that Spark knows: what a root needs that cannot be looked into. */
+  public Ids all() {
+    ArrayList ids = new ArrayList();
+    scala.collection.Iterator it = tracker.shuffleStatuses().keysIterator();
+    while (it.hasNext()) {
+      ids.add(it.next());
+    }
+    return Ids.of(ids);
+  }
+}

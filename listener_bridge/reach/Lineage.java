@@ -1,0 +1,116 @@
+package shufflelifecycle;
+
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.Dependency;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.rdd.RDD;
+
+/**
+ * The cut of an RDD: from it down to the outputs that are intact. For one look, which walks every RDD once.
+ *
+ * A shuffle that is not intact is in the cut too, and so is what it would be written from. Below an RDD that does not
+ * tell what it was made of, everything is.
+ */
+public class Lineage {
+  /** An RDD whose parents are being walked. */
+  static class Step {
+    final RDD rdd;
+    final List parents;
+    int done = 0;
+    Ids cut = Ids.NONE;
+
+    Step(RDD rdd, List parents) {
+      this.rdd = rdd;
+      this.parents = parents;
+    }
+  }
+
+  private final Intact intact;
+  private final CachedRdds cached;
+  private final Deadline deadline;
+  private final Map cuts = new HashMap(); // RDD id -> Ids
+  private final ArrayDeque path = new ArrayDeque(); // of Step: lineages are longer than stacks are deep
+  private String fault = null;
+
+  public Lineage(Intact intact, CachedRdds cached, Deadline deadline) {
+    this.intact = intact;
+    this.cached = cached;
+    this.deadline = deadline;
+  }
+
+  /** What computing the RDD would read. */
+  public Ids of(RDD rdd) {
+    path.clear();
+    if (known(rdd) == null) {
+      enter(rdd);
+    }
+    while (!path.isEmpty()) {
+      deadline.check();
+      advance((Step) path.peek());
+    }
+    return known(rdd);
+  }
+
+  /** What reading the dependency's data would read. */
+  public Ids of(ShuffleDependency shuffle) {
+    Ids self = Ids.of(shuffle.shuffleId());
+    return intact.is(shuffle.shuffleId()) ? self : self.and(of(shuffle.rdd()));
+  }
+
+  /** Why something could not be told since this was asked last; null where everything could. */
+  public String takeFault() {
+    String taken = fault;
+    fault = null;
+    return taken;
+  }
+
+  private Ids known(RDD rdd) {
+    return (Ids) cuts.get(Integer.valueOf(rdd.id()));
+  }
+
+  private void enter(RDD rdd) {
+    try {
+      path.push(new Step(rdd, cached.wholly(rdd) ? Collections.EMPTY_LIST : Parents.of(rdd)));
+    } catch (Parents.Unknown unknown) {
+      fault = unknown.getMessage();
+      cuts.put(Integer.valueOf(rdd.id()), intact.all());
+    }
+  }
+
+  private void advance(Step step) {
+    if (step.done == step.parents.size()) {
+      path.pop();
+      cuts.put(Integer.valueOf(step.rdd.id()), step.cut);
+      return;
+    }
+    Object parent = step.parents.get(step.done);
+    if (parent instanceof ShuffleDependency) {
+      shuffle(step, (ShuffleDependency) parent);
+    } else {
+      below(step, parent instanceof RDD ? (RDD) parent : ((Dependency) parent).rdd());
+    }
+  }
+
+  private void shuffle(Step step, ShuffleDependency shuffle) {
+    step.cut = step.cut.and(Ids.of(shuffle.shuffleId()));
+    if (intact.is(shuffle.shuffleId())) {
+      step.done++;
+    } else {
+      below(step, shuffle.rdd());
+    }
+  }
+
+  private void below(Step step, RDD parent) {
+    Ids cut = known(parent);
+    if (cut == null) {
+      enter(parent); // and come back to this step when it is known
+    } else {
+      step.cut = step.cut.and(cut);
+      step.done++;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+package shufflelifecycle;
+
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.Dependency;
+import org.apache.spark.rdd.RDD;
+
+/**
+ * What an RDD was made of, from its fields alone. Asking the RDD would compute: list its files, take shuffle ids, lock.
+ *
+ * Spark fills `dependencies_` when it first asks. Until then, a class that leaves `getDependencies` alone has said to its
+ * constructor what it depends on, and `deps` has it; one of Spark's own that does not, has its parents in fields typed
+ * as such (all of them were read: `CoGroupedRDD`, `ShuffledRDD`, `UnionRDD`, `CoalescedRDD`, …). Others are not guessed.
+ */
+public class Parents {
+  /** The RDD does not tell what it was made of. */
+  public static class Unknown extends RuntimeException {
+    Unknown(RDD rdd) {
+      super("RDD " + rdd.id() + " of class " + rdd.getClass().getName() + " does not show its parents yet");
+    }
+  }
+
+  private static final ConcurrentHashMap OVERRIDES = new ConcurrentHashMap(); // class -> Boolean
+
+  /** RDDs and dependencies, mixed. Nothing is below what has been checkpointed. */
+  public static List of(RDD rdd) {
+    ArrayList found = new ArrayList();
+    if (!isCheckpointed(rdd) && !addDependencies(found, rdd) && !isCheckpointed(rdd)) { // it was, in between
+      throw new Unknown(rdd);
+    }
+    return found;
+  }
+
+  private static boolean isCheckpointed(RDD rdd) {
+    scala.Option data = (scala.Option) Fields.get(rdd, "checkpointData");
+    if (data == null || !data.isDefined()) {
+      return false;
+    }
+    scala.Option checkpoint = (scala.Option) Fields.get(data.get(), "cpRDD");
+    return checkpoint != null && checkpoint.isDefined();
+  }
+
+  private static boolean addDependencies(List to, RDD rdd) {
+    Object known = Fields.get(rdd, "dependencies_");
+    if (known != null) {
+      return addAll(to, known);
+    }
+    if (!overrides(rdd.getClass())) {
+      return addAll(to, Fields.get(rdd, "deps"));
+    }
+    return rdd.getClass().getName().startsWith("org.apache.spark.") && addFields(to, rdd);
+  }
+
+  private static boolean overrides(Class type) {
+    Boolean known = (Boolean) OVERRIDES.get(type);
+    if (known == null) {
+      known = Boolean.valueOf(declaresDependencies(type));
+      OVERRIDES.put(type, known);
+    }
+    return known.booleanValue();
+  }
+
+  private static boolean declaresDependencies(Class type) {
+    for (Class part = type; part != null && part != RDD.class; part = part.getSuperclass()) {
+      java.lang.reflect.Method[] methods = part.getDeclaredMethods();
+      for (int i = 0; i < methods.length; i++) {
+        if (methods[i].getName().equals("getDependencies") && methods[i].getParameterTypes().length == 0) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private static boolean addFields(List to, RDD rdd) {
+    Field[] fields = Fields.of(rdd.getClass());
+    for (int i = 0; i < fields.length; i++) {
+      if (fields[i].getDeclaringClass() != RDD.class) {
+        addAll(to, read(fields[i], rdd));
+      }
+    }
+    return !to.isEmpty();
+  }
+
+  private static Object read(Field field, RDD rdd) {
+    try {
+      return field.get(rdd);
+    } catch (IllegalAccessException refused) {
+      throw new Unknown(rdd);
+    }
+  }
+
+  /** Whether there was something to add from; an empty sequence is. */
+  private static boolean addAll(List to, Object value) {
+    if (value instanceof RDD || value instanceof Dependency) {
+      to.add(value);
+    } else if (value instanceof scala.collection.Seq) {
+      scala.collection.Iterator it = ((scala.collection.Seq) value).iterator();
+      while (it.hasNext()) {
+        add(to, it.next());
+      }
+    } else if (value instanceof Object[]) {
+      for (int i = 0; i < Array.getLength(value); i++) {
+        add(to, Array.get(value, i));
+      }
+    }
+    return value != null;
+  }
+
+  private static void add(List to, Object value) {
+    if (value instanceof RDD || value instanceof Dependency) {
+      to.add(value);
+    }
+  }
+}

@@ -1,0 +1,167 @@
+package shufflelifecycle;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Future;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.CommandResultExec;
+import org.apache.spark.sql.execution.ReusedSubqueryExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
+
+/**
+ * The cut of plans: what running the rest of them, or running them again, would read.
+ *
+ * Down from the root to stages that are materialised. An exchange that has no stage yet reuses a materialised one whose
+ * canonical form is the same, wherever that one stands. A plan that is not adaptive shows its shuffles as dependencies
+ * that its exchanges have already made. What is not there yet is not made by looking.
+ */
+public class PlanCut {
+  private final Lineage lineage;
+  private final Deadline deadline;
+  private final Stages stages;
+  private final Set walked = Collections.newSetFromMap(new IdentityHashMap());
+  private Ids needs = Ids.NONE;
+
+  public PlanCut(Lineage lineage, Deadline deadline, Stages stages) {
+    this.lineage = lineage;
+    this.deadline = deadline;
+    this.stages = stages;
+  }
+
+  public Ids needs() {
+    return needs;
+  }
+
+  private void need(Ids ids) {
+    needs = needs.and(ids);
+  }
+
+  public void physical(SparkPlan plan) {
+    deadline.check();
+    if (!walked.add(plan)) {
+      return;
+    }
+    if (plan instanceof AdaptiveSparkPlanExec) {
+      physical(((AdaptiveSparkPlanExec) plan).executedPlan());
+    } else if (plan instanceof QueryStageExec) {
+      stage((QueryStageExec) plan);
+    } else if (plan instanceof ShuffleExchangeLike) {
+      exchange(plan);
+    } else if (plan instanceof ReusedExchangeExec) {
+      physical((SparkPlan) ((ReusedExchangeExec) plan).child());
+    } else if (plan instanceof ReusedSubqueryExec) {
+      physical((SparkPlan) ((ReusedSubqueryExec) plan).child());
+    } else if (plan instanceof InMemoryTableScanExec) {
+      cached(((InMemoryTableScanExec) plan).relation());
+    } else if (!isFinished(plan) && !(plan instanceof CommandResultExec)) {
+      below(plan);
+    }
+  }
+
+  /** What a program that holds the plan may still build from it: the RDDs in it. */
+  public void logical(LogicalPlan plan) {
+    deadline.check();
+    if (!walked.add(plan) || plan instanceof CommandResult) {
+      return;
+    }
+    if (plan instanceof InMemoryRelation) {
+      cached((InMemoryRelation) plan);
+    } else {
+      below(plan);
+    }
+  }
+
+  private void stage(QueryStageExec stage) {
+    boolean materialised = stage.isMaterialized();
+    if (materialised && stage instanceof ShuffleQueryStageExec) {
+      need(lineage.of(Stages.dependencyOf((SparkPlan) ((ShuffleQueryStageExec) stage).shuffle())));
+    } else if (!(materialised && stage instanceof BroadcastQueryStageExec)) {
+      physical(stage.plan());
+    }
+  }
+
+  private void exchange(SparkPlan exchange) {
+    ShuffleDependency made = Stages.madeBy(exchange);
+    if (made != null) {
+      need(lineage.of(made));
+      return;
+    }
+    ShuffleDependency equal = stages.equalTo(exchange);
+    if (equal != null) {
+      need(lineage.of(equal));
+    } else {
+      below(exchange);
+    }
+  }
+
+  /** A subquery or a broadcast whose rows are in the driver: nothing below it is read again. */
+  private static boolean isFinished(SparkPlan plan) {
+    Object rows = Fields.get(plan, "relationFuture");
+    return rows instanceof Future && ((Future) rows).isDone();
+  }
+
+  private void cached(InMemoryRelation relation) {
+    Object buffers = Fields.get(relation.cacheBuilder(), "_cachedColumnBuffers");
+    if (buffers instanceof RDD) {
+      need(lineage.of((RDD) buffers));
+    } else {
+      physical(relation.cacheBuilder().cachedPlan());
+    }
+  }
+
+  private void below(QueryPlan plan) {
+    boolean leaf = true;
+    scala.collection.Iterator it = plan.children().iterator();
+    while (it.hasNext()) {
+      leaf = false;
+      value(it.next());
+    }
+    it = plan.subqueries().iterator();
+    while (it.hasNext()) {
+      value(it.next());
+    }
+    if (leaf) {
+      inFields(plan);
+    }
+  }
+
+  /** Leaves hold what they read: an RDD, or, as commands do, a plan. */
+  private void inFields(QueryPlan leaf) {
+    Field[] fields = Fields.of(leaf.getClass());
+    for (int i = 0; i < fields.length; i++) {
+      try {
+        value(fields[i].get(leaf));
+      } catch (IllegalAccessException refused) {
+        throw new IllegalStateException(fields[i] + " cannot be read: " + refused, refused);
+      }
+    }
+  }
+
+  private void value(Object value) {
+    if (value instanceof SparkPlan) {
+      physical((SparkPlan) value);
+    } else if (value instanceof LogicalPlan) {
+      logical((LogicalPlan) value);
+    } else if (value instanceof RDD) {
+      need(lineage.of((RDD) value));
+    }
+  }
+}

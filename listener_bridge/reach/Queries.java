@@ -1,0 +1,88 @@
+package shufflelifecycle;
+
+import java.util.IdentityHashMap;
+import java.util.Map;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+
+/** The cut of a query: of its plan as far as it was made, and of what the program may build from it. For one look. */
+public class Queries {
+  private final Lineage lineage;
+  private final Deadline deadline;
+  private final Map held = new IdentityHashMap(); // query -> Ids
+
+  public Queries(Lineage lineage, Deadline deadline) {
+    this.lineage = lineage;
+    this.deadline = deadline;
+  }
+
+  /** What a program needs that holds the query: to run it again, or to build another one from it. */
+  public Ids held(QueryExecution query) {
+    Ids known = (Ids) held.get(query);
+    if (known == null) {
+      known = cutOf(query);
+      held.put(query, known);
+    }
+    return known;
+  }
+
+  private Ids cutOf(QueryExecution query) {
+    Stages stages = new Stages(deadline);
+    PlanCut cut = new PlanCut(lineage, deadline, stages);
+    cut.logical(logicalOf(query));
+    SparkPlan plan = planOf(query);
+    if (plan != null) {
+      stages.collect(plan);
+      cut.physical(plan);
+    }
+    Object rdd = part(query, "toRdd", "lazyToRdd");
+    return rdd == null ? cut.needs() : cut.needs().and(lineage.of((RDD) rdd));
+  }
+
+  /** What the rest of a running query needs; `shown` collects the shuffles that its plan has shown. */
+  public Ids running(QueryExecution query, Stages shown) {
+    PlanCut cut = new PlanCut(lineage, deadline, shown);
+    SparkPlan plan = planOf(query);
+    if (plan != null) {
+      shown.collect(plan);
+      cut.physical(plan);
+    }
+    return cut.needs();
+  }
+
+  public Ids logical(LogicalPlan plan) {
+    PlanCut cut = new PlanCut(lineage, deadline, new Stages(deadline));
+    cut.logical(plan);
+    return cut.needs();
+  }
+
+  public Ids physical(SparkPlan plan) {
+    Stages stages = new Stages(deadline);
+    PlanCut cut = new PlanCut(lineage, deadline, stages);
+    stages.collect(plan);
+    cut.physical(plan);
+    return cut.needs();
+  }
+
+  private static SparkPlan planOf(QueryExecution query) {
+    return (SparkPlan) part(query, "executedPlan", "lazyExecutedPlan");
+  }
+
+  /** A command has run when its query exists: what is left of it are its rows. */
+  private static LogicalPlan logicalOf(QueryExecution query) {
+    Object plan = part(query, "commandExecuted", "lazyCommandExecuted");
+    if (plan == null) {
+      plan = part(query, "analyzed", "lazyAnalyzed");
+    }
+    return (LogicalPlan) (plan == null ? query.logical() : plan);
+  }
+
+  private static Object part(QueryExecution query, String name, String lazyName) {
+    if (!Fields.has(query, name) && !Fields.has(query, lazyName)) {
+      throw new IllegalStateException(query.getClass().getName() + " has neither " + name + " nor " + lazyName);
+    }
+    return Fields.has(query, name) ? Fields.get(query, name) : Fields.get(query, lazyName);
+  }
+}

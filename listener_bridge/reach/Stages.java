@@ -1,0 +1,130 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.sql.execution.ReusedSubqueryExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec;
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
+
+/**
+ * Every shuffle that a plan shows, also behind other stages, in subqueries and in cached tables: which ones, and what an
+ * exchange that has none yet would find to reuse.
+ */
+public class Stages {
+  private final Deadline deadline;
+  private final Set met = Collections.newSetFromMap(new IdentityHashMap());
+  private final Set shown = new java.util.HashSet(); // shuffles, as Integers
+  private final ArrayList materialised = new ArrayList(); // of ShuffleQueryStageExec
+  private Map byForm = null; // canonical exchange -> its dependency; made when first asked for
+
+  public Stages(Deadline deadline) {
+    this.deadline = deadline;
+  }
+
+  public Ids shown() {
+    return Ids.of(shown);
+  }
+
+  /** The dependency of an exchange that has a stage. */
+  public static ShuffleDependency dependencyOf(SparkPlan exchange) {
+    ShuffleDependency made = madeBy(exchange);
+    if (made == null) {
+      throw new IllegalStateException("an exchange of class " + exchange.getClass().getName() + " does not show its shuffle");
+    }
+    return made;
+  }
+
+  /** The dependency that the exchange has already made, or null. */
+  public static ShuffleDependency madeBy(SparkPlan exchange) {
+    if (exchange instanceof ReusedExchangeExec) {
+      return madeBy((SparkPlan) ((ReusedExchangeExec) exchange).child());
+    }
+    if (!Fields.has(exchange, "shuffleDependency")) {
+      throw new IllegalStateException("an exchange of class " + exchange.getClass().getName() + " is not known here");
+    }
+    return (ShuffleDependency) Fields.get(exchange, "shuffleDependency");
+  }
+
+  public ShuffleDependency equalTo(SparkPlan exchange) {
+    if (materialised.isEmpty()) {
+      return null;
+    }
+    if (byForm == null) {
+      byForm = new HashMap();
+      for (int i = 0; i < materialised.size(); i++) {
+        ShuffleQueryStageExec stage = (ShuffleQueryStageExec) materialised.get(i);
+        byForm.put(stage.canonicalized(), dependencyOf((SparkPlan) stage.shuffle()));
+      }
+    }
+    return (ShuffleDependency) byForm.get(exchange.canonicalized());
+  }
+
+  public void collect(SparkPlan plan) {
+    deadline.check();
+    if (!met.add(plan)) {
+      return;
+    }
+    if (plan instanceof AdaptiveSparkPlanExec) {
+      cacheOf((AdaptiveSparkPlanExec) plan);
+      collect(((AdaptiveSparkPlanExec) plan).executedPlan());
+    } else if (plan instanceof QueryStageExec) {
+      stage((QueryStageExec) plan);
+    } else if (plan instanceof ReusedExchangeExec) {
+      collect((SparkPlan) ((ReusedExchangeExec) plan).child());
+    } else if (plan instanceof ReusedSubqueryExec) {
+      collect((SparkPlan) ((ReusedSubqueryExec) plan).child());
+    } else if (plan instanceof InMemoryTableScanExec) {
+      collect(((InMemoryTableScanExec) plan).relation().cacheBuilder().cachedPlan());
+    } else {
+      below(plan);
+    }
+  }
+
+  /** Stages that the plan no longer shows, or not yet, can be reused all the same. */
+  private void cacheOf(AdaptiveSparkPlanExec plan) {
+    Object cache = Fields.get(Fields.get(plan, "context"), "stageCache");
+    scala.collection.Iterator it = cache == null ? null : ((scala.collection.Map) cache).valuesIterator();
+    while (it != null && it.hasNext()) {
+      reusable(it.next());
+    }
+  }
+
+  private void reusable(Object stage) {
+    if (stage instanceof ShuffleQueryStageExec && ((ShuffleQueryStageExec) stage).isMaterialized()) {
+      materialised.add(stage);
+    }
+  }
+
+  private void stage(QueryStageExec stage) {
+    reusable(stage);
+    if (stage instanceof ShuffleQueryStageExec && stage.isMaterialized()) {
+      shown.add(Integer.valueOf(dependencyOf((SparkPlan) ((ShuffleQueryStageExec) stage).shuffle()).shuffleId()));
+    }
+    collect(stage.plan());
+  }
+
+  private void below(SparkPlan plan) {
+    ShuffleDependency made = plan instanceof ShuffleExchangeLike ? madeBy(plan) : null;
+    if (made != null) {
+      shown.add(Integer.valueOf(made.shuffleId()));
+    }
+    scala.collection.Iterator it = plan.children().iterator();
+    while (it.hasNext()) {
+      collect((SparkPlan) it.next());
+    }
+    it = plan.subqueries().iterator();
+    while (it.hasNext()) {
+      collect((SparkPlan) it.next());
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package shufflelifecycle;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkContext;
+
+/** The JVM's half of looks at one application: what Python holds. A look is one call, by one thread at a time. */
+public class Walk {
+  private final SparkContext context;
+  private final Intact intact;
+  private final Bindings bindings;
+  private final Executions executions;
+  private final boolean executorsStay;
+
+  public Walk(Object sc, Object tracker, Object server) throws Exception {
+    this.context = (SparkContext) sc;
+    this.intact = new Intact((MapOutputTrackerMaster) tracker);
+    this.bindings = new Bindings(server);
+    this.executions = new Executions();
+    this.executorsStay = !context.conf().getBoolean("spark.dynamicAllocation.enabled", false);
+    context.listenerBus().addToQueue(executions, Tap.QUEUE);
+    executions.begin();
+  }
+
+  /** JSON. `dead`: ids of objects that are no roots, a blank between two. */
+  public String look(String dead, long deadlineMs) {
+    try {
+      Look look = new Look(context, intact, executorsStay, new Deadline(deadlineMs));
+      Map bound = bindings.read();
+      if (bound == null) {
+        return everything("the program bound new objects faster than they could be listed");
+      }
+      look.executions(executions);
+      look.bindings(bound, new HashSet(Arrays.asList(dead.split(" "))));
+      look.persisted();
+      return look.toString();
+    } catch (Throwable failure) {
+      return everything(Row.shortened(String.valueOf(failure), 500));
+    }
+  }
+
+  private static String everything(String why) {
+    StringBuilder text = new StringBuilder("{\"roots\":[],\"everything\":");
+    Row.quote(text, why);
+    return text.append('}').toString();
+  }
+
+  public void close() {
+    context.listenerBus().removeListener(executions);
+  }
+}
