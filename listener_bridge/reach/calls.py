@@ -35,6 +35,9 @@ LONGEST_HEAD = 1000
 SHORT_COMMAND = 100
 """No command that hands a thread its properties is longer."""
 
+_THREADS = itertools.count(1)
+"""Of the process: a JVM thread may carry its mark from one attachment to the next."""
+
 Note: TypeAlias = "tuple[int, float, str, Note | None]"
 """A call as it is noted: number, start, py4j's text, the call of the same thread that it is nested in."""
 
@@ -94,9 +97,8 @@ class Calls:
         self._context = spark_context
         self._is_pinned = is_pinned
         self._local = threading.local()
-        self._slots: dict[str, Slot] = {}
+        self._slots: dict[int, Slot] = {}  #: By the thread's identity, which the next thread may get.
         self._numbers = itertools.count(1)
-        self._threads = itertools.count(1)
         self._send: Any = client.send_command
         self._ours: Callable[..., Any] | None = None
         self._was_replaced = "send_command" in vars(client)
@@ -126,14 +128,14 @@ class Calls:
         for slot in list(self._slots.values()):
             depth = _depth(frames.get(slot.ident), self._code())
             if slot.ident not in frames or (slot.began_before and not depth):
-                self._slots.pop(slot.thread, None)  # the thread has ended, or what it did before we came
+                self._slots.pop(slot.ident, None)  # the thread has ended, or what it did before we came
             elif not slot.is_ours:
                 found += slot.calls()[:depth]
         return tuple(found)
 
     def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
         """The calls that a thread's job of that moment belongs to: none where they have returned. None: unknown."""
-        slot = self._slots.get(thread or "")
+        slot = next((slot for slot in list(self._slots.values()) if slot.thread == thread), None)
         if slot is None:
             return None
         mine = tuple(call for call in slot.calls() if call.started_ms <= at_ms + tolerance_ms)
@@ -176,21 +178,20 @@ class Calls:
     def _enter(self) -> Slot:
         """A thread's first call."""
         ident = threading.get_ident()
-        slot = Slot(f"t{next(self._threads)}", ident, _is_ours(ident))
+        slot = Slot(f"t{next(_THREADS)}", ident, _is_ours(ident))
         slot.is_marked = slot.is_ours or not self._is_pinned
         self._local.slot = slot
-        self._slots[slot.thread] = slot
-        self._slots.pop(_before(ident), None)
+        self._slots[ident] = slot
         return slot
 
     def _note_those_before(self) -> None:
         """Calls that are under way already: of whatever they run nothing says whose it is."""
         for ident, frame in sys._current_frames().items():  # noqa: SLF001 - documented, and the only way
             if not _is_ours(ident) and _depth(frame, self._code()):
-                slot = Slot(_before(ident), ident)
+                slot = Slot("", ident)
                 slot.began_before = True
                 slot.under_way = (next(self._numbers), 0.0, "", None)
-                self._slots[slot.thread] = slot
+                self._slots[ident] = slot
 
     def _mark(self, slot: Slot) -> None:
         """Have the jobs of this thread's JVM thread say whose they are."""
@@ -211,10 +212,6 @@ def _is_ours(ident: int) -> bool:
     """Looks where `threading` keeps its threads: to ask it would take its lock, and add threads that it has not."""
     thread = getattr(threading, "_active", {}).get(ident)
     return str(getattr(thread, "name", "")).startswith(OUR_THREADS)
-
-
-def _before(ident: int) -> str:
-    return f"before-{ident}"
 
 
 def _depth(frame: FrameType | None, code: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from listener_bridge.reach import calls as calls_module
 from listener_bridge.reach.calls import OUR_THREADS, Calls
 from tests.unit.listener_bridge.reach.making import Client
 
@@ -35,7 +37,8 @@ class Slow(Client):
 
 
 @pytest.fixture
-def client() -> Slow:
+def client(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    monkeypatch.setattr(calls_module, "_THREADS", itertools.count(1))
     return Slow()
 
 
@@ -140,7 +143,7 @@ def test_a_call_back_from_the_jvm_is_nested(calls: Calls, client: Slow) -> None:
 
 def test_a_note_that_an_interrupt_left_behind_is_no_call(calls: Calls, client: Slow) -> None:
     client.send_command("c\no2\ncount\ne\n")
-    (slot,) = calls._slots.values()
+    slot = calls._slots[threading.get_ident()]
     slot.under_way = (99, time.time(), FIT, None)
     assert calls.under_way() == ()
 
@@ -157,6 +160,18 @@ def test_whose_job_it_is(calls: Calls, client: Slow) -> None:
         while time.time() * 1000 < started_ms + 5:
             threading.Event().wait(0.001)
     assert calls.of_thread("t1", started_ms + 3, 0.0) == ()  # that call has returned
+
+
+def test_threads_that_have_ended_are_forgotten(client: Slow) -> None:
+    calls = Calls(client, "o1", is_pinned=False)
+    calls.watch()
+    for _ in range(100):
+        thread = threading.Thread(target=lambda: client.send_command("c\no2\ncount\ne\n"))
+        thread.start()
+        thread.join()
+    calls.under_way()
+    assert len(calls._slots) <= 1
+    calls.unwatch()
 
 
 def test_the_client_is_left_as_it_was_found(client: Slow) -> None:
