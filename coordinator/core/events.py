@@ -379,6 +379,7 @@ class InvalidateRequested:
     directive: DirectiveId
     shuffle_id: ShuffleId
     app_shuffle: AppShuffle
+    locator: Locator = Locator()  #: Empty where nobody has named the generation to us.
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,8 @@ def _directive_failed(state: State, at: e.Recorded, event: e.DirectiveFailed) ->
 
 
 def _invalidate_requested(state: State, at: e.Recorded, event: e.InvalidateRequested) -> None:
-    _direct(state, at, Directive(event.directive, DirectiveKind.INVALIDATE, event.shuffle_id, event.app_shuffle))
+    named = event.shuffle_id, event.app_shuffle, event.locator
+    _direct(state, at, Directive(event.directive, DirectiveKind.INVALIDATE, *named))
 
 
 def _data_invalidated(state: State, at: e.Recorded, event: e.DataInvalidated) -> None:

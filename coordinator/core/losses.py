@@ -19,4 +19,5 @@ def lose(desk: Desk, generation: Generation, cause: Loss) -> None:
     desk.emit(e.GenerationLost(generation.shuffle_id, cause))
     if cause is not Loss.OUTPUTS and not observed:
         directive = desk.state.meta.next_directive
-        desk.emit(e.InvalidateRequested(directive, generation.shuffle_id, generation.app_shuffle))
+        named = generation.shuffle_id, generation.app_shuffle, generation.locator
+        desk.emit(e.InvalidateRequested(directive, *named))

@@ -685,14 +685,16 @@ class DirectiveFailed(_message.Message):
     def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ..., error: _Optional[str] = ..., due_ms: _Optional[int] = ...) -> None: ...
 
 class InvalidateRequested(_message.Message):
-    __slots__ = ("directive", "shuffle_id", "app_shuffle")
+    __slots__ = ("directive", "shuffle_id", "app_shuffle", "locator")
     DIRECTIVE_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    LOCATOR_FIELD_NUMBER: _ClassVar[int]
     directive: int
     shuffle_id: int
     app_shuffle: int
-    def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ...) -> None: ...
+    locator: _common_pb2.Locator
+    def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., locator: _Optional[_Union[_common_pb2.Locator, _Mapping]] = ...) -> None: ...
 
 class DataInvalidated(_message.Message):
     __slots__ = ("directive", "shuffle_id", "bytes")
