@@ -30,7 +30,7 @@ log = logging.getLogger("shuffle_lifecycle")
 FENCE_TIMEOUT = 5.0
 FREE_TIMEOUT = 20.0
 FORGET_PAUSE_S = 0.5
-WAITING_MAX = 10_000  # directives; what is beyond is sent again with the next session
+WAITING_MAX = 10_000  # directives: a coordinator sends 1,024 ahead of our answers; beyond this they are left out
 Directive: TypeAlias = service_pb2.Directive
 
 

@@ -1,7 +1,8 @@
 """A driver's open line: what it is told, and when.
 
-Responsible for sending every outstanding directive at least once in each session, again after a failure when it is due,
-and for ending the session that a newer one replaces. Refuses to know transport, and how directives come about.
+Responsible for sending every outstanding directive at least once in each session, as many at a time as a driver keeps,
+again after a failure when it is due, and for ending the session that a newer one replaces. Refuses to know transport,
+and how directives come about.
 Invariant: what is sent follows from the state alone, so any replica that takes the application over sends the same.
 """
 
@@ -16,6 +17,9 @@ from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.clock import Clock, wait_event
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.pulse import Pulse
+
+#: Directives that a driver was sent and has not answered; the next ones follow its answers.
+IN_FLIGHT_MAX = 1_024
 
 
 class OpenSession(Session):
@@ -77,10 +81,10 @@ class OpenSession(Session):
         self._note_end()
         self._note_suspension(state.meta.suspended)
         self._sent = {directive: sent for directive, sent in self._sent.items() if directive in state.directives}
-        for directive in self._unsent():
-            if directive.due_ms <= self._now_ms():
-                self._sent[directive.directive] = directive.failures
-                self._ready.append(directive)
+        due = [directive for directive in self._unsent() if directive.due_ms <= self._now_ms()]
+        for directive in due[: self._room()]:
+            self._sent[directive.directive] = directive.failures
+            self._ready.append(directive)
         return bool(self._ready) or self._farewell is not None
 
     def _unsent(self) -> list[Directive]:
@@ -88,7 +92,15 @@ class OpenSession(Session):
         known = sorted(self._engine.state.directives.items())
         return [directive for key, directive in known if self._sent.get(key) != directive.failures]
 
+    def _room(self) -> int:
+        """How many more directives the driver may be sent before it answers; one that has failed was answered."""
+        known = self._engine.state.directives
+        return max(0, IN_FLIGHT_MAX - sum(known[key].failures == sent for key, sent in self._sent.items()))
+
     def _until_due_s(self) -> float | None:
+        """Until the next one is due; where there is no room for it, an answer wakes us."""
+        if not self._room():
+            return None
         due_ms = min((directive.due_ms for directive in self._unsent()), default=None)
         return None if due_ms is None else max(0.001, (due_ms - self._now_ms()) / 1000)
 

@@ -7,10 +7,11 @@ import asyncio
 import pytest
 
 from coordinator.core import events as e
-from coordinator.core.commands import EndApplication, Failed, Fenced, ReportOutcome
+from coordinator.core.commands import Cannot, EndApplication, Failed, Fenced, ReportOutcome
 from coordinator.core.rejections import Accepted, Ready, Recover
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator, Policy, Rule
+from coordinator.runtime import sessions
 from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.errors import ApplicationOver
 from coordinator.runtime.replica import Replica
@@ -125,6 +126,26 @@ def test_directives_reach_the_session_whoever_appends() -> None:
             assert (delete.kind, delete.locator) == (DirectiveKind.DELETE, Locator("native", b"0"))
             assert session.answered == number.last
             assert session.outstanding == 1
+
+    virtual.run(story())
+
+
+def test_directives_wait_for_answers_where_a_driver_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "IN_FLIGHT_MAX", 2)
+
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            await replica.submit(facts.APP, number([each for job in range(4) for each in facts.whole(job)]))
+            first, second = await directive_of(session), await directive_of(session)
+            assert await silent(session, 5.0)
+            await replica.submit(facts.APP, number([ReportOutcome(first.directive, Cannot("not now"))]))
+            assert (await directive_of(session)).shuffle_id == 3
+            assert await silent(session, 5.0)
+            assert session.outstanding == 3
+            assert second.shuffle_id == 2
 
     virtual.run(story())
 
