@@ -13,7 +13,10 @@ import org.apache.spark.ShuffleStatus;
  * Executors delete "what they have of this app shuffle"; files of a writer that began meanwhile would go too. Held from
  * the check in the scheduler's thread until the executors have answered, no such writer can exist.
  *
- * Invariant: the lock is let go after `limitMs`, whatever became of whoever asked for it.
+ * Invariant: the lock is let go after `limitMs`, whatever became of whoever asked for it. Where an executor has not
+ * answered by then, a map stage may begin, and the executor delete its files when it comes to the message at last. That
+ * costs a fetch failure and a stage attempt, since files are unlinked and a reader misses them; holding on would cost the
+ * application its scheduler, which waits for this lock with every job (ADR 5).
  */
 public class Hold extends Thread {
   private final ReentrantReadWriteLock.WriteLock lock;
