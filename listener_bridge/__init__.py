@@ -2,7 +2,7 @@
 
     import listener_bridge
 
-    with listener_bridge.attach(spark, policy="frontier"):
+    with listener_bridge.attach(spark, policy="reachable"):
         ...
 
 Invariant: it never raises into the driver and never blocks it. Without a coordinator the job is as without the bridge.

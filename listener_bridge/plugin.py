@@ -28,6 +28,7 @@ from listener_bridge import channels, words
 from listener_bridge import settings as choices
 from listener_bridge.bridge import STOP_LIMIT_S, Bridge
 from listener_bridge.marks.marks import keep_apart
+from listener_bridge.reach.looker import Sight
 from listener_bridge.settings import Settings, WrongSettingError
 from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.shuffle_services.native import NativeShuffleService
@@ -123,7 +124,7 @@ _LOCK = threading.Lock()
 def attach(spark: SparkSession, **overrides: object) -> Attachment:
     """Listen to the session's application, report to a coordinator, carry out what it asks for.
 
-    `overrides` are conf keys without their prefix, in snake case: `policy="frontier"`, `store="sqlite:///f.db"`; they
+    `overrides` are conf keys without their prefix, in snake case: `policy="reachable"`, `store="sqlite:///f.db"`; they
     go before `spark.shuffleLifecycle.*`. Raises `ValueError` where one of them is wrong, and nothing else ever.
     """
     choices.read({}, overrides)  # the caller's own mistakes are the caller's to see
@@ -159,6 +160,7 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
     tap = Tap.open(spark)
+    sight: Sight | None = None
     try:
         service = NativeShuffleService(tap)
         can = service.probe()
@@ -168,17 +170,34 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         addresses, store, release = _coordinator(chosen)
         registration = _registration(spark, application, chosen, can, token)
         attached = Attachment(application, chosen, registration.capabilities.why_not, store)
+        sight = _eyes(spark, tap, chosen, can)
         open_channel = channels.opener(chosen.tls if chosen.addresses else None)
-        bridge = Bridge(tap, service, registration, token, addresses, open_channel=open_channel)
+        bridge = Bridge(tap, service, registration, token, addresses, sight, open_channel)
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         bridge.start()
     except BaseException:
+        if sight is not None:
+            sight.close()
         tap.close()
         raise
     attached._bridge = bridge  # noqa: SLF001 - made here
     _RUNNING.add(bridge)
     _announce(attached, chosen, can)
     return attached
+
+
+def _eyes(spark: SparkSession, tap: Tap, chosen: Settings, can: Capability) -> Sight | None:
+    """The eyes of looks at the program; None where nobody wants them, or where they do not see this driver."""
+    if not chosen.looks or can.deletes is not True:
+        return None
+    from listener_bridge.reach import opening
+
+    try:
+        return opening.eyes(spark, tap, chosen.liveness)
+    except Exception as error:
+        log.warning("the program is not looked at, reachable deletes nothing (%s: %s)", type(error).__name__, error)
+        log.debug("looks failed to begin", exc_info=True)
+        return None
 
 
 def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Callable[[float], None]]:
@@ -242,11 +261,6 @@ def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
     log.info("attached: application %s, policy %s, %s", attached.application, chosen.policy, where)
     if can.deletes is not True:
         log.warning("only observing, nothing is deleted early: %s", can.deletes.reason)
-    if chosen.policy.rule == "reachable" and not chosen.policy.observe:
-        log.warning(
-            "policy reachable deletes nothing yet: this version does not look at what the program still holds; "
-            "choose spark.shuffleLifecycle.policy=frontier meanwhile"
-        )
 
 
 def _off(why: str) -> Attachment:

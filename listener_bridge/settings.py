@@ -21,7 +21,7 @@ PREFIX = "spark.shuffleLifecycle."
 RULES = ("reachable", "frontier", "eager")
 POLICIES = ("observe", *RULES, "delayed")
 SERVICES = ("native",)
-DEFAULT_RULE = "frontier"
+DEFAULT_RULE = "reachable"
 DEFAULT_GRACE_MS = 60_000
 T = TypeVar("T")
 
@@ -163,8 +163,8 @@ def _addresses(text: str) -> tuple[str, ...]:
 
 KEYS = {
     "enabled": "false: as if the plugin were not there",
-    "policy": "observe (decide and record, delete nothing), frontier, eager, reachable, delayed",
-    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: frontier, eager, reachable",
+    "policy": "observe (decide and record, delete nothing), reachable (recommended), frontier, eager, delayed",
+    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: reachable, frontier, eager",
     "grace": "between expiry and fence, restarted by use; a duration as 30s; 60s under `delayed`, else none",
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
     "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",

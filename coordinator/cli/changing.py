@@ -49,10 +49,10 @@ def unpin(here: Here, app: Application, shuffle: AppShuffleName) -> Any:
 def policy(
     here: Here,
     app: Application,
-    chosen: Annotated[str, typer.Argument(metavar="POLICY", help="observe, frontier, eager, reachable or delayed.")],
+    chosen: Annotated[str, typer.Argument(metavar="POLICY", help="observe, reachable, frontier, eager or delayed.")],
     group: Annotated[str, typer.Option("--group", help="Only for jobs of this group.")] = "",
     grace: Annotated[str, typer.Option("--grace", help="Between expiry and fence, as 30s or 5min.")] = "",
-    rule: Annotated[str, typer.Option("--rule", help="What `observe` observes and `delayed` delays.")] = "frontier",
+    rule: Annotated[str, typer.Option("--rule", help="What `observe` observes and `delayed` delays.")] = "reachable",
 ) -> Any:
     """Sets the policy of a running application, or of one job group."""
     wished = policy_of(chosen, rule, grace)

@@ -27,7 +27,9 @@ def run(
         str, typer.Argument(metavar="APP.PY", help="The program, or with -m a module; its arguments follow.")
     ],
     module: Annotated[bool, typer.Option("-m", help="APP.PY is the name of a module.")] = False,
-    policy: Annotated[str | None, typer.Option("--policy", help="observe, frontier, eager, delayed.")] = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="observe, reachable, frontier, eager, delayed.")
+    ] = None,
     address: Annotated[
         str | None, typer.Option("--address", help="Coordinators, host:port[,…]; none: embedded.")
     ] = None,

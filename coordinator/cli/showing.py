@@ -21,7 +21,7 @@ from coordinator.cli.verb import COMMON, verb
 def demo(
     here: Here,  # noqa: ARG001 - every verb is handed what was chosen
     megabytes: Annotated[int, typer.Option("--megabytes", min=1, help="Size of one shuffle.")] = 60,
-    policy: Annotated[str, typer.Option("--policy", help="The policy of the second run.")] = "frontier",
+    policy: Annotated[str, typer.Option("--policy", help="The policy of the second run.")] = "reachable",
     on: Annotated[str, typer.Option("--on", help="Store of the coordinator, etcd://…; none: SQLite, embedded.")] = "",
 ) -> Any:
     """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""

@@ -21,7 +21,7 @@ from coordinator.demo.run import RunFailedError, ideal, run
 from replay.explain import explain
 
 
-def main(megabytes: int = 60, policy: str = "frontier", store: str = "") -> int:
+def main(megabytes: int = 60, policy: str = "reachable", store: str = "") -> int:
     """Both runs, their comparison, and the story of one shuffle. 1 if a run failed or results differ.
 
     ``store``: its address; the coordinator then runs beside the application. Empty: inside it, on SQLite.

@@ -3,7 +3,7 @@
 Responsible for one run. Refuses to measure disks (another process does) and to compare. Invariant: without ``--store``
 nothing of the plugin is imported; this is then plain PySpark.
 
-    python -m coordinator.demo.job --folder DIR [--store URL --policy frontier] [--megabytes N] [--conf KEY=VALUE] …
+    python -m coordinator.demo.job --folder DIR [--store URL --policy reachable] [--megabytes N] [--conf KEY=VALUE] …
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--store", default="")
     parser.add_argument("--address", default="")
-    parser.add_argument("--policy", default="frontier")
+    parser.add_argument("--policy", default="reachable")
     parser.add_argument("--megabytes", type=int, default=60)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--conf", action="append", default=[])

@@ -17,6 +17,7 @@ from types import FrameType
 
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 _OUR_PACKAGES = ("listener_bridge", "coordinator", "state_backend", "replay")
+_DEMO = ("coordinator", "demo")  # ours, and a program like any other
 
 
 def is_own(frame: FrameType) -> bool:
@@ -38,6 +39,8 @@ def is_interactive() -> bool:
 
 
 def _is_library(path: Path) -> bool:
+    if path.parent.parts[-2:] == _DEMO:
+        return False
     if any(folder in path.parts for folder in _LIBRARY_FOLDERS):
         return True
     return any(folder in _folders() for folder in path.parents)

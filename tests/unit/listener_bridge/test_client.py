@@ -128,7 +128,7 @@ def test_several_addresses_go_on_at_the_next_one(coordinator: FakeCoordinator) -
         coordinator.wait(lambda: jobs(coordinator) == [1], "the first that lives")
         coordinator.stop()
         here.tell(2)
-        second.wait(lambda: jobs(second) == [1, 2], "the next one")
+        second.wait(lambda: list(dict.fromkeys(jobs(second))) == [1, 2], "the next one")  # the first perhaps twice
         coordinator.start()
         here.bridge.stop("the test has ended")
 

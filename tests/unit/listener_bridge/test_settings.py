@@ -50,11 +50,11 @@ def test_every_key_is_read() -> None:
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
-        ("observe", Policy("frontier", True)),
+        ("observe", Policy("reachable", True)),
         ("frontier", Policy("frontier", False)),
         ("eager", Policy("eager", False)),
         ("reachable", Policy("reachable", False)),
-        ("delayed", Policy("frontier", False, 60_000)),
+        ("delayed", Policy("reachable", False, 60_000)),
     ],
 )
 def test_policies(name: str, policy: Policy) -> None:
