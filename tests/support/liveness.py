@@ -8,6 +8,7 @@ A program gets `thing(label)`, `use(...)`, and `probe("labels")`, which says wha
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import itertools
 import shutil
@@ -81,12 +82,8 @@ class Program:
         self._code = compile(source, self.file, "exec", dont_inherit=True)
 
     def run(self) -> Program:
-        before = sys.modules["__main__"]
-        sys.modules["__main__"] = self.main
-        try:
+        with main_module(self.main):
             exec(self._code, self.main.__dict__)
-        finally:
-            sys.modules["__main__"] = before
         return self
 
     def thing(self, label: str) -> Thing:
@@ -120,6 +117,17 @@ class Program:
 
     def is_own(self, frame: types.FrameType) -> bool:
         return frame.f_code.co_filename == self.file
+
+
+@contextlib.contextmanager
+def main_module(module: types.ModuleType) -> Iterator[None]:
+    """Takes the place of the main module meanwhile."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 def _referent(reference: weakref.ref[Thing]) -> Thing | None:

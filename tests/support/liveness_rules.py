@@ -205,6 +205,20 @@ def f():
     [probe("x y") for k in range(1)]
 f()
 """,
+    "a comprehension's variable hides a cell": """
+def f():
+    a = thing("a"); b = thing("b"); free = thing("free")
+    keep = lambda: a
+    use([a for a in [1] if not probe("b")])
+    def inner():
+        c = thing("c")
+        use([free for free in [1] if not probe("b c")])
+        return free
+    inner()
+    use([(lambda: d)() for d in [1] if not probe("b")])
+    return keep
+f()
+""",
     "locals": """
 def f():
     a = thing("a")

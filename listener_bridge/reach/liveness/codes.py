@@ -12,10 +12,11 @@ from __future__ import annotations
 import dis
 import re
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import CodeType
+from typing import Any
 
 from listener_bridge.reach.liveness.dataflow import Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import BY_NAME, Space
@@ -47,9 +48,13 @@ _MARKED = re.compile(r"[{@$]\s*([^\W\d]\w*)")
 class Analysis:
     """What is said of `words`, `inspects` and `reaches_modules` holds for the code and all that is nested in it."""
 
+    file: str
+    line: int
+    function: str
     words: frozenset[str]  #: every name and text that could name a variable
     inner_words: frozenset[str]  #: the same of the nested code alone
     nested: frozenset[int]  #: ids of the code and of all nested code
+    variables: tuple[str, ...]  #: its own that are no cells
     always: frozenset[str]  #: its own variables that live whatever the flow says
     lives: Lives | None
     is_optimized: bool
@@ -74,31 +79,32 @@ def analysis_of(code: CodeType) -> Analysis:
     return found
 
 
-def family(code: CodeType) -> Iterator[CodeType]:
-    """The code object and all that are nested in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from family(constant)
-
-
 def _analysed(code: CodeType) -> Analysis:
-    members = list(family(code))
-    inner = _union(_words(member) for member in members[1:])
-    words = inner | _words(code)
-    loaded = _loaded_by_name(code)
+    """Of the nested code first, each once: what is true of it is true of what it is nested in."""
+    nested = [analysis_of(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    instructions = list(dis.get_instructions(code))
+    own_words = frozenset({*code.co_names, *code.co_freevars, *_named_in_texts(code)})
+    inner = _union(analysis.words for analysis in nested)
+    is_open = not NAMESPACES.isdisjoint(_loaded_by_name(instructions))
     is_optimized = bool(code.co_flags & CO_OPTIMIZED)
+    described: Any = code  # co_qualname: since 3.11
     return Analysis(
-        words=words,
+        file=code.co_filename,
+        line=code.co_firstlineno,
+        function=described.co_qualname,
+        words=own_words | inner,
         inner_words=inner,
-        nested=frozenset(id(member) for member in members),
+        nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
+        variables=tuple(name for name in code.co_varnames if name not in code.co_cellvars),
         always=_always(code),
-        lives=_lives(code, Space.FAST if is_optimized else Space.NAMED),
+        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED),
         is_optimized=is_optimized,
-        is_open=not NAMESPACES.isdisjoint(loaded),
-        is_open_within=not NAMESPACES.isdisjoint(_union(_loaded_by_name(member) for member in members)),
-        inspects=not INSPECTS.isdisjoint(words) or any(_passes_on(member) for member in members),
-        reaches_modules=not MODULES.isdisjoint(_union(member.co_names for member in members)),
+        is_open=is_open,
+        is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
+        inspects=not INSPECTS.isdisjoint(own_words)
+        or _passes_on(instructions)
+        or any(analysis.inspects for analysis in nested),
+        reaches_modules=not MODULES.isdisjoint(code.co_names) or any(analysis.reaches_modules for analysis in nested),
     )
 
 
@@ -106,10 +112,10 @@ def _union(sets: Iterable[Iterable[str]]) -> frozenset[str]:
     return frozenset(chain.from_iterable(sets))
 
 
-def _lives(code: CodeType, space: Space) -> Lives | None:
+def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space) -> Lives | None:
     try:
-        return lives_of(code, space)
-    except Exception:  # noqa: BLE001 - code that `dis` cannot tell, as hand-made code may be, is not understood
+        return lives_of(code, instructions, space)
+    except Exception:  # noqa: BLE001 - a graph that does not close, as hand-made code may have, is not understood
         return None
 
 
@@ -117,10 +123,6 @@ def _always(code: CodeType) -> frozenset[str]:
     """Cells; what texts name (`"{ranks}"` in a query); and the argument that `super()` takes from the frame."""
     first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
     return frozenset({*code.co_cellvars, *code.co_freevars, *first, *_named_in_texts(code)})
-
-
-def _words(code: CodeType) -> frozenset[str]:
-    return frozenset({*code.co_names, *code.co_freevars, *_named_in_texts(code)})
 
 
 def _named_in_texts(code: CodeType) -> Iterator[str]:
@@ -136,16 +138,14 @@ def _texts(constants: tuple[object, ...] | frozenset[object]) -> Iterator[str]:
             yield from _texts(constant)
 
 
-def _loaded_by_name(code: CodeType) -> frozenset[str]:
-    return frozenset(
-        str(instruction.argval) for instruction in dis.get_instructions(code) if instruction.opname in BY_NAME
-    )
+def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
+    return (str(instruction.argval) for instruction in instructions if instruction.opname in BY_NAME)
 
 
-def _passes_on(code: CodeType) -> bool:
+def _passes_on(instructions: Sequence[dis.Instruction]) -> bool:
     """Does it give `eval` or the like another name, or hand it to somebody?"""
     before = None
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions:
         if before is not None and not instruction.opname.startswith(_CALLED):
             return True
         is_loaded = instruction.opname in BY_NAME or instruction.opname == "IMPORT_FROM"

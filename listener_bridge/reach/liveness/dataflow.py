@@ -57,9 +57,10 @@ class Lives:
         return self._known[at]
 
 
-def lives_of(code: CodeType, space: Space, version: Version = RUNNING) -> Lives | None:
-    """None where an instruction is not understood."""
-    instructions = list(dis.get_instructions(code))
+def lives_of(
+    code: CodeType, instructions: Sequence[dis.Instruction], space: Space, version: Version = RUNNING
+) -> Lives | None:
+    """None where an instruction is not understood. `instructions`: as `dis` tells those of the code."""
     known = opcodes.KNOWN.get(version, frozenset())
     if not instructions or any(instruction.opname not in known for instruction in instructions):
         return None

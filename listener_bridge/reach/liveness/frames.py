@@ -15,9 +15,8 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import NamedTuple
 
 from listener_bridge.reach.liveness import codes, values
 from listener_bridge.reach.liveness.codes import Analysis
@@ -44,21 +43,14 @@ _IS_KNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A name, and the id of what it holds."""
+class _Stand(NamedTuple):
+    """Where a frame of the program stands, and what its names hold: ids only."""
 
-    target: int
-    name: Name
-    is_dead: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Where the program's frames stand, and what their names hold. Two that are equal were not torn."""
-
-    positions: tuple[tuple[int, int, int], ...]
-    held: tuple[_Held, ...]
+    frame: int
+    code: int
+    lasti: int
+    is_module: bool
+    held: list[tuple[str, int]]
 
 
 def dead_references(is_own: IsOwn, is_interactive: bool = False) -> Dead:
@@ -75,13 +67,14 @@ def dead_references(is_own: IsOwn, is_interactive: bool = False) -> Dead:
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
-        first = _reading(is_own, survey, analyses, namespace)
-        second = _reading(is_own, survey, analyses, namespace)
+        first = _reading(is_own, analyses, namespace)
+        second = _reading(is_own, analyses, namespace)
         if _is_watched():
             return Dead()
+        # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
+        return _told(second, analyses, survey) if second is not None and first == second else Dead(moved=True)
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
         return Dead(moved=True)
-    return _told(second) if second is not None and first == second else Dead(moved=True)
 
 
 def _is_watched() -> bool:
@@ -122,54 +115,51 @@ def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
     return [Running(frame.f_code, frame.f_globals is namespace, is_own(frame)) for frame in _frames()]
 
 
-def _reading(
-    is_own: IsOwn, survey: Survey, analyses: Mapping[int, Analysis], namespace: Namespace | None
-) -> _Reading | None:
+def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:
     """None: code runs that did not run at the survey."""
-    positions: list[tuple[int, int, int]] = []
-    held: list[_Held] = []
+    stands: list[_Stand] = []
     for frame in _frames():
         if not is_own(frame):
             continue
-        code, lasti = frame.f_code, frame.f_lasti
-        positions.append((id(frame), id(code), lasti))
-        analysis = analyses.get(id(code))
+        code = id(frame.f_code)
+        analysis = analyses.get(code)
         if analysis is None:
             return None
-        if is_module_frame(frame, namespace):
-            held += _globals(frame, analysis, survey, lasti)
-        elif analysis.is_optimized and not analysis.is_open:
-            held += _locals(frame, analysis, lasti)
-    return _Reading(tuple(positions), tuple(held))
+        lasti = frame.f_lasti
+        is_module = is_module_frame(frame, namespace)
+        stands.append(_Stand(id(frame), code, lasti, is_module, _held(frame, analysis, lasti, is_module)))
+    return stands
 
 
-def _locals(frame: FrameType, analysis: Analysis, lasti: int) -> Iterator[_Held]:
-    later = analysis.lives.read_later(lasti) if analysis.lives is not None else None
-    if later is None or analysis.lives is None or _read is None:
-        return
-    for name, target in _read(frame, analysis.lives.names):
-        yield _held(frame, name, target, name not in later and name not in analysis.always)
+def _held(frame: FrameType, analysis: Analysis, lasti: int, is_module: bool) -> list[tuple[str, int]]:
+    if is_module:
+        return [(name, id(value)) for name, value in list(frame.f_globals.items())]
+    if _read is None or analysis.is_open or not analysis.is_optimized or _later(analysis, lasti) is None:
+        return []
+    return _read(frame, analysis.variables)
 
 
-def _globals(frame: FrameType, analysis: Analysis, survey: Survey, lasti: int) -> Iterator[_Held]:
-    later = analysis.lives.read_later(lasti) if analysis.lives is not None else None
-    alive = survey.globals_alive
-    for name, target in [(name, id(value)) for name, value in list(frame.f_globals.items())]:
-        is_dead = later is not None and alive is not None and name not in later and name not in alive
-        yield _held(frame, name, target, is_dead and not name.startswith("__"))
+def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
+    return analysis.lives.read_later(lasti) if analysis.lives is not None else None
 
 
-def _held(frame: FrameType, name: str, target: int, is_dead: bool) -> _Held:
-    code: Any = frame.f_code  # co_qualname: since 3.11
-    return _Held(target, Name(name, code.co_filename, code.co_firstlineno, code.co_qualname), is_dead)
-
-
-def _told(reading: _Reading) -> Dead:
+def _told(stands: list[_Stand], analyses: Mapping[int, Analysis], survey: Survey) -> Dead:
     references: dict[int, int] = {}
     names: dict[int, list[Name]] = {}
-    for held in reading.held:
-        if held.is_dead:
-            references[held.target] = references.get(held.target, 0) + 1
-        else:
-            names.setdefault(held.target, []).append(held.name)
+    for stand in stands:
+        analysis = analyses[stand.code]
+        alive = _alive(stand, analysis, survey)
+        for name, target in stand.held:
+            if alive is not None and name not in alive and not name.startswith("__"):
+                references[target] = references.get(target, 0) + 1
+            else:
+                found = Name(name, analysis.file, analysis.line, analysis.function)
+                names.setdefault(target, []).append(found)
     return Dead(references, {target: tuple(found) for target, found in names.items()})
+
+
+def _alive(stand: _Stand, analysis: Analysis, survey: Survey) -> frozenset[str] | None:
+    """None: all of the frame's names."""
+    later = _later(analysis, stand.lasti)
+    others = survey.globals_alive if stand.is_module else analysis.always
+    return None if later is None or others is None else later | others

@@ -89,17 +89,18 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
 def _beside(namespace: Namespace) -> Iterator[CodeType]:
     """The code of the modules that lie in the main module's folder, or below."""
     folder = os.path.dirname(os.path.abspath(namespace["__file__"])) + os.sep if namespace else None  # noqa: PTH100, PTH120
-    for name, module in list(sys.modules.items()):
-        if folder is None or name.partition(".")[0] in _OURS or not issubclass(type(module), ModuleType):
+    for name, module in list(sys.modules.items()) if folder else ():
+        if not issubclass(type(module), ModuleType):
             continue
         own = _dictionary(module)
         file = own.get("__file__")
-        if own is not namespace and isinstance(file, str) and _lies_in(folder, os.path.abspath(file)):  # noqa: PTH100
+        if isinstance(file, str) and file.startswith(str(folder)) and own is not namespace and _is_of(name, file):
             yield from _defined_in(own)
 
 
-def _lies_in(folder: str, file: str) -> bool:
-    return file.startswith(folder) and not any(part in file for part in _LIBRARY_FOLDERS)
+def _is_of(name: str, file: str) -> bool:
+    """Is a module in the program's folder the program's?"""
+    return name.partition(".")[0] not in _OURS and not any(part in file for part in _LIBRARY_FOLDERS)
 
 
 def _dictionary(module: object) -> Namespace:

@@ -7,6 +7,8 @@ Invariant: the frame, its variables, what `locals()` would give and how long obj
 3.13 has a view that reads through (PEP 667), 3.12 has `PyFrame_GetVar`. 3.11 has neither: `f_locals` copies the
 variables into a dictionary that stays with the frame, references included, so what was copied is taken out again at
 once. It is taken out only where the frame and this reading alone have that dictionary, with no other thread in between.
+
+Cells are never read: 3.12 and 3.13.0 take what a comprehension's variable hides for a cell, and crash (gh-128396).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ except ImportError:  # a Python built without it reads no variables on 3.12
     ctypes = None  # type: ignore[assignment]
 
 Reader: TypeAlias = Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
-"""Frame and all names of its variables -> the names that are bound, and the ids of what they hold."""
+"""Frame and the names of its variables that are no cells -> those that are bound, and the ids of what they hold."""
 
 
 def reader() -> Reader | None:
@@ -63,10 +65,12 @@ _MISSING = object()
 
 def _taken_back(own_references: int) -> Reader:
     def read(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
-        references, values = _snapshot(frame, names, own_references)
+        code = frame.f_code
+        copied = (*names, *code.co_cellvars, *code.co_freevars)  # what must not stay there
+        references, values = _snapshot(frame, copied, own_references)
         if references != own_references:
             return []
-        return [(name, id(value)) for name, value in zip(names, values, strict=True) if value is not _MISSING]
+        return [(name, id(value)) for name, value in zip(names, values, strict=False) if value is not _MISSING]
 
     return read
 

@@ -1,0 +1,279 @@
+"""Is what liveness says so? `python -m tests.property.liveness_oracle --seed 1 --programs 300`, on any Python.
+
+Responsible for: running random programs to their ends and catching each use of a thing that was said to be dead.
+Refuses to know: bytecode. Invariant: it judges by what the program really read, never by an analysis of its own.
+
+Every binding is of a new thing, so a thing that only a dead name holds can be met again only by reading that name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import types
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.property.liveness_programs import program
+from tests.support.liveness import in_a_thread, liveness, main_module
+
+STEPS_MAX = 400
+
+
+class EnoughError(Exception):
+    """The program has run long enough."""
+
+
+@dataclass
+class Found:
+    """What a run has shown. `violations`: uses of what was said to be dead; references said dead that are not there."""
+
+    violations: list[str] = field(default_factory=list)
+    probes: int = 0
+    moved: int = 0
+    dead: int = 0
+    alive: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Found) -> None:
+        self.violations += other.violations
+        self.probes += other.probes
+        self.moved += other.moved
+        self.dead += other.dead
+        self.alive += other.alive
+        self.ends.update(other.ends)
+
+
+class Bound:
+    """What is bound: any use of one that is said to be dead is a violation."""
+
+    world: World
+    __match_args__ = ("inner",)
+
+    def __init__(self, *read: object) -> None:
+        self.is_said_dead = False
+        self.world.made(self)
+
+    @property
+    def inner(self) -> object:
+        return self._another()
+
+    def chance(self) -> bool:
+        self.world.used(self)
+        return self.world.chance()
+
+    def _another(self) -> object:
+        self.world.used(self)
+        return type(self)()
+
+    def __iadd__(self, other: object) -> object:
+        return self._another()
+
+    def __enter__(self) -> object:
+        return self._another()
+
+    def __exit__(self, *error: object) -> bool:
+        return self.world.chance()
+
+    async def __aenter__(self) -> object:
+        return self._another()
+
+    async def __aexit__(self, *error: object) -> bool:
+        return self.world.chance()
+
+    def __lt__(self, other: object) -> bool:
+        return self.world.chance()
+
+    def __gt__(self, other: object) -> bool:
+        return self.world.chance()
+
+
+class Raised(Bound, Exception):  # noqa: N818 - what programs catch
+    """An exception that is bound to a name, and watched as things are."""
+
+
+def raised(kind: type[Raised]) -> None:
+    raise kind
+
+
+def shape(thing: type[Bound], form: int) -> object:
+    """What `match` looks at."""
+    if form == 0:
+        return {"k": thing()}
+    return thing() if form == 1 else tuple(thing() for _ in range(form))
+
+
+class World:
+    """What one program calls, and what it made."""
+
+    def __init__(self, seed: int) -> None:
+        self.file = f"/nowhere/random_{seed}.py"
+        self.found = Found()
+        self._chance = random.Random(seed)
+        self._things: list[weakref.ref[Any]] = []
+        self._steps = 0
+        self._seed = seed
+
+    def names(self) -> dict[str, object]:
+        """The globals of the program. Its classes are made for it, so that they know their world."""
+        thing = type("Thing", (Bound,), {"world": self})
+        boom = type("Boom", (Raised,), {"world": self})
+        return {
+            "Boom": boom,
+            "Thing": thing,
+            "boom": lambda: raised(boom) if self.chance() else None,
+            "called": lambda *things, **more: self.step(),
+            "chance": self.chance,
+            "driven": driven,
+            "new": thing,
+            "pairs": lambda *read: Both((thing(), thing()) for _ in range(self.few())),
+            "probe": self.probe,
+            "r": self.used,
+            "rounds": lambda *read: iter(range(1, self.few() + 1)),
+            "shape": lambda *read: shape(thing, self.few()),
+            "things": lambda *read: Both(thing() for _ in range(self.few())),
+            "threaded": threaded,
+        }
+
+    # --- chance, within bounds
+
+    def step(self) -> None:
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            raise EnoughError
+
+    def chance(self, *read: object) -> bool:
+        self.step()
+        return self._chance.random() < 0.35
+
+    def few(self) -> int:
+        self.step()
+        return self._chance.randint(0, 3)
+
+    # --- things
+
+    def made(self, thing: object) -> None:
+        self._things.append(weakref.ref(thing))
+
+    def used(self, thing: Any) -> Any:
+        """The program has the thing in hand."""
+        if getattr(thing, "is_said_dead", False):
+            caller: Any = sys._getframe(1)
+            line = caller.f_lineno
+            self.found.violations.append(f"seed {self._seed}: line {line} uses what was said to be dead")
+        return thing
+
+    def probe(self, *read: object) -> None:
+        self.step()
+        in_a_thread(self._look)
+
+    def _look(self) -> None:
+        said = liveness.dead_references(lambda frame: frame.f_code.co_filename == self.file)
+        things = list(filter(None, map(_referent, self._things)))
+        counts = liveness.counts(things)
+        self._things[:] = map(weakref.ref, things)
+        self.found.probes += 1
+        self.found.moved += said.moved
+        for thing, references in zip(things, counts, strict=True):
+            dead = said.references.get(id(thing), 0)
+            self.found.dead += dead
+            self.found.alive += len(said.names.get(id(thing), ()))
+            if dead > references:
+                self.found.violations.append(f"seed {self._seed}: {dead} of {references} references said to be dead")
+            if dead:
+                thing.is_said_dead = True
+
+
+class Both:
+    """To be iterated either way."""
+
+    def __init__(self, things: Iterator[object]) -> None:
+        self._things = things
+
+    def __iter__(self) -> Iterator[object]:
+        return self._things
+
+    def keys(self) -> list[str]:
+        return []
+
+    def __aiter__(self) -> Both:
+        return self
+
+    async def __anext__(self) -> object:
+        for thing in self._things:
+            return thing
+        raise StopAsyncIteration
+
+
+def _referent(reference: weakref.ref[Any]) -> Any:
+    return reference()
+
+
+def driven(coroutine: Any) -> object:
+    """Runs a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits")
+
+
+def threaded(act: Callable[[object], object], argument: object) -> object:
+    """Runs a function in another thread while this one waits."""
+    answers: list[object] = []
+    handed = [argument]
+    del argument
+    in_a_thread(lambda: answers.append(act(handed.pop())))
+    return answers.pop()
+
+
+def run(text: str, seed: int) -> Found:
+    """Runs a program to its end, however it ends."""
+    world = World(seed)
+    main = types.ModuleType("__main__")
+    main.__file__ = world.file
+    main.__dict__.update(world.names())
+    code = compile(text, world.file, "exec", dont_inherit=True)
+    with main_module(main):
+        world.found.ends[_end(lambda: exec(code, main.__dict__))] += 1
+    return world.found
+
+
+def _end(program: Callable[[], None]) -> str:
+    """A random program may raise anything."""
+    try:
+        program()
+    except Exception as error:  # noqa: BLE001 - it is counted, and told
+        return type(error).__name__
+    return "its end"
+
+
+def judged(seeds: range) -> Found:
+    found = Found()
+    for seed in seeds:
+        found.add(run(program(seed), seed))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--programs", type=int, default=100)
+    asked = parser.parse_args()
+    found = judged(range(asked.seed, asked.seed + asked.programs))
+    names = found.dead + found.alive
+    sys.stdout.write(
+        f"{asked.programs} programs, {found.probes} probes ({found.moved} moved), {found.dead} of {names} names dead "
+        f"({found.dead / max(1, names):.0%}), {len(found.violations)} violations\n"
+    )
+    sys.stdout.write(", ".join(f"{end}: {count}" for end, count in found.ends.most_common()) + "\n")
+    sys.stdout.writelines(line + "\n" for line in found.violations[:20])
+    return 1 if found.violations or not found.dead else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

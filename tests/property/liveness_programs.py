@@ -1,0 +1,332 @@
+"""Random programs, as text: every read of a variable passes through `r`, and every binding is of a new thing.
+
+Responsible for: all forms of Python that bind, read or delete names, nested at random, repeatable by a seed.
+Refuses to know: what is done with a program. Invariant: one thing is bound to one name, once: `x = new(r(y))`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+LOCALS = ("a", "b", "c", "d", "e")
+GLOBALS = ("ga", "gb", "gc", "gd", "ge")
+DEPTH_MAX = 3
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a statement stands, and what it may do there."""
+
+    names: tuple[str, ...]
+    outer: tuple[str, ...] = ()  # may be read, not bound
+    depth: int = 0
+    is_function: bool = False
+    is_async: bool = False
+    is_generator: bool = False
+    in_loop: bool = False
+
+    def deeper(self, in_loop: bool | None = None) -> Scope:
+        return replace(self, depth=self.depth + 1, in_loop=self.in_loop if in_loop is None else in_loop)
+
+
+@dataclass
+class Writer:
+    """Writes one program."""
+
+    chance: random.Random
+    made: int = 0
+    forms: list[Callable[[Scope], Iterator[str]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.forms = [
+            self.assign, self.assign, self.assign, self.pair, self.augment, self.probe, self.probe, self.probe,
+            self.delete, self.branch, self.loop_while, self.loop_for, self.guarded, self.grouped, self.context,
+            self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
+            self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
+            self.global_written, self.subscripts,
+        ]  # fmt: skip
+
+    # --- parts
+
+    def program(self) -> str:
+        scope = Scope(GLOBALS)
+        lines = list(self.bound(scope))
+        for _ in range(self.chance.randint(4, 8)):
+            lines += self.survived(scope) if self.chance.random() < 0.7 else self.block(scope, 1)
+        return "\n".join(lines) + "\n"
+
+    def survived(self, scope: Scope) -> list[str]:
+        """Whatever is raised there, the program goes on, with names for what may have been lost."""
+        lines = ["try:", *self.inner(scope), "except Exception:", "    probe()"]
+        return [*lines, *indented(list(self.bound(scope)))]
+
+    def bound(self, scope: Scope) -> Iterator[str]:
+        for name in scope.names:
+            if self.chance.random() < 0.98:
+                yield f"{name} = new()"
+
+    def block(self, scope: Scope, count: int | None = None) -> list[str]:
+        lines: list[str] = []
+        for _ in range(count or self.chance.randint(1, 3)):
+            lines.extend(self.statement(scope))
+        return lines
+
+    def inner(self, scope: Scope, in_loop: bool | None = None) -> list[str]:
+        return indented(self.block(scope.deeper(in_loop)))
+
+    def statement(self, scope: Scope) -> Iterator[str]:
+        if scope.depth >= DEPTH_MAX:
+            return self.chance.choice([self.assign, self.probe, self.augment, self.text])(scope)
+        return self.chance.choice(self.forms)(scope)
+
+    def fresh(self, stem: str) -> str:
+        self.made += 1
+        return f"{stem}_{self.made}"
+
+    def target(self, scope: Scope) -> str:
+        return self.chance.choice(scope.names)
+
+    def read(self, scope: Scope) -> str:
+        everything = scope.names * 3 + scope.outer
+        return f"r({self.chance.choice(everything)})"
+
+    def reads(self, scope: Scope) -> str:
+        return ", ".join(self.read(scope) for _ in range(self.chance.randint(0, 3)))
+
+    # --- simple statements
+
+    def assign(self, scope: Scope) -> Iterator[str]:
+        yield f"{self.target(scope)} = new({self.reads(scope)})"
+
+    def pair(self, scope: Scope) -> Iterator[str]:
+        if self.chance.random() < 0.5:
+            first, rest = self.chance.sample(scope.names, 2)
+            yield f"{first}, *{rest} = new(), new({self.reads(scope)}); {rest} = new({rest})"
+        yield f"{self.target(scope)}, {self.target(scope)} = new({self.read(scope)}), new({self.reads(scope)})"
+
+    def augment(self, scope: Scope) -> Iterator[str]:
+        yield f"{self.target(scope)} += new({self.reads(scope)})"
+
+    def probe(self, scope: Scope) -> Iterator[str]:
+        yield self.chance.choice(["probe()", f"probe({self.reads(scope)})", "new(probe())"])
+
+    def delete(self, scope: Scope) -> Iterator[str]:
+        name = self.target(scope)
+        yield f"del {name}"
+        yield "probe()"
+        if self.chance.random() < 0.95:
+            yield f"{name} = new()"
+
+    def conditional(self, scope: Scope) -> Iterator[str]:
+        form = self.chance.choice(["{} if chance() else {}", "chance() and {} or {}", "chance() < 1 < new({}, {})"])
+        yield f"{self.target(scope)} = new({form.format(self.read(scope), self.read(scope))})"
+
+    def text(self, scope: Scope) -> Iterator[str]:
+        yield f"{self.target(scope)} = new(f'{{{self.read(scope)}!r}} {{probe()}} {{{self.read(scope)}}}')"
+
+    def subscripts(self, scope: Scope) -> Iterator[str]:
+        yield f"box = [{self.read(scope)}, {self.read(scope)}]"
+        yield f"box[0:1] = [{self.read(scope)}]"
+        yield f"{self.target(scope)} = new(box[0:1], probe(), {self.read(scope)})"
+        yield "del box"
+
+    def walrus(self, scope: Scope) -> Iterator[str]:
+        yield f"if chance({self.target(scope)} := new({self.reads(scope)})):"
+        yield from self.inner(scope)
+
+    def leave(self, scope: Scope) -> Iterator[str]:
+        forms = ["boom()", "pass"]
+        if scope.in_loop:
+            forms += ["break", "continue"] * 2
+        if scope.is_function:
+            forms.append("return" if scope.is_generator else f"return new({self.reads(scope)})")
+        yield f"if chance(): {self.chance.choice(forms)}"
+
+    def starred(self, scope: Scope) -> Iterator[str]:
+        yield f"called(*things({self.reads(scope)}), probe(), **{{'k': {self.read(scope)}}})"
+
+    # --- compound statements
+
+    def branch(self, scope: Scope) -> Iterator[str]:
+        yield f"if chance({self.read(scope)}):"
+        yield from self.inner(scope)
+        if self.chance.random() < 0.4:
+            yield f"elif chance() and {self.read(scope)}:"
+            yield from self.inner(scope)
+        if self.chance.random() < 0.6:
+            yield "else:"
+            yield from self.inner(scope)
+
+    def loop_while(self, scope: Scope) -> Iterator[str]:
+        budget = self.fresh("budget")
+        yield f"{budget} = rounds({self.reads(scope)})"
+        yield f"while next({budget}, None)" + (f" and {self.read(scope)}:" if self.chance.random() < 0.3 else ":")
+        yield from self.inner(scope, in_loop=True)
+        if self.chance.random() < 0.3:
+            yield "else:"
+            yield from self.inner(scope)
+
+    def loop_for(self, scope: Scope) -> Iterator[str]:
+        prefix = "async " if scope.is_async and self.chance.random() < 0.5 else ""
+        target = self.target(scope) if self.chance.random() < 0.7 else f"{scope.names[0]}, {scope.names[1]}"
+        source = "things" if "," not in target else "pairs"
+        yield f"{prefix}for {target} in {source}({self.reads(scope)}):"
+        yield from self.inner(scope, in_loop=True)
+        if self.chance.random() < 0.3:
+            yield "else:"
+            yield from self.inner(scope)
+
+    def guarded(self, scope: Scope) -> Iterator[str]:
+        yield "try:"
+        yield from self.inner(scope)
+        if self.chance.random() < 0.6:
+            yield "    boom()"
+        handles = self.chance.random() < 0.8
+        if handles:
+            name = self.target(scope)
+            yield f"except Boom as {name}:" if self.chance.random() < 0.6 else "except (Boom, NameError):"
+            yield from self.inner(scope)
+            if self.chance.random() < 0.8:
+                yield f"    {name} = None; {name} = new()"
+            if self.chance.random() < 0.3:
+                yield "else:"
+                yield from self.inner(scope)
+        if not handles or self.chance.random() < 0.4:
+            yield "finally:"
+            yield from self.inner(scope)
+
+    def grouped(self, scope: Scope) -> Iterator[str]:
+        yield "try:"
+        yield from self.inner(scope)
+        yield "    boom()"
+        yield f"except* Boom as {self.target(scope)}:"
+        yield from self.inner(replace(scope, is_function=False), in_loop=False)
+
+    def context(self, scope: Scope) -> Iterator[str]:
+        prefix = "async " if scope.is_async and self.chance.random() < 0.5 else ""
+        second = f", new() as {self.target(scope)}" if self.chance.random() < 0.3 else ""
+        yield f"{prefix}with new({self.reads(scope)}) as {self.target(scope)}{second}:"
+        yield from self.inner(scope)
+
+    def match(self, scope: Scope) -> Iterator[str]:
+        yield f"match shape({self.reads(scope)}):"
+        cases = ["[{0}, {1}]", "{{'k': {0}}}", "Thing() as {0}", "[{0}, *_] if {2}", "Thing(inner={0})"]
+        for case in self.chance.sample(cases, 3):
+            first, second = self.chance.sample(scope.names, 2)
+            yield f"    case {case.format(first, second, self.read(scope))}:"
+            yield from indented(self.inner(scope))
+        yield "    case _:"
+        yield from indented(self.inner(scope))
+
+    # --- code within code
+
+    def function(self, scope: Scope, prefix: str = "", called: str = "{0}({1})") -> Iterator[str]:
+        name = self.fresh("f")
+        chosen = self.chance.sample(LOCALS, 4)
+        parameters, own, caught = chosen[:2], chosen[:3], (*scope.names, *scope.outer)
+        within = Scope(
+            tuple(own),
+            tuple(outer for outer in caught if outer not in own),
+            scope.depth + 1,
+            is_function=True,
+            is_async=bool(prefix),
+        )
+        yield f"{prefix}def {name}({parameters[0]}, {parameters[1]}=None, *rest, **more):"
+        lines = [
+            *self.rebinding(scope, own),
+            f"{parameters[1]} = new()",
+            *self.bound(replace(within, names=tuple(own[2:]))),
+        ]
+        lines += self.block(within, self.chance.randint(2, 4))
+        yield from indented([*lines, f"return new({self.reads(within)})"])
+        for _ in range(self.chance.randint(1, 2)):
+            yield from self.statement(scope) if scope.depth < 2 else ()
+            yield f"{self.target(scope)} = new({called.format(name, f'new({self.reads(scope)})')})"
+
+    def rebinding(self, scope: Scope, own: list[str]) -> list[str]:
+        """A variable of the enclosing function that the inner one binds anew."""
+        outer = [name for name in scope.names if name not in own and scope.is_function]
+        if not outer or self.chance.random() < 0.6:
+            return []
+        return [f"nonlocal {outer[0]}", f"{outer[0]} = new()"]
+
+    def coroutine(self, scope: Scope) -> Iterator[str]:
+        called = "await {0}({1})" if scope.is_async else "driven({0}({1}))"
+        yield from self.function(scope, "async ", called)
+
+    def thread(self, scope: Scope) -> Iterator[str]:
+        yield from self.function(scope, called="threaded({0}, {1})")
+
+    def generator(self, scope: Scope) -> Iterator[str]:
+        name = self.fresh("gen")
+        own = tuple(self.chance.sample(LOCALS, 3))
+        outer = tuple(name for name in (*scope.names, *scope.outer) if name not in own)
+        within = Scope(own, outer, scope.depth + 1, is_function=True, is_generator=True)
+        yield f"def {name}({own[0]}):"
+        lines = list(self.bound(replace(within, names=own[1:])))
+        for _ in range(self.chance.randint(1, 3)):
+            lines += [*self.block(within), f"yield new({self.reads(within)})"]
+            if self.chance.random() < 0.2:
+                lines.append("yield from things()")
+        yield from indented(lines)
+        yield f"for {self.target(scope)} in {name}(new({self.reads(scope)})):"
+        yield from self.inner(scope, in_loop=True)
+
+    def lambdas(self, scope: Scope) -> Iterator[str]:
+        name = self.fresh("l")
+        yield f"{name} = lambda {scope.names[0]}=new(): new({self.read(scope)}, probe(), {self.read(scope)})"
+        yield from self.statement(scope)
+        yield f"{self.target(scope)} = {name}()"
+
+    def comprehension(self, scope: Scope) -> Iterator[str]:
+        form = self.chance.choice([
+            "[new({read}, probe()) for {name} in things({reads}) if {inner}]",
+            "*(new({read}, probe()) for {name} in things({reads}))",
+            "{{{inner}: probe() for {name} in things({reads})}}",
+            "{{{inner} for {name} in things({reads}) for k in things({read})}}",
+            "[[{inner} for k in things({read})] for {name} in things({reads})]",
+            "[(lambda: r({name}))() for {name} in things({reads}) if probe() is None]",
+        ])  # fmt: skip
+        name = self.chance.choice(scope.names)
+        text = form.format(name=name, read=self.read(scope), reads=self.reads(scope), inner=f"r({name})")
+        yield f"{self.target(scope)} = new({text})"
+
+    def klass(self, scope: Scope) -> Iterator[str]:
+        name = self.fresh("K")
+        own = tuple(self.chance.sample(LOCALS, 2))
+        outer = tuple(name for name in (*scope.names, *scope.outer) if name not in own)
+        within = Scope(own, outer, scope.depth + 2, is_function=True)
+        yield f"class {name}(Thing):"
+        body = [f"x = {self.read(scope)}", "probe()", f"y = new({self.reads(scope)})"]
+        method = [*self.bound(within), *self.block(within), "return super().chance()"]
+        yield from indented([*body, f"def chance(self, {own[0]}=None):", *indented(method)])
+        yield from self.statement(scope)
+        yield f"{self.target(scope)} = {name}(); {name}().chance()"
+
+    def global_written(self, scope: Scope) -> Iterator[str]:
+        if not scope.is_function:
+            yield from self.assign(scope)
+            return
+        name = self.fresh("w")
+        written, read = self.chance.sample(GLOBALS, 2)
+        yield f"def {name}():"
+        yield from indented([f"global {written}", f"{written} = new()", "probe()", f"{written} = new(r({read}))"])
+        yield f"{name}()"
+
+
+def indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def program(seed: int) -> str:
+    """The same seed, the same program. What the compiler refuses (a name both global and local) is written again."""
+    chance = random.Random(seed)
+    while True:
+        text = Writer(chance).program()
+        try:
+            compile(text, "program", "exec", dont_inherit=True)
+        except SyntaxError:
+            continue
+        return text

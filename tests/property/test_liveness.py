@@ -1,0 +1,74 @@
+"""What is said to be dead is never used again: random programs, run to their ends, on every Python that is read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from listener_bridge.reach.liveness import codes, dataflow, opcodes, survey
+from tests.support.liveness import ROOT, VERSIONS, pythons
+
+if sys.version_info[:2] not in opcodes.KNOWN:
+    pytest.skip("this Python's bytecode is not read: nothing is ever dead", allow_module_level=True)
+
+from tests.property import liveness_oracle
+from tests.property.liveness_programs import program
+
+
+def test_what_is_said_to_be_dead_is_never_used_again() -> None:
+    found = liveness_oracle.judged(range(1000, 1015))
+    assert found.violations == []
+    assert found.moved == 0
+    assert found.dead / (found.dead + found.alive) > 0.1
+    assert found.ends["its end"] > 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_on_every_python_that_is_read(version: str) -> None:
+    python = pythons()[version]
+    if python is None:
+        pytest.skip(f"there is no python{version} on PATH or in ~/.pyenv/versions")
+    asked = [python, "-m", "tests.property.liveness_oracle", "--seed", "5000", "--programs", "100"]
+    ran = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    assert " 0 violations" in ran.stdout
+
+
+def test_a_program_is_the_same_for_the_same_seed() -> None:
+    assert program(7) == program(7)
+    assert program(7) != program(8)
+
+
+def no_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataflow, "exception_ranges", lambda table: iter(()))
+
+
+def no_jumps_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forward(*asked: Any) -> tuple[int, ...]:
+        return tuple(place for place in successors(*asked) if place > asked[1])
+
+    successors = dataflow._successors
+    monkeypatch.setattr(dataflow, "_successors", forward)
+
+
+def no_nested_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "_globals_alive", lambda *asked: frozenset())
+
+
+def no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opcodes, "MAY_JUMP", frozenset())
+
+
+@pytest.mark.parametrize("planted", [no_handlers, no_jumps_back, no_nested_code, no_branches])
+def test_the_oracle_finds_a_planted_fault(
+    planted: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codes, "_cache", {})
+    planted(monkeypatch)
+    found = (liveness_oracle.run(program(seed), seed).violations for seed in range(1, 200))
+    assert next(filter(None, found), []) != []
