@@ -23,7 +23,7 @@ def main() -> None:
 
         attachment = attach(spark, policy="frontier", store=f"sqlite://{folder}/coordinator.db")
     spark.sparkContext.parallelize(range(100), 10).count()  # workers are up
-    found = {"tasks_s": _empty_tasks(spark, tasks), "jobs_s": _small_jobs(spark, jobs), "listener_us": 0.0}
+    found = {"tasks_s": _empty_tasks(spark, tasks), "jobs_s": small_jobs(spark, jobs), "listener_us": 0.0}
     if attachment is not None:
         found["listener_us"] = _listener_us(spark)
         attachment.detach()
@@ -63,7 +63,7 @@ def _empty_tasks(spark: SparkSession, tasks: int) -> float:
     return time.perf_counter() - begun
 
 
-def _small_jobs(spark: SparkSession, jobs: int) -> float:
+def small_jobs(spark: SparkSession, jobs: int) -> float:
     """A shuffle and a count each, in the JVM."""
     begun = time.perf_counter()
     for _ in range(jobs):

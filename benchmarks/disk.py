@@ -20,21 +20,20 @@ from coordinator.demo.logs import read_log
 from coordinator.demo.run import Run, Workload, ideal
 from coordinator.demo.workloads import WORKLOADS
 
-_OWN_CLEANUP = (
-    "--conf",
+OWN_CLEANUP = (
     "spark.sql.classic.shuffleDependency.fileCleanup.enabled=true",
-    "--conf",
     "spark.cleaner.periodicGC.interval=1s",
 )
 
 
 def run_all(folder: Path, name: str, megabytes: int, policy: str) -> dict[str, Run]:
     """One workload under every way to clean up."""
+    cleanup = [part for pair in OWN_CLEANUP for part in ("--conf", pair)]
     common = ("--megabytes", str(megabytes), name)
     store = f"sqlite://{folder / 'coordinator.db'}"
     return {
         "Spark alone": runs_of.run(folder / "alone", common),
-        "Spark's clean-up": runs_of.run(folder / "cleanup", (*_OWN_CLEANUP, *common)),
+        "Spark's clean-up": runs_of.run(folder / "cleanup", (*cleanup, *common)),
         f"plugin, {policy}": runs_of.run(folder / "plugin", ("--store", store, "--policy", policy, *common)),
     }
 

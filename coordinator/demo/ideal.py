@@ -37,7 +37,7 @@ def needed_until(log: Iterable[e.Recorded]) -> dict[int, float]:
 
 def map_stages_run(events: Path) -> int:
     """How many map stage attempts ran to an end, from Spark's own event log."""
-    return sum(1 for event in spark_events(events) if _is_map_stage(event))
+    return sum(1 for event in spark_events(events) if is_map_stage(event))
 
 
 def spark_events(folder: Path) -> Iterator[dict[str, Any]]:
@@ -48,7 +48,7 @@ def spark_events(folder: Path) -> Iterator[dict[str, Any]]:
                 yield from (json.loads(line) for line in lines)
 
 
-def _is_map_stage(event: dict[str, Any]) -> bool:
+def is_map_stage(event: dict[str, Any]) -> bool:
     if event.get("Event") != "SparkListenerStageCompleted":
         return False
     named = event["Stage Info"].get("Accumulables", [])

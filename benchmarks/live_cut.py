@@ -1,0 +1,173 @@
+"""What does the live cut save programs as people write them, and does it ever cost them a recomputation?
+
+Each program of `programs/` in a driver of its own, under: Spark alone; Spark's own clean-up, where the version has one;
+the plugin under `frontier` and under `reachable`. The oracle is that of the same run: each shuffle counts until the
+last stage that read it has ended, which nobody could know at the time. "Recomputed" are map stages that came to their
+end once more for the same RDD; in local mode nothing gets lost, so each of them was needless. Whatever was recomputed
+under `reachable`, where nothing may be, is told with its story.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pyspark
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from benchmarks.disk import OWN_CLEANUP
+from benchmarks.program_run import Mode, Outcome, missing_for, programs
+from benchmarks.program_run import run as run_program
+from coordinator.cli import stories
+from replay.explain import explain
+
+ALONE = Mode("alone", "Spark alone")
+CLEANUP = Mode("cleanup", "Spark's clean-up", conf=OWN_CLEANUP)
+MODES = (ALONE, CLEANUP, *(Mode(rule, f"plugin, {rule}", rule) for rule in ("frontier", "reachable")))
+_HEADINGS = ("result", "written", "deleted", "recomputed", "peak MB", "MB·s", "of alone", "of oracle", "wall s")
+
+Runs = Mapping[str, Outcome]
+
+
+def run(console: Console, wishes: argparse.Namespace) -> None:
+    """Runs every program in every mode and prints the tables."""
+    scale = wishes.scale or (0.2 if wishes.quick else 1.0)
+    modes = [mode for mode in MODES if mode.name in _wished(wishes)]
+    found: dict[str, Runs] = {}
+    for name, path in programs().items():
+        if wishes.only and name not in wishes.only:
+            continue
+        absent = missing_for(path)
+        if absent:
+            console.print(f"{name}: skipped, {absent}")
+            continue
+        found[name] = _in_every_mode(path, modes, scale)
+        console.print(escape(f"{name}: " + ", ".join(_shortly(mode, found[name]) for mode in modes)))
+    console.print(_table(found, modes, f"Live cut, scale {scale:g}, Spark {pyspark.__version__}, local[2]"))
+    console.print(_looks(found, modes))
+    _say_differences(console, found)
+    _say_recomputed(console, found)
+
+
+def _wished(wishes: argparse.Namespace) -> set[str]:
+    can_clean = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1)
+    usual = [mode.name for mode in MODES if mode is not CLEANUP or can_clean]
+    return {ALONE.name, *(wishes.modes.split(",") if wishes.modes else usual)}
+
+
+def _in_every_mode(path: Path, modes: Iterable[Mode], scale: float) -> Runs:
+    with tempfile.TemporaryDirectory(prefix="bench-live-cut-") as folder:
+        return {mode.name: run_program(Path(folder) / mode.name, path, mode, scale) for mode in modes}
+
+
+def _shortly(mode: Mode, runs: Runs) -> str:
+    one = runs[mode.name]
+    return f"{mode.name} {_verdict(one, runs)}, {one.deleted} of {one.written} deleted, {one.recomputed} recomputed"
+
+
+def _verdict(one: Outcome, runs: Runs) -> str:
+    if one.failure:
+        return "FAILED"
+    return "equal" if one.result == runs[ALONE.name].result else "DIFFERENT"
+
+
+# ---- tables ----
+
+
+def _table(found: Mapping[str, Runs], modes: Iterable[Mode], title: str) -> Table:
+    table = Table(title=title)
+    for heading in ("program", "mode"):
+        table.add_column(heading)
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="right")
+    for name, runs in found.items():
+        for mode in modes:
+            table.add_row(name if mode is ALONE else "", mode.title, *_cells(runs[mode.name], runs))
+        table.add_section()
+    for mode in modes:
+        table.add_row("all" if mode is ALONE else "", mode.title, *_totals(found.values(), mode))
+    return table
+
+
+def _cells(one: Outcome, runs: Runs) -> tuple[str, ...]:
+    oracle = one.oracle.byte_seconds if one.oracle is not None else 0.0
+    return (
+        _verdict(one, runs),
+        *(str(count) for count in (one.written, one.deleted, one.recomputed)),
+        f"{one.seen.peak_bytes / 1e6:.1f}",
+        f"{one.seen.byte_seconds / 1e6:.1f}",
+        _ratio(one.seen.byte_seconds, runs[ALONE.name].seen.byte_seconds),
+        _ratio(one.seen.byte_seconds, oracle),
+        f"{one.seconds:.1f}",
+    )
+
+
+def _totals(found: Iterable[Runs], mode: Mode) -> tuple[str, ...]:
+    whole = [runs for runs in found if not any(one.failure for one in runs.values())]
+    ours, plain = [runs[mode.name] for runs in whole], [runs[ALONE.name] for runs in whole]
+    area = sum(one.seen.byte_seconds for one in ours)
+    equal = sum(_verdict(runs[mode.name], runs) == "equal" for runs in whole)
+    return (
+        f"{equal} of {len(whole)} equal",
+        *(str(sum(getattr(one, name) for one in ours)) for name in ("written", "deleted", "recomputed")),
+        f"{sum(one.seen.peak_bytes for one in ours) / 1e6:.1f}",
+        f"{area / 1e6:.1f}",
+        _ratio(area, sum(one.seen.byte_seconds for one in plain)),
+        _ratio(area, sum(one.oracle.byte_seconds for one in ours if one.oracle is not None)),
+        f"{sum(one.seconds for one in ours):.1f}",
+    )
+
+
+def _ratio(part: float, whole: float) -> str:
+    return f"{part / whole:.2f}" if whole else ""
+
+
+def _looks(found: Mapping[str, Runs], modes: Iterable[Mode]) -> Table:
+    table = Table(title="Looks at the program")
+    table.add_column("program")
+    table.add_column("mode")
+    for heading in ("looks", "median ms", "p95 ms", "share of time"):
+        table.add_column(heading, justify="right")
+    for mode in modes:
+        taken = {name: runs[mode.name] for name, runs in found.items() if runs[mode.name].look_ms}
+        for name, one in taken.items():
+            table.add_row(name, mode.title, *_look_cells(one.look_ms, one.seconds))
+        if taken:
+            every = [ms for one in taken.values() for ms in one.look_ms]
+            table.add_section()
+            table.add_row("all", mode.title, *_look_cells(every, sum(one.seconds for one in taken.values())))
+    return table
+
+
+def _look_cells(look_ms: Iterable[float], seconds: float) -> tuple[str, ...]:
+    ordered = sorted(look_ms)
+    late = ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)]
+    share = sum(ordered) / 1_000 / seconds
+    return str(len(ordered)), f"{statistics.median(ordered):.1f}", f"{late:.1f}", f"{share:.2%}"
+
+
+# ---- what should not be ----
+
+
+def _say_differences(console: Console, found: Mapping[str, Runs]) -> None:
+    for name, runs in found.items():
+        for mode, one in runs.items():
+            if one.failure:
+                console.print(escape(f"{name} under {mode} failed: {one.failure}"))
+            elif one.result != runs[ALONE.name].result:
+                console.print(escape(f"{name} under {mode}: {one.result}\n  alone: {runs[ALONE.name].result}"))
+
+
+def _say_recomputed(console: Console, found: Mapping[str, Runs]) -> None:
+    for name, runs in found.items():
+        one = runs.get("reachable")
+        if one is None or not (one.again or one.recomputed):
+            continue
+        console.rule(escape(f"{name}: {one.recomputed} recomputed under reachable"))
+        for app_shuffle in one.again:
+            stories.show(console, explain(one.log, app_shuffle))
