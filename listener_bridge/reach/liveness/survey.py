@@ -86,15 +86,26 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
     return module.inner_words.union(module.always, *(analysis.words for analysis in others))
 
 
+_strangers: dict[str, dict[str, int]] = {}
+"""By the program's folder: names and ids of modules that lie elsewhere. Each look passes a thousand of them."""
+
+
 def _beside(namespace: Namespace) -> Iterator[CodeType]:
     """The code of the modules that lie in the main module's folder, or below."""
-    folder = os.path.dirname(os.path.abspath(namespace["__file__"])) + os.sep if namespace else None  # noqa: PTH100, PTH120
-    for name, module in list(sys.modules.items()) if folder else ():
-        if not issubclass(type(module), ModuleType):
+    if not namespace:
+        return
+    folder = os.path.dirname(os.path.abspath(namespace["__file__"])) + os.sep  # noqa: PTH100, PTH120
+    if folder not in _strangers:
+        _strangers.clear()
+    strangers = _strangers.setdefault(folder, {})
+    for name, module in list(sys.modules.items()):
+        if strangers.get(name) == id(module) or not issubclass(type(module), ModuleType):
             continue
         own = _dictionary(module)
         file = own.get("__file__")
-        if isinstance(file, str) and file.startswith(str(folder)) and own is not namespace and _is_of(name, file):
+        if not isinstance(file, str) or not file.startswith(folder) or not _is_of(name, file):
+            strangers[name] = id(module)
+        elif own is not namespace:
             yield from _defined_in(own)
 
 

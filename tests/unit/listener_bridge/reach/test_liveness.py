@@ -107,6 +107,27 @@ def test_nothing_is_dead_while_a_tool_monitors() -> None:
         monitoring.free_tool_id(2)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 does not show it, unless a frame is followed")
+@pytest.mark.parametrize("watch", [sys.settrace, sys.setprofile])
+def test_nothing_is_dead_while_another_thread_is_watched(watch: Callable[[Any], None]) -> None:
+    is_watched, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        watch(lambda *event: None)
+        is_watched.set()
+        may_end.wait()
+        watch(None)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    is_watched.wait()
+    try:
+        assert Program(expecting("")).run().failures == []
+    finally:
+        may_end.set()
+        thread.join()
+
+
 def test_nothing_is_dead_on_a_python_that_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "_IS_KNOWN", False)
     assert Program(expecting("")).run().failures == []
@@ -276,7 +297,7 @@ def test_a_reading_takes_less_than_a_millisecond() -> None:
     taken_ms: list[float] = []
 
     def measure() -> None:
-        for _ in range(100):
+        for _ in range(300):
             began = time.thread_time()
             said = liveness.dead_references(program.is_own)
             taken_ms.append((time.thread_time() - began) * 1000)
