@@ -125,15 +125,17 @@ def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:
 
 
 def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) -> dict[TargetId, str]:
-    found: dict[TargetId, str] = {}
+    """Why a JVM object is held: by a handle that has a name, else by one that has none."""
+    named: dict[TargetId, str] = {}
+    nameless: dict[TargetId, str] = {}
     for place, kept in enumerate(sites):
         if place in reached:
             handle = census.handle(place)
-            why = _why(names.names.get(id(handle), ()), kept.site)
+            known = names.names.get(id(handle), ())
             for value in list(vars(handle).values()):
                 if is_proxy(value):
-                    found.setdefault(target(value), why)
-    return found
+                    (named if known else nameless).setdefault(target(value), _why(known, kept.site))
+    return {**nameless, **named}
 
 
 def _why(names: tuple[Name, ...], made_at: str) -> str:

@@ -198,5 +198,6 @@ def _name_as(ours: Any, method: Any) -> None:
     PySpark calls a job after the last frame before its own files; with our file in between, the job's call site would
     be ours.
     """
-    theirs: CodeType = method.__code__
-    ours.__code__ = ours.__code__.replace(co_filename=theirs.co_filename, co_name=theirs.co_name)
+    theirs: CodeType | None = getattr(method, "__code__", None)
+    if theirs is not None:
+        ours.__code__ = ours.__code__.replace(co_filename=theirs.co_filename, co_name=theirs.co_name)
