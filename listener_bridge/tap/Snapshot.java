@@ -26,8 +26,9 @@ public class Snapshot implements Work {
     shuffles(json.append(",\"shuffles\":["));
     running(json.append("],\"running\":"));
     jobs(json.append(",\"jobs\":["));
+    new Executions().tell(json.append("],\"executions\":"));
     scheduler.mark(marker, "snapshot");
-    return json.append("]}").toString();
+    return json.append('}').toString();
   }
 
   private void shuffles(StringBuilder json) {

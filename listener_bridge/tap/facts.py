@@ -251,3 +251,4 @@ class Snapshot:
     shuffles: tuple[KnownShuffle, ...]
     running_stages: tuple[StageFact, ...]
     active_jobs: tuple[ActiveJob, ...]
+    executions: frozenset[int] | None = None  #: SQL executions that run; None: this Spark does not say.

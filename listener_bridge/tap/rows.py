@@ -47,6 +47,7 @@ def parse_snapshot(text: str) -> facts.Snapshot:
         shuffles=tuple(facts.KnownShuffle(*shuffle) for shuffle in row["shuffles"]),
         running_stages=tuple(_stage(stage) for stage in row["running"]),
         active_jobs=tuple(_active_job(job) for job in row["jobs"]),
+        executions=None if row.get("executions") is None else frozenset(row["executions"]),
     )
 
 

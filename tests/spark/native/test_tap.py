@@ -128,6 +128,24 @@ def test_a_snapshot_is_ordered_by_its_marker(run: Any) -> None:
     assert started.seq < marker.seq < ended.seq
 
 
+def test_a_snapshot_names_the_executions_that_run(run: Any) -> None:
+    gate = run.gate()
+    folder = gate.folder
+
+    def held(row: Any) -> Any:
+        type(gate)(folder).pass_through(row[0])
+        return row
+
+    frame = run.spark.createDataFrame(run.spark.sparkContext.parallelize([(1, 2)], 1).map(held), "k int, v int")
+    with in_background(lambda: frame.groupBy("k").count().collect()):
+        wait_for(gate.arrived, "the task")
+        seen = run.tap.snapshot()
+        gate.open()
+    [job] = seen.active_jobs
+    assert seen.executions == {job.execution_id}
+    assert run.tap.snapshot().executions == frozenset()
+
+
 def test_16_what_does_not_fit_is_counted_and_the_stream_has_no_gap(run: Any) -> None:
     other = Tap.open(run.spark, capacity_chars=2000)
     for n in range(100):

@@ -181,6 +181,14 @@ def test_the_whole_truth_and_everything_is_told_anew_after_it() -> None:
     assert "lineage { app_shuffle: 8" in told(translator, job(5, *CHAIN, final=2))[0]
 
 
+def test_an_execution_whose_end_was_dropped_is_over_with_the_next_truth() -> None:
+    translator = Translator()
+    told(translator, *(facts.ExecutionStarted(0, number, "query", "site", 0, False) for number in (5, 6)))
+    unsaid, said = (facts.Snapshot("m", (), (), (), executions) for executions in (None, frozenset({6, 9})))
+    assert [[one.execution for one in truth.resync.executions] for truth in translator.resync(unsaid)] == [[5, 6]]
+    assert [[one.execution for one in truth.resync.executions] for truth in translator.resync(said)] == [[6]]
+
+
 def test_a_long_truth_is_told_in_parts_before_and_after_it() -> None:
     shuffles = tuple(facts.KnownShuffle(number, 4, 4) for number in range(45))
     stages = tuple(stage(number, writes=100 + number) for number in range(30))
