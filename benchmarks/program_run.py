@@ -115,7 +115,7 @@ def _said(command: Sequence[str]) -> tuple[str, str]:
 def _read(folder: Path, said: str, samples: list[Sample]) -> Outcome:
     found: Mapping[str, Any] = json.loads((folder / "result.json").read_text())
     results = _RESULT.findall(said)
-    written, recomputed = _map_stages(folder / "events")
+    written, recomputed = map_stages(folder / "events")
     begun, ended, status = found["begun"], found["ended"], found["status"]
     on_disk = {shuffle for sample in samples for shuffle in sample.bytes}
     log = tuple(read_log(f"sqlite://{folder}/coordinator.db", found["application"])) if found["application"] else ()
@@ -135,7 +135,7 @@ def _read(folder: Path, said: str, samples: list[Sample]) -> Outcome:
     )
 
 
-def _map_stages(events: Path) -> tuple[int, int]:
+def map_stages(events: Path) -> tuple[int, int]:
     """Shuffles that were written, and how often one was written again. The stage's RDD stands in for the shuffle."""
     done = Counter(
         event["Stage Info"]["RDD Info"][0]["RDD ID"]
