@@ -35,7 +35,17 @@ def _printed(monkeypatch: pytest.MonkeyPatch, by_mode: dict[str, Outcome]) -> st
 def test_ratios_stand_beside_spark_alone_and_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = _printed(monkeypatch, {"alone": _outcome(), "reachable": _outcome(area=2e6, oracle=1e6)})
     row = next(line for line in printed.splitlines() if "plugin, reachable" in line)
-    assert [cell.strip() for cell in row.split("│")[3:-1]] == "equal 5 4 0 2.0 2.0 0.25 2.00 2.0".split()
+    assert [cell.strip() for cell in row.split("│")[3:-1]] == [
+        "equal",
+        "5",
+        "4",
+        "0",
+        "2.0",
+        "2.0",
+        "0.25",
+        "2.00",
+        "2.0",
+    ]
     assert "1 of 1 equal" in printed
     assert "recomputed under reachable" not in printed
 
