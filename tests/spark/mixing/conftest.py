@@ -94,6 +94,29 @@ class App:
         stages = sorted(self.log.of(facts.JobStarted)[-1].stages, key=lambda stage: stage.stage_id)
         return [stage.writes for stage in stages if stage.writes is not None]
 
+    def announced_stages(self) -> dict[int, Any]:
+        """App shuffle -> the newest stage that a job has announced for it."""
+        jobs = self.log.of(facts.JobStarted)[-60:]
+        return {stage.writes: stage for job in jobs for stage in job.stages if stage.writes is not None}
+
+    def known(self) -> list[int]:
+        return sorted(self.announced_stages())
+
+    def is_random(self, shuffle: int) -> bool:
+        """Whether nothing is above it: it is where the numbers are drawn."""
+        stage = self.announced_stages().get(shuffle)
+        return stage is not None and not stage.parent_stage_ids
+
+    def readers(self, shuffle: int) -> list[int]:
+        """App shuffles that are written from it."""
+        found = set()
+        for job in self.log.of(facts.JobStarted)[-60:]:
+            writes = {stage.stage_id: stage.writes for stage in job.stages}
+            for stage in job.stages:
+                if stage.writes is not None and shuffle in [writes.get(parent) for parent in stage.parent_stage_ids]:
+                    found.add(stage.writes)
+        return sorted(found)
+
     def status(self, shuffle: int) -> Any:
         return self.tap.driver.map_output_tracker.shuffleStatuses().get(shuffle).get()
 
@@ -112,11 +135,13 @@ class App:
         assert isinstance(outcome, (Fenced, Busy)), outcome
         return outcome if isinstance(outcome, Fenced) else None
 
-    def lose_output(self, shuffle: int, map_index: int = 0) -> None:
-        """As if its executor had gone, without a word to the coordinator."""
+    def lose_output(self, shuffle: int, map_index: int = 0) -> bool:
+        """As if its executor had gone, without a word to the coordinator. False: it was not there."""
         tracker = self.tap.driver.map_output_tracker
         output = self.status(shuffle).mapStatuses()[map_index]
-        tracker.unregisterMapOutput(shuffle, map_index, output.location())
+        if output is not None:
+            tracker.unregisterMapOutput(shuffle, map_index, output.location())
+        return output is not None
 
     # ---- what came of it ----
 
@@ -171,7 +196,7 @@ class App:
 def application(folder: Path, master: str = LOCAL, hooked: bool = True, **conf: str) -> Iterator[App]:
     """A session; without `hooked` nothing keeps its generations apart, until the test attaches."""
     settings = {
-        "spark.stage.maxConsecutiveAttempts": "100",
+        "spark.stage.maxConsecutiveAttempts": "1000",
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         **conf,
     }
