@@ -69,7 +69,8 @@ class ProgramSight:
         self._calls.unwatch()
 
     def warm(self) -> None:
-        """Have the JVM load what looks need."""
+        """Do what only a first look has to do: the program's code is analysed, the JVM loads its classes."""
+        self._handles.read()
         self._walker.warm()
 
     def changes(self) -> int:

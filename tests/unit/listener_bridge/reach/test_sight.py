@@ -95,6 +95,12 @@ def test_a_walk_that_failed_tells_nothing() -> None:
     assert sight(Order(Walked((HELD,), everything="it took too long"))).read() == "it took too long"
 
 
+def test_the_first_look_finds_everything_loaded() -> None:
+    order = Order()
+    sight(order).warm()
+    assert order.asked == ["handles", "warm"]
+
+
 def test_the_program_is_left_as_it_was() -> None:
     order = Order()
     eyes = sight(order)
