@@ -123,14 +123,17 @@ class Calls:
 
     def under_way(self) -> tuple[Call, ...]:
         """Every call that the program waits for, nested ones after those that they are nested in."""
-        frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
+        frames = other_frames()
+        here = threading.get_ident()
         found: list[Call] = []
         for slot in list(self._slots.values()):
-            depth = _depth(frames.get(slot.ident), self._code())
-            if slot.ident not in frames or (slot.began_before and not depth):
+            frame = sys._getframe() if slot.ident == here else frames.get(slot.ident)  # noqa: SLF001 - documented
+            depth = _depth(frame, self._code())
+            if frame is None or (slot.began_before and not depth):
                 self._slots.pop(slot.ident, None)  # the thread has ended, or what it did before we came
             elif not slot.is_ours:
                 found += slot.calls()[:depth]
+            frame = None  # ours would stay with itself
         return tuple(found)
 
     def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
@@ -186,7 +189,7 @@ class Calls:
 
     def _note_those_before(self) -> None:
         """Calls that are under way already: of whatever they run nothing says whose it is."""
-        for ident, frame in sys._current_frames().items():  # noqa: SLF001 - documented, and the only way
+        for ident, frame in other_frames().items():
             if not _is_ours(ident) and _depth(frame, self._code()):
                 slot = Slot("", ident)
                 slot.began_before = True
@@ -206,6 +209,17 @@ def of_gateway(gateway: Any, java_context: Any) -> Calls:
 
     client = gateway._gateway_client  # noqa: SLF001 - py4j has no public way
     return Calls(client, str(java_context._get_object_id()), isinstance(client, JavaClient))  # noqa: SLF001
+
+
+def other_frames() -> dict[int, FrameType]:
+    """Where all threads but this one stand.
+
+    Without this one's frame: whoever held that in a variable would be in a cycle with it, and every frame of the others
+    would stay, with all that its variables hold, until the collector comes by.
+    """
+    frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
+    frames.pop(threading.get_ident(), None)
+    return frames
 
 
 def _is_ours(ident: int) -> bool:

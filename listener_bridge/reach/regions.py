@@ -11,13 +11,12 @@ first one's shuffles again. The same holds for an adaptive plan that runs outsid
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from listener_bridge.reach import actions, naming
-from listener_bridge.reach.calls import PROPERTY, Call, Calls
+from listener_bridge.reach.calls import PROPERTY, Call, Calls, other_frames
 from listener_bridge.reach.findings import Region
 from listener_bridge.tap.facts import (
     Fact,
@@ -109,8 +108,7 @@ class Regions:
 
     def _opened(self, call: Call) -> Open:
         if call.number not in self._open:
-            frame = sys._current_frames().get(call.ident)  # noqa: SLF001 - documented, and the only way
-            self._open[call.number] = Open(naming.of_call(frame, call.method))
+            self._open[call.number] = Open(naming.of_call(other_frames().get(call.ident), call.method))
         return self._open[call.number]
 
     def _stage_submitted(self, stage: StageFact) -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from listener_bridge.reach import calls as calls_module
-from listener_bridge.reach.calls import OUR_THREADS, Calls
+from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls
+from listener_bridge.reach.regions import Regions
+from listener_bridge.tap.facts import JobStarted
 from tests.unit.listener_bridge.reach.making import Client
 
 FIT = "c\no7\nfit\nro8\ne\n"
 MARK = "c\no1\nsetLocalProperty\nsspark.shuffleLifecycle.thread\ns{}\ne\n"
+
+
+class Thing:
+    """Something of the program's."""
 
 
 class Slow(Client):
@@ -160,6 +168,31 @@ def test_whose_job_it_is(calls: Calls, client: Slow) -> None:
         while time.time() * 1000 < started_ms + 5:
             threading.Event().wait(0.001)
     assert calls.of_thread("t1", started_ms + 3, 0.0) == ()  # that call has returned
+
+
+def test_nothing_of_the_program_stays_with_who_looked(calls: Calls, client: Slow) -> None:
+    held: list[weakref.ref[Thing]] = []
+
+    def program() -> None:
+        thing = Thing()
+        held.append(weakref.ref(thing))
+        client.send_command(FIT)
+
+    regions = Regions(calls)
+    gc.collect()
+    gc.disable()
+    try:
+        thread = threading.Thread(target=program)
+        thread.start()
+        assert client.arrived.wait(30)
+        assert len(calls.under_way()) == 1
+        regions.hear(JobStarted(0, 0, int(time.time() * 1000), (), None, None, None, {PROPERTY: "t1"}))
+        assert len(regions.read()) == 1
+        client.answer.set()
+        thread.join()
+        assert held[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_threads_that_have_ended_are_forgotten(client: Slow) -> None:
