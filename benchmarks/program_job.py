@@ -1,16 +1,16 @@
-"""One program of our own in a fresh driver, attached or plain, and what was seen of it.
+"""Inside the driver of one program of our own: attached or plain, and what was so when its Spark context stopped.
 
-Responsible for starting an unmodified script as `python` (or a notebook, cell by cell) would, and for writing down what
-was so when its Spark context stopped. Refuses to measure disks and to compare. Invariant: without ``--policy`` nothing
-of the plugin is imported; the program itself is the same in every mode.
+Responsible for attaching to the context that the program makes, for writing down what was so at the program's end, and
+for playing a notebook. Refuses to measure disks and to compare. Invariant: without a policy nothing of the plugin is
+imported; the program itself is the same in every mode, and what is in here stands in no frame while it runs.
 
-    python -m benchmarks.program_job --folder DIR [--policy reachable] [--conf KEY=VALUE] … PROGRAM.py [ARGUMENT …]
+    python -m benchmarks.program_job NOTEBOOK.py [ARGUMENT …]      cell by cell; scripts are run by `python` itself
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
+import atexit
 import dataclasses
 import functools
 import json
@@ -18,43 +18,39 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from coordinator.cli import program
 from coordinator.demo.disk import look
 
-BY_CELLS = "Run by cells."
+WISHES = "SHUFFLE_BENCHMARK_PROGRAM"
+_BY_CELLS = "Run by cells."
 _CELL = "# %%"
 
 
-def main() -> None:
-    """Runs the program and writes ``result.json``."""
-    wishes = _parse()
-    os.environ["PYSPARK_SUBMIT_ARGS"] = _submit(wishes.folder, wishes.conf)
-    seen = Seen(wishes.folder)
-    _watch_contexts(seen, {"policy": wishes.policy, "store": f"sqlite://{wishes.folder}/coordinator.db"})
-    try:
-        if BY_CELLS in (ast.get_docstring(ast.parse(wishes.program.read_text())) or ""):
-            _start_cells(wishes.program, wishes.arguments)
-        else:
-            program.start(str(wishes.program), wishes.arguments)
-    finally:
-        seen.stop_rest()
+def command(program: Path, arguments: Iterable[str]) -> list[str]:
+    """How a program is started."""
+    by_cells = _BY_CELLS in (ast.get_docstring(ast.parse(program.read_text())) or "")
+    return [sys.executable, *(("-m", __name__) if by_cells else ()), str(program), *arguments]
 
 
-def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--policy", default="")
-    parser.add_argument("--conf", action="append", default=[])
-    parser.add_argument("program", type=Path)
-    parser.add_argument("arguments", nargs="*")
-    return parser.parse_args()
+def environment(folder: Path, policy: str, conf: Iterable[str]) -> Mapping[str, str]:
+    """What the process of a program is started with."""
+    here = Path(__file__).parent
+    path = [str(here / "startup"), str(here.parent), str(here.parent / "proto"), os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        WISHES: json.dumps({"folder": str(folder), "policy": policy}),
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": _submit(folder, conf),
+    }
 
 
-def _submit(folder: Path, more: list[str]) -> str:
+def _submit(folder: Path, more: Iterable[str]) -> str:
     for name in ("local", "events"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     settings = {
@@ -75,24 +71,42 @@ def _submit(folder: Path, more: list[str]) -> str:
     return f"--master local[2] {given} pyspark-shell"
 
 
-# ---- starting ----
+# ---- in the program's process ----
 
 
-def _start_cells(path: Path, arguments: list[str]) -> None:
-    """As a notebook does: each cell is code of its own, over one set of names that people may type again."""
-    made = ModuleType("__main__")
-    sys.modules["__main__"] = made
-    sys.argv = [str(path), *arguments]
-    sys.ps1 = ">>> "
-    for number, source in enumerate(path.read_text().split(_CELL)):
-        exec(compile(source, f"<cell {number}>", "exec", dont_inherit=True), made.__dict__)
+def watch(wishes: str) -> None:
+    """Called before the program begins: its Spark context is attached to, and seen to its end."""
+    from pyspark import SparkContext
+
+    wished = json.loads(wishes)
+    seen = Seen(Path(wished["folder"]))
+    patched: Any = SparkContext
+    plain_init, plain_stop = patched.__init__, patched.stop
+
+    @functools.wraps(plain_init)
+    def started(context: Any, *arguments: Any, **named: Any) -> None:
+        plain_init(context, *arguments, **named)
+        context.setLogLevel("ERROR")
+        seen.started(context, _attach(context, wished) if wished["policy"] else None)
+
+    @functools.wraps(plain_stop)
+    def stopped(context: Any) -> None:
+        seen.stopping(context)
+        plain_stop(context)
+
+    patched.__init__, patched.stop = started, stopped
 
 
-# ---- what is seen ----
+def _attach(context: Any, wished: Mapping[str, str]) -> Any:
+    from coordinator.cli.running import _ContextAsSession
+    from listener_bridge import attach
+
+    session: Any = _ContextAsSession(context)
+    return attach(session, policy=wished["policy"], store=f"sqlite://{wished['folder']}/coordinator.db")
 
 
 class Seen:
-    """What was so when the context stopped."""
+    """What was so when the program's first context stopped."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -104,9 +118,12 @@ class Seen:
 
     def started(self, context: Any, attached: Any) -> None:
         """A context is there, and attached to where that was wished."""
+        if self._context is not None:
+            return
         self._context, self._attached = context, attached
         if attached is not None:
             time_looks(attached, self._look_s)
+        atexit.register(self._stop)  # of a program that does not stop its context; before the plugin's own end
         self._begun = time.time()
 
     def stopping(self, context: Any) -> None:
@@ -115,9 +132,8 @@ class Seen:
             self._is_written = True
             (self._folder / "result.json").write_text(json.dumps(self._told()))
 
-    def stop_rest(self) -> None:
-        """Stop what the program has left running."""
-        if self._context is not None and self._context._jsc is not None:
+    def _stop(self) -> None:
+        if self._context._jsc is not None:
             self._context.stop()
 
     def _told(self) -> dict[str, Any]:
@@ -132,33 +148,6 @@ class Seen:
             "status": dataclasses.asdict(attached.status()) if attached is not None else {},
             "look_ms": [seconds * 1_000 for seconds in self._look_s],
         }
-
-
-def _watch_contexts(seen: Seen, wishes: dict[str, str]) -> None:
-    from pyspark import SparkContext
-
-    patched: Any = SparkContext
-    plain_init, plain_stop = patched.__init__, patched.stop
-
-    @functools.wraps(plain_init)
-    def started(context: Any, *arguments: Any, **named: Any) -> None:
-        plain_init(context, *arguments, **named)
-        context.setLogLevel("ERROR")
-        seen.started(context, _attach(context, wishes) if wishes["policy"] else None)
-
-    @functools.wraps(plain_stop)
-    def stopped(context: Any) -> None:
-        seen.stopping(context)
-        plain_stop(context)
-
-    patched.__init__, patched.stop = started, stopped
-
-
-def _attach(context: Any, wishes: dict[str, str]) -> Any:
-    from coordinator.cli.running import _ContextAsSession
-    from listener_bridge import attach
-
-    return attach(_ContextAsSession(context), **wishes)  # type: ignore[arg-type]
 
 
 def time_looks(attached: Any, taken_s: list[float]) -> None:
@@ -187,5 +176,18 @@ class _Timed:
         return getattr(self._sight, name)
 
 
+# ---- notebooks ----
+
+
+def run_cells(path: Path, arguments: list[str]) -> None:
+    """As a notebook does: each cell is code of its own, over one set of names that people may type again."""
+    made = ModuleType("__main__")
+    sys.modules["__main__"] = made
+    sys.argv = [str(path), *arguments]
+    sys.ps1 = ">>> "
+    for number, source in enumerate(path.read_text().split(_CELL)):
+        exec(compile(source, f"<cell {number}>", "exec", dont_inherit=True), made.__dict__)
+
+
 if __name__ == "__main__":
-    main()
+    run_cells(Path(sys.argv[1]), sys.argv[2:])

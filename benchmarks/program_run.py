@@ -9,16 +9,15 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.program_job import command, environment
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.demo.disk import Held, Sample, Watch, held
@@ -82,11 +81,9 @@ def missing_for(path: Path) -> str:
 def run(folder: Path, path: Path, mode: Mode, scale: float) -> Outcome:
     """Runs a program to its end."""
     folder.mkdir(parents=True)
-    policy = ("--policy", mode.policy) if mode.policy else ()
-    conf = [part for pair in mode.conf for part in ("--conf", pair)]
-    command = [sys.executable, "-m", "benchmarks.program_job", "--folder", str(folder), *policy, *conf]
+    given = environment(folder, mode.policy, mode.conf)
     with Watch(folder / "local", SAMPLED_EVERY_S) as watch:
-        said, failure = _said([*command, str(path), str(scale)])
+        said, failure = _said(command(path, [str(scale)]), given)
     if not failure and not (folder / "result.json").exists():
         failure = "the program ended without a Spark context"
     if failure:
@@ -94,16 +91,15 @@ def run(folder: Path, path: Path, mode: Mode, scale: float) -> Outcome:
     return _read(folder, said, watch.samples)
 
 
-def _said(command: Sequence[str]) -> tuple[str, str]:
+def _said(started: Sequence[str], given: Mapping[str, str]) -> tuple[str, str]:
     """What it printed, and why it failed."""
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     try:
         done = subprocess.run(
-            command,
+            started,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=given,
             timeout=_RUN_LIMIT_S,
             check=False,
         )
