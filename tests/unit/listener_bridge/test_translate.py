@@ -128,6 +128,14 @@ def test_what_is_left_of_several_shuffles_is_one_report() -> None:
     ]
 
 
+def test_what_could_not_be_kept_apart() -> None:
+    mixed = facts.GenerationsMixed(0, 7, 3, 9, 1, 4, late=False, failed=True)
+    assert told(Translator(), mixed, facts.ResultsMayDiffer(1, 7)) == [
+        "report_generations_mixed { app_shuffle: 7 job: 3 stage: 9 delivered: 1 partitions: 4 failed: true }",
+        "report_results_may_differ { app_shuffle: 7 }",
+    ]
+
+
 def test_executions() -> None:
     began = facts.ExecutionStarted(0, 5, "save", "site", 0, True)
     assert told(Translator(), began, facts.ExecutionEnded(0, 5, True, 0)) == [

@@ -34,6 +34,12 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
             facts.StageCompleted(0, 9, STAGE_FACT, None, 1, 2, 3, 4),
         ),
         (
+            {"e": "mixed", "shuffle": 2, "job": 7, "stage": 4, "delivered": 1, "partitions": 4, "late": False,
+             "failed": True},
+            facts.GenerationsMixed(0, 2, 7, 4, 1, 4, late=False, failed=True),
+        ),
+        ({"e": "differs", "shuffle": 2}, facts.ResultsMayDiffer(0, 2)),
+        (
             {"e": "fetchFailed", "stage": 4, "attempt": 0, "shuffle": 2, "map": -1, "reduce": 5, "executor": None},
             facts.FetchFailed(0, 4, 0, 2, None, 5, None),
         ),
