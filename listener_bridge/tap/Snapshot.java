@@ -26,7 +26,7 @@ public class Snapshot implements Work {
     shuffles(json.append(",\"shuffles\":["));
     running(json.append("],\"running\":"));
     jobs(json.append(",\"jobs\":["));
-    new Executions().tell(json.append("],\"executions\":"));
+    new RunningExecutions().tell(json.append("],\"executions\":"));
     scheduler.mark(marker, "snapshot");
     return json.append('}').toString();
   }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from listener_bridge.tap import jvm
@@ -28,3 +31,13 @@ def test_a_session_without_a_driver_here_is_refused_with_what_to_do() -> None:
 
     with pytest.raises(jvm.CannotTapError, match=r"ConnectSession has no driver .* attach in the process"):
         jvm.connect(ConnectSession())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "folders", [("tap", "reach"), ("tap", "shuffle_services", "marks")], ids=["the walk's", "the marks'"]
+)
+def test_a_class_has_a_name_of_its_own_along_its_loaders(folders: tuple[str, ...]) -> None:
+    """A loader asks its parent first: a class of the same name there would stand in for its own."""
+    names = [source.stem for folder in folders for source in (Path(jvm.__file__).parents[1] / folder).glob("*.java")]
+    assert len(names) > len(folders)
+    assert [name for name, times in Counter(names).items() if times > 1] == []

@@ -11,12 +11,12 @@ import org.apache.spark.sql.execution.SQLExecution;
  *
  * Reads only what is already there. A Spark that keeps them elsewhere is told as not knowing.
  */
-public class Executions {
+public class RunningExecutions {
   private static final String FIELD = "executionIdToQueryExecution";
 
   private final Map running; // null: not known here
 
-  Executions() {
+  RunningExecutions() {
     running = find();
   }
 
