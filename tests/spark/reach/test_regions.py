@@ -1,0 +1,125 @@
+"""Algorithms inside the JVM, seen from outside: real fits, real plans without an execution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listener_bridge.reach.calls import PROPERTY
+from listener_bridge.reach.findings import Region
+from listener_bridge.tap.facts import JobStarted, StageSubmitted
+from tests.spark.reach.conftest import Watched
+from tests.support.spark import in_background
+
+pytestmark = pytest.mark.spark
+HERE = Path(__file__).name
+
+
+def ratings(watched: Watched) -> Any:
+    rows = [(user, item, float(user * item % 5)) for user in range(12) for item in range(8)]
+    return watched.spark.createDataFrame(rows, ["user", "item", "rating"])
+
+
+def wrote(regions: list[Region], name: str) -> set[int]:
+    return {shuffle for region in regions if name in region.name for shuffle in region.wrote}
+
+
+def test_what_als_writes_is_its_until_it_returns(watched: Watched) -> None:
+    from pyspark.ml.recommendation import ALS
+
+    frame = ratings(watched)
+    before = len(watched.log.of(StageSubmitted))
+    with watched.regions_of() as regions:
+        model = ALS(rank=2, maxIter=2, userCol="user", itemCol="item", ratingCol="rating").fit(frame)
+    written = {s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None}
+    assert len(written) > 4
+    assert wrote(regions, f"`ALS.fit` at {HERE}:") == written
+    assert len({region.region for region in regions}) == 1
+    assert watched.log.regions.read() == ()
+    assert model.userFactors.count() == 12
+
+
+def test_the_rdd_api_of_mllib(watched: Watched) -> None:
+    from pyspark.mllib.recommendation import ALS
+
+    rdd = watched.spark.sparkContext.parallelize([(u, i, float(u * i % 5)) for u in range(8) for i in range(6)], 2)
+    with watched.regions_of() as regions:
+        ALS.train(rdd, rank=2, iterations=2)
+    assert len(wrote(regions, f"`ALS.train` at {HERE}:")) > 4
+
+
+def test_each_fit_of_a_pipeline_is_its_own(watched: Watched) -> None:
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import StringIndexer
+
+    rows = watched.spark.createDataFrame([(f"a{n % 3}", f"b{n % 4}") for n in range(40)], ["a", "b"])
+    stages: list[Any] = [StringIndexer(inputCol=name, outputCol=f"{name}_index") for name in ("a", "b")]
+    with watched.regions_of() as regions:
+        Pipeline(stages=stages).fit(rows)
+    assert len({region.region for region in regions if "StringIndexer.fit" in region.name}) == 2
+
+
+def test_other_threads_shuffles_are_not_held(watched: Watched) -> None:
+    from pyspark.ml.recommendation import ALS
+
+    frame = ratings(watched)
+    context = watched.spark.sparkContext
+
+    def counts() -> int:
+        return sum(context.parallelize([(n % 3, n) for n in range(30)], 2).groupByKey().count() for _ in range(6))
+
+    before = len(watched.log.of(JobStarted))
+    with watched.regions_of() as regions, in_background(counts) as other:
+        ALS(rank=2, maxIter=3, userCol="user", itemCol="item", ratingCol="rating").fit(frame)
+        assert other.result() == 18
+    theirs = [job for job in watched.log.of(JobStarted)[before:] if job.call_site.startswith(f"count at {__file__}:")]
+    assert len(theirs) == 6
+    held = wrote(regions, "ALS.fit")
+    assert held
+    assert not held & {stage.writes for job in theirs for stage in job.stages if stage.writes is not None}
+
+
+@pytest.mark.parametrize("action", ["rdd", "toLocalIterator", "foreach"])
+def test_an_adaptive_plan_without_an_execution_runs_until_the_call_returns(watched: Watched, action: str) -> None:
+    frame = watched.spark.range(200).repartition(3).groupBy("id").count().groupBy("count").count()
+    before = len(watched.log.of(StageSubmitted))
+    with watched.regions_of() as regions:
+        if action == "rdd":
+            assert frame.rdd.count() == 1
+        elif action == "foreach":
+            frame.foreach(lambda row: None)
+        else:
+            assert len(list(frame.toLocalIterator())) == 1
+    written = [s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None]
+    assert len(written) == 3
+    assert wrote(regions, HERE) == set(written)
+
+
+def test_actions_are_no_regions(watched: Watched, tmp_path: Path) -> None:
+    spark, context = watched.spark, watched.spark.sparkContext
+    frame = spark.range(100).groupBy("id").count()
+    rdd = context.parallelize([(n % 3, n) for n in range(30)], 2)
+    with watched.regions_of() as regions:
+        assert frame.count() == 100
+        assert len(frame.collect()) == 100
+        frame.write.parquet(str(tmp_path / "table"))
+        spark.sql("select count(*) from range(10)").collect()
+        assert rdd.reduceByKey(lambda a, b: a + b).count() == 3
+        assert len(rdd.sortByKey().collect()) == 30
+        rdd.groupByKey().saveAsTextFile(str(tmp_path / "text"))
+    assert {region.name for region in regions if region.wrote} == set()
+
+
+def test_a_thread_that_inherits_properties_has_its_own_mark(watched: Watched) -> None:
+    from pyspark import InheritableThread
+
+    context = watched.spark.sparkContext
+    context.parallelize(range(4), 2).count()
+    thread = InheritableThread(target=lambda: context.parallelize(range(4), 2).count())
+    thread.start()
+    thread.join()
+    watched.log.settle()
+    ours, theirs = (job.properties[PROPERTY] for job in watched.log.of(JobStarted)[-2:])
+    assert ours != theirs
