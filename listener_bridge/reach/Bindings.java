@@ -22,7 +22,7 @@ public class Bindings {
   }
 
   /**
-   * Id -> object; null where the program bound new ones faster than we could look.
+   * Id -> object.
    *
    * The program goes on meanwhile: it may bind an object made from another one, where we have been, and let go of that
    * other one, where we have not. So we read twice, and both times count, until nothing new was bound in between.
@@ -37,6 +37,6 @@ public class Bindings {
         return all;
       }
     }
-    return null;
+    throw new IllegalStateException("the program bound new objects faster than they could be listed");
   }
 }

@@ -25,7 +25,7 @@ public class CachedRdds {
   }
 
   public boolean wholly(RDD rdd) {
-    StorageLevel level = (StorageLevel) Fields.get(rdd, "storageLevel");
+    StorageLevel level = (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
     if (!executorsStay || level == null || !level.useDisk()) {
       return false;
     }

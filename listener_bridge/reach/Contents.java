@@ -46,7 +46,10 @@ public class Contents {
     "org.apache.spark.sql.catalyst.expressions.codegen.", "org.apache.spark.sql.catalyst.optimizer.",
     "org.apache.spark.sql.catalyst.parser.", "org.apache.spark.sql.catalyst.rules.", "org.apache.spark.sql.connector.",
     "org.apache.spark.sql.execution.metric.", "org.apache.spark.sql.execution.ui.", "org.apache.spark.sql.hive.",
-    "org.apache.spark.sql.internal.", "org.apache.spark.sql.sources.", "org.apache.spark.sql.types."
+    "org.apache.spark.sql.internal.SQLConf", "org.apache.spark.sql.internal.SessionState",
+    "org.apache.spark.sql.internal.SharedState", "org.apache.spark.sql.internal.CatalogImpl",
+    "org.apache.spark.sql.internal.SessionResourceLoader", "org.apache.spark.sql.internal.RuntimeConfigImpl",
+    "org.apache.spark.sql.sources.", "org.apache.spark.sql.types."
   };
   private static final String[] DULL_CLASSES = {
     "org.apache.spark.SparkContext", "org.apache.spark.SparkConf", "org.apache.spark.SparkEnv", "org.apache.spark.TaskContext",
@@ -56,8 +59,7 @@ public class Contents {
   };
   private static final String[] TELLING = { // inside packages that are dull otherwise
     "org.apache.spark.api.python.PythonRDD", "org.apache.spark.api.python.PythonServer", "org.apache.spark.util.LazyTry",
-    "org.apache.spark.sql.internal.ExpressionUtils", "scala.runtime.ObjectRef", "scala.runtime.VolatileObjectRef",
-    "scala.runtime.LazyRef", "org.apache.spark.sql.internal.SubqueryExpression"
+    "scala.runtime.ObjectRef", "scala.runtime.VolatileObjectRef", "scala.runtime.LazyRef"
   };
   private static final ConcurrentHashMap DULL = new ConcurrentHashMap(); // class -> Boolean
 
@@ -108,6 +110,8 @@ public class Contents {
       found(queries.physical((SparkPlan) object));
     } else if (object instanceof LogicalPlan) {
       found(queries.logical((LogicalPlan) object));
+    } else if (Streams.isQuery(object)) {
+      found(Streams.cutOf(object, queries));
     } else {
       inside(object);
     }

@@ -3,7 +3,6 @@ package shufflelifecycle;
 import java.lang.reflect.Field;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
@@ -43,6 +42,11 @@ public class Executions extends SparkListener {
 
   /** Execution -> query, of now. */
   public Map running() {
+    synchronized (written) {
+      written.keySet().retainAll(table.keySet()); // stages of cancelled jobs turn up after their execution's end
+      shown.keySet().retainAll(table.keySet());
+      unheard.retainAll(table.keySet());
+    }
     return new TreeMap(table);
   }
 

@@ -46,7 +46,12 @@ public class Fields {
 
   /** What the field `name` holds; null where there is no such field, or nothing in it yet. */
   public static Object get(Object object, String name) {
-    Field field = object == null ? null : named(object.getClass(), name);
+    return object == null ? null : get(object.getClass(), object, name);
+  }
+
+  /** The same, of the part of the object that is of class `type`. */
+  public static Object get(Class type, Object object, String name) {
+    Field field = named(type, name);
     try {
       return field == null ? null : opened(field.get(object));
     } catch (IllegalAccessException refused) {

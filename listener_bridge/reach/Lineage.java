@@ -3,8 +3,10 @@ package shufflelifecycle;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
@@ -111,6 +113,35 @@ public class Lineage {
     } else {
       step.cut = step.cut.and(cut);
       step.done++;
+    }
+  }
+
+  /** Every shuffle below an RDD, whatever is intact; what cannot be told is left out. */
+  public void addAll(RDD rdd, Set shuffles) {
+    Set met = new HashSet();
+    ArrayDeque todo = new ArrayDeque();
+    todo.push(rdd);
+    while (!todo.isEmpty()) {
+      deadline.check();
+      RDD next = (RDD) todo.pop();
+      if (met.add(Integer.valueOf(next.id()))) {
+        addBelow(next, todo, shuffles);
+      }
+    }
+  }
+
+  private static void addBelow(RDD rdd, ArrayDeque todo, Set shuffles) {
+    try {
+      List parents = Parents.of(rdd);
+      for (int i = 0; i < parents.size(); i++) {
+        Object parent = parents.get(i);
+        if (parent instanceof ShuffleDependency) {
+          shuffles.add(Integer.valueOf(((ShuffleDependency) parent).shuffleId()));
+        }
+        todo.push(parent instanceof RDD ? parent : ((Dependency) parent).rdd());
+      }
+    } catch (Parents.Unknown unknown) {
+      return;
     }
   }
 }

@@ -1,13 +1,15 @@
 package shufflelifecycle;
 
-import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDDLike;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * One look: every root and its cut, as text. Used once, by one thread.
@@ -22,7 +24,7 @@ public class Look {
   private final Lineage lineage;
   private final Queries queries;
   private final Contents contents;
-  private final StringBuilder roots = new StringBuilder();
+  private final Map roots = new TreeMap(); // id -> {kind, why, Ids}
 
   public Look(SparkContext context, Intact intact, boolean executorsStay, Deadline deadline) {
     this.context = context;
@@ -45,7 +47,7 @@ public class Look {
     Ids needs;
     String why = "SQL execution " + id;
     try {
-      Stages shown = new Stages(deadline);
+      Stages shown = new Stages(lineage, deadline);
       needs = queries.running(query, shown);
       needs = executions.isUnheard(id) ? intact.all() : needs.and(executions.hidden(id, shown.shown()));
     } catch (Deadline.Passed late) {
@@ -100,20 +102,56 @@ public class Look {
     }
   }
 
+  public void sessions(Sessions sessions) {
+    List views = sessions.views();
+    for (int i = 0; i < views.size(); i++) {
+      Object[] view = (Object[]) views.get(i);
+      object((String) view[0], "handle", (String) view[0], view[1]);
+    }
+    List tables = sessions.cachedTables();
+    for (int i = 0; i < tables.size(); i++) {
+      InMemoryRelation table = (InMemoryRelation) tables.get(i);
+      int id = System.identityHashCode(table.cacheBuilder()); // stable, and of no meaning to anybody
+      object("cached table " + id, "persisted", "cached: " + Row.shortened(table.cacheBuilder().cachedName(), 80), table);
+    }
+    List streams = sessions.streams();
+    for (int i = 0; i < streams.size(); i++) {
+      object("stream " + Fields.get(streams.get(i), "id"), "stream", "streaming query", streams.get(i));
+    }
+  }
+
+  /** Its tables move while they grow: what the first reading missed, the second one sees. */
+  public void streamingGraph() {
+    Object graph = Streams.graph();
+    if (graph != null) {
+      object("streaming graph", "stream", "the streaming graph", new Object[] {graph});
+      object("streaming graph", "stream", "the streaming graph", new Object[] {graph});
+    }
+  }
+
   private static String unable(Throwable failure) {
     return "; cannot be told: " + Row.shortened(String.valueOf(failure), 300);
   }
 
+  /** What one root is found to need twice, it needs once. */
   private void root(String id, String kind, String why, Ids needs) {
     String fault = lineage.takeFault();
-    roots.append(roots.length() == 0 ? "[" : ",[");
-    Row.quote(roots, id);
-    roots.append(",\"").append(kind).append("\",");
-    Row.quote(roots, fault == null ? why : why + "; " + fault);
-    roots.append(',').append(needs).append(']');
+    Object[] before = (Object[]) roots.get(id);
+    Ids all = before == null ? needs : needs.and((Ids) before[2]);
+    roots.put(id, new Object[] {kind, fault == null ? why : why + "; " + fault, all});
   }
 
+  /** JSON. */
   public String toString() {
-    return "{\"roots\":[" + roots + "],\"everything\":null}";
+    StringBuilder text = new StringBuilder("{\"roots\":[");
+    Iterator it = roots.entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      Object[] root = (Object[]) entry.getValue();
+      Row.quote(text.append('['), (String) entry.getKey());
+      Row.quote(text.append(",\"").append(root[0]).append("\","), (String) root[1]);
+      text.append(',').append(root[2]).append(it.hasNext() ? "]," : "]");
+    }
+    return text.append("],\"everything\":null}").toString();
   }
 }

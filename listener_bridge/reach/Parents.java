@@ -23,7 +23,7 @@ public class Parents {
     }
   }
 
-  private static final ConcurrentHashMap OVERRIDES = new ConcurrentHashMap(); // class -> Boolean
+  private static final ConcurrentHashMap DECLARERS = new ConcurrentHashMap(); // class -> who declares getDependencies
 
   /** RDDs and dependencies, mixed. Nothing is below what has been checkpointed. */
   public static List of(RDD rdd) {
@@ -35,7 +35,7 @@ public class Parents {
   }
 
   private static boolean isCheckpointed(RDD rdd) {
-    scala.Option data = (scala.Option) Fields.get(rdd, "checkpointData");
+    scala.Option data = (scala.Option) ofRdd(rdd, "checkpointData");
     if (data == null || !data.isDefined()) {
       return false;
     }
@@ -44,32 +44,39 @@ public class Parents {
   }
 
   private static boolean addDependencies(List to, RDD rdd) {
-    Object known = Fields.get(rdd, "dependencies_");
+    Object known = ofRdd(rdd, "dependencies_");
     if (known != null) {
       return addAll(to, known);
     }
-    if (!overrides(rdd.getClass())) {
-      return addAll(to, Fields.get(rdd, "deps"));
+    Class declarer = declarerOf(rdd.getClass());
+    if (declarer == RDD.class) {
+      return addAll(to, ofRdd(rdd, "deps"));
     }
-    return rdd.getClass().getName().startsWith("org.apache.spark.") && addFields(to, rdd);
+    return declarer.getName().startsWith("org.apache.spark.") && addFields(to, rdd);
   }
 
-  private static boolean overrides(Class type) {
-    Boolean known = (Boolean) OVERRIDES.get(type);
+  /** A field of every RDD, whatever its own class calls its fields. */
+  private static Object ofRdd(RDD rdd, String name) {
+    return Fields.get(RDD.class, rdd, name);
+  }
+
+  private static Class declarerOf(Class type) {
+    Class known = (Class) DECLARERS.get(type);
     if (known == null) {
-      known = Boolean.valueOf(declaresDependencies(type));
-      OVERRIDES.put(type, known);
+      known = type;
+      while (known != RDD.class && !declaresDependencies(known)) {
+        known = known.getSuperclass();
+      }
+      DECLARERS.put(type, known);
     }
-    return known.booleanValue();
+    return known;
   }
 
   private static boolean declaresDependencies(Class type) {
-    for (Class part = type; part != null && part != RDD.class; part = part.getSuperclass()) {
-      java.lang.reflect.Method[] methods = part.getDeclaredMethods();
-      for (int i = 0; i < methods.length; i++) {
-        if (methods[i].getName().equals("getDependencies") && methods[i].getParameterTypes().length == 0) {
-          return true;
-        }
+    java.lang.reflect.Method[] methods = type.getDeclaredMethods();
+    for (int i = 0; i < methods.length; i++) {
+      if (methods[i].getName().equals("getDependencies") && methods[i].getParameterTypes().length == 0) {
+        return true;
       }
     }
     return false;

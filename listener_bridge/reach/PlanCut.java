@@ -1,12 +1,8 @@
 package shufflelifecycle;
 
 import java.lang.reflect.Field;
-import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Future;
 import org.apache.spark.ShuffleDependency;
@@ -123,6 +119,7 @@ public class PlanCut {
     if (buffers instanceof RDD) {
       need(lineage.of((RDD) buffers));
     } else {
+      stages.collect(relation.cacheBuilder().cachedPlan());
       physical(relation.cacheBuilder().cachedPlan());
     }
   }

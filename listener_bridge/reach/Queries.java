@@ -29,7 +29,7 @@ public class Queries {
   }
 
   private Ids cutOf(QueryExecution query) {
-    Stages stages = new Stages(deadline);
+    Stages stages = new Stages(lineage, deadline);
     PlanCut cut = new PlanCut(lineage, deadline, stages);
     cut.logical(logicalOf(query));
     SparkPlan plan = planOf(query);
@@ -53,13 +53,13 @@ public class Queries {
   }
 
   public Ids logical(LogicalPlan plan) {
-    PlanCut cut = new PlanCut(lineage, deadline, new Stages(deadline));
+    PlanCut cut = new PlanCut(lineage, deadline, new Stages(lineage, deadline));
     cut.logical(plan);
     return cut.needs();
   }
 
   public Ids physical(SparkPlan plan) {
-    Stages stages = new Stages(deadline);
+    Stages stages = new Stages(lineage, deadline);
     PlanCut cut = new PlanCut(lineage, deadline, stages);
     stages.collect(plan);
     cut.physical(plan);

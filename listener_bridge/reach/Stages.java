@@ -7,6 +7,7 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.execution.ReusedSubqueryExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
@@ -21,13 +22,15 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
  * exchange that has none yet would find to reuse.
  */
 public class Stages {
+  private final Lineage lineage;
   private final Deadline deadline;
   private final Set met = Collections.newSetFromMap(new IdentityHashMap());
   private final Set shown = new java.util.HashSet(); // shuffles, as Integers
   private final ArrayList materialised = new ArrayList(); // of ShuffleQueryStageExec
   private Map byForm = null; // canonical exchange -> its dependency; made when first asked for
 
-  public Stages(Deadline deadline) {
+  public Stages(Lineage lineage, Deadline deadline) {
+    this.lineage = lineage;
     this.deadline = deadline;
   }
 
@@ -102,6 +105,7 @@ public class Stages {
   private void reusable(Object stage) {
     if (stage instanceof ShuffleQueryStageExec && ((ShuffleQueryStageExec) stage).isMaterialized()) {
       materialised.add(stage);
+      byForm = null;
     }
   }
 
@@ -119,12 +123,22 @@ public class Stages {
       shown.add(Integer.valueOf(made.shuffleId()));
     }
     scala.collection.Iterator it = plan.children().iterator();
+    if (!it.hasNext()) {
+      rddsOf(plan);
+    }
     while (it.hasNext()) {
       collect((SparkPlan) it.next());
     }
     it = plan.subqueries().iterator();
     while (it.hasNext()) {
       collect((SparkPlan) it.next());
+    }
+  }
+
+  /** The shuffles of an RDD that the plan scans are shown as well: its lineage says which of them are needed. */
+  private void rddsOf(SparkPlan leaf) {
+    if (Fields.get(leaf, "rdd") instanceof RDD) {
+      lineage.addAll((RDD) Fields.get(leaf, "rdd"), shown);
     }
   }
 }

@@ -30,12 +30,13 @@ public class Walk {
     try {
       Look look = new Look(context, intact, executorsStay, new Deadline(deadlineMs));
       Map bound = bindings.read();
-      if (bound == null) {
-        return everything("the program bound new objects faster than they could be listed");
-      }
-      look.executions(executions);
+      look.sessions(new Sessions(bound.values()));
+      bound.putAll(bindings.read()); // a view may have become a handle meanwhile, and is looked for again below
       look.bindings(bound, new HashSet(Arrays.asList(dead.split(" "))));
+      look.executions(executions);
       look.persisted();
+      look.sessions(new Sessions(bound.values()));
+      look.streamingGraph();
       return look.toString();
     } catch (Throwable failure) {
       return everything(Row.shortened(String.valueOf(failure), 500));
