@@ -1,0 +1,244 @@
+"""What a look finds, one rule at a time; and that it changes nothing."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from listener_bridge.reach.findings import Kind, Program, TargetId
+from tests.support.spark import wait_for
+from tests.support.walking import Walking
+
+pytestmark = pytest.mark.spark
+HANDLES = 100
+LINEAGE = 2000
+
+ODD_RDD = """
+package program.own;
+public class OddRdd extends org.apache.spark.rdd.RDD {
+  private final Object[] hidden;
+  public OddRdd(Object parent) {
+    super(((org.apache.spark.rdd.RDD) parent).context(), (SEQ) scala.collection.immutable.Nil$.MODULE$,
+        scala.reflect.ClassTag$.MODULE$.apply(Object.class));
+    hidden = new Object[] {parent};
+  }
+  public SEQ getDependencies() { throw new IllegalStateException("a look asked for dependencies"); }
+  public org.apache.spark.Partition[] getPartitions() { throw new IllegalStateException("a look asked for them"); }
+  public scala.collection.Iterator compute(org.apache.spark.Partition split, org.apache.spark.TaskContext context) {
+    return null;
+  }
+}
+"""
+
+
+def keyed(run: Walking, rows: int = 40) -> Any:
+    """A shuffled RDD that nobody has computed yet."""
+    return run.spark.sparkContext.parallelize(range(rows), 2).map(lambda n: (n % 5, n)).partitionBy(2)
+
+
+def is_garbage(run: Walking, shuffle: int) -> bool:
+    return shuffle not in run.needs()
+
+
+def is_wholly_cached(run: Walking, name: str) -> bool:
+    return not needs_of(run, name)
+
+
+def bound(java: Any) -> TargetId:
+    return TargetId(java._target_id)
+
+
+def test_the_handle_of_a_shuffled_rdd_is_a_root_and_dead_ones_are_not(run: Walking) -> None:
+    handle = keyed(run)
+    (shuffle,) = run.written_by(handle.count)
+    java = handle._jrdd
+    (root,) = [root for root in run.roots() if root.root == bound(java)]
+    assert root.kind is Kind.HANDLE
+    assert root.needs == {shuffle}
+    named = run.roots(Program(names={bound(java): "`handle`"}))
+    assert "`handle`" in {root.why for root in named if root.root == bound(java)}
+    holders = frozenset(TargetId(root.root) for root in run.roots() if shuffle in root.needs)
+    assert all(shuffle not in root.needs for root in run.roots(Program(dead=holders)))
+    del handle, java
+    wait_for(functools.partial(is_garbage, run, shuffle), "the shuffle of a handle that is gone to be garbage")
+
+
+def test_a_lineage_stops_at_outputs_that_are_intact(run: Walking) -> None:
+    first = keyed(run)
+    second = first.mapValues(lambda n: n + 1).partitionBy(3)
+    written = run.written_by(second.count)
+    (earlier,) = needs_of(run, bound(first._jrdd))
+    (later,) = needs_of(run, bound(second._jrdd))
+    assert written == {earlier, later}
+    assert earlier != later
+
+
+def test_a_look_lists_no_files_and_takes_no_shuffle_ids(run: Walking, tmp_path: Path) -> None:
+    (before,) = run.written_by(keyed(run).count)
+    (tmp_path / "one.txt").write_text("a\nb\n")
+    lazy = run.spark.sparkContext.textFile(str(tmp_path)).map(lambda line: (line, 1)).partitionBy(2)
+    for _ in range(5):
+        run.roots()
+    (tmp_path / "two.txt").write_text("c\nd\ne\n")
+    lines: list[int] = []
+    assert run.written_by(lambda: lines.append(lazy.count())) == {before + 1}
+    assert lines == [5]
+
+
+def test_a_missing_path_fails_its_job_as_ever_and_no_look(run: Walking, tmp_path: Path) -> None:
+    lazy = run.spark.sparkContext.textFile(str(tmp_path / "nowhere")).map(lambda line: (line, 1)).groupByKey(2)
+    run.roots()
+    with pytest.raises(Exception, match="Input path does not exist"):
+        lazy.count()
+    run.roots()
+
+
+def test_a_second_collect_finds_what_the_first_one_left(run: Walking) -> None:
+    frame = run.spark.range(100).selectExpr("id % 7 AS k").groupBy("k").count()
+    written = run.written_by(frame.collect)
+    assert len(written) == 1
+    assert written <= run.needs()
+    assert run.written_by(frame.collect) == set()
+    del frame
+    wait_for(functools.partial(is_garbage, run, *written), "the shuffle of a DataFrame that is gone to be garbage")
+
+
+def test_what_a_plan_reads_behind_its_last_exchange_is_garbage_already(run: Walking) -> None:
+    frame = run.spark.range(100).selectExpr("id % 50 AS k").groupBy("k").count().groupBy("count").count()
+    earlier, later = sorted(run.written_by(frame.collect))
+    needs = run.needs()
+    assert later in needs
+    assert earlier not in needs
+    del frame
+
+
+def test_a_temporary_view_holds_the_rdd_below_it_until_it_is_dropped(run: Walking) -> None:
+    handle = keyed(run)
+    (shuffle,) = run.written_by(handle.count)
+    run.spark.createDataFrame(handle, "k int, n int").createOrReplaceTempView("held")
+    del handle
+    gc.collect()
+    (root,) = [root for root in run.roots() if "temporary view `held`" in root.root]
+    assert root.needs == {shuffle}
+    assert run.spark.sql("SELECT count(*) FROM held").collect()[0][0] == 40
+    run.spark.catalog.dropTempView("held")
+    wait_for(functools.partial(is_garbage, run, shuffle), "the view's shuffle to be garbage")
+
+
+def test_a_model_holds_its_summary(run: Walking) -> None:
+    pytest.importorskip("numpy")
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.regression import LinearRegression
+
+    rows = run.spark.range(60).selectExpr("id % 10 AS k", "cast(id AS double) AS x").groupBy("k").sum("x")
+    features = VectorAssembler(inputCols=["k"], outputCol="features").transform(rows)
+    model = LinearRegression(labelCol="sum(x)", maxIter=2, solver="normal").fit(features)
+    del rows, features
+    gc.collect()
+    written = run.written_by(lambda: model.summary.predictions.collect())
+    gc.collect()
+    assert written <= run.needs()
+    assert run.written_by(lambda: model.summary.predictions.collect()) == set()
+
+
+def test_a_persisted_rdd_is_a_root_until_it_is_wholly_on_disk(run: Walking) -> None:
+    from pyspark import StorageLevel
+
+    for level, stays in ((StorageLevel.MEMORY_ONLY, True), (StorageLevel.MEMORY_AND_DISK, False)):
+        handle = keyed(run).mapValues(lambda n: n + 1).persist(level)
+        root = f"rdd {handle._jrdd.rdd().id()}"
+        (shuffle,) = run.written_by(handle.first)
+        assert shuffle in needs_of(run, root), f"{level}, cached in part"
+        handle.count()
+        if stays:
+            assert shuffle in needs_of(run, root)
+        else:
+            wait_for(functools.partial(is_wholly_cached, run, root), "a wholly cached RDD to need nothing")
+            assert not needs_of(run, bound(handle._jrdd))
+        handle.unpersist(blocking=True)
+        assert not needs_of(run, root)
+
+
+def needs_of(run: Walking, name: str) -> frozenset[int]:
+    return frozenset(shuffle for root in run.roots() if root.root == name for shuffle in root.needs)
+
+
+def test_nothing_is_below_a_checkpoint(run: Walking, tmp_path: Path) -> None:
+    run.spark.sparkContext.setCheckpointDir(str(tmp_path))
+    below = keyed(run)
+    written = run.written_by(below.count)
+    handle = below.mapValues(lambda n: n + 1)
+    handle.checkpoint()
+    assert needs_of(run, bound(handle._jrdd)) == written
+    handle.count()
+    assert needs_of(run, bound(handle._jrdd)) == frozenset()
+
+
+def test_an_rdd_that_hides_its_parents_needs_everything(run: Walking) -> None:
+    handle = keyed(run)
+    run.written_by(handle.count)
+    gateway = run.tap.driver.gateway
+    compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    seq = "scala.collection.Seq" if run.tap.driver.version < (4, 0) else "scala.collection.immutable.Seq"
+    compiler.cook(ODD_RDD.replace("SEQ", seq))
+    arguments = gateway.new_array(gateway.jvm.java.lang.Object, 1)
+    arguments[0] = handle._jrdd.rdd()
+    odd = compiler.getClassLoader().loadClass("program.own.OddRdd").getConstructors()[0].newInstance(arguments)
+    (root,) = [root for root in run.roots() if root.root == bound(odd)]
+    assert "program.own.OddRdd does not show its parents" in root.why
+    everything = {int(shuffle) for shuffle in root.needs}
+    assert run.newest_shuffle() in everything
+
+
+def test_looks_leave_no_references_behind(run: Walking) -> None:
+    bindings = run.tap.driver.gateway.java_gateway_server.getGateway().getBindings()
+    gc.collect()
+    run.roots()
+    before = bindings.size()
+    for _ in range(20):
+        run.roots()
+    assert bindings.size() == before
+
+
+def test_a_look_that_comes_too_late_says_so(run: Walking) -> None:
+    long = lineage(run, LINEAGE)
+    run.walker._deadline_ms, deadline_ms = -1, run.walker._deadline_ms
+    try:
+        assert "the look took longer" in str(run.walker.walk(Program()).everything)
+    finally:
+        run.walker._deadline_ms = deadline_ms
+    del long
+
+
+def test_a_look_takes_milliseconds(run: Walking, capsys: pytest.CaptureFixture[str]) -> None:
+    for handles, length in ((10, 10), (HANDLES, 10), (HANDLES, LINEAGE)):
+        held = lineage(run, length)
+        held = [held[-1].coalesce(2, False) for _ in range(handles)]
+        gc.collect()
+        seconds = sorted(timed(run) for _ in range(60))
+        with capsys.disabled():
+            line = f"median {statistics.median(seconds) * 1000:.1f} ms, p95 {seconds[57] * 1000:.1f} ms"
+            print(f"\n{handles} handles, {length} RDDs in the lineage: {line}")
+        assert statistics.median(seconds) < 0.1  # far above what a quiet machine takes
+        del held
+
+
+def timed(run: Walking) -> float:
+    began = time.perf_counter()
+    run.roots()
+    return time.perf_counter() - began
+
+
+def lineage(run: Walking, length: int) -> list[Any]:
+    """The last RDD of a chain; the ones before are bound no more."""
+    java = run.spark.sparkContext.parallelize(range(4), 2)._jrdd
+    for _ in range(length):
+        java = java.coalesce(2, False)
+    return [java]
