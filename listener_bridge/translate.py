@@ -151,7 +151,7 @@ class Translator:
     def _stage_submitted(self, fact: facts.StageSubmitted) -> Iterator[Request]:
         submitted = self._submitted(fact.stage)
         yield Request(report_stage_submitted=submitted)
-        for app_shuffle in submitted.reads:
+        for app_shuffle in () if submitted.cached else submitted.reads:  # it may read none of them
             yield _ask(app_shuffle, submitted.stage, write=False)
         if submitted.HasField("writes"):
             yield _ask(submitted.writes, submitted.stage, write=True)
@@ -163,6 +163,7 @@ class Translator:
             writes=stage.writes,
             tasks=stage.num_tasks,
             name=stage.name,
+            cached=bool(stage.cached_rdd_ids),
         )
 
     def _stage_completed(self, fact: facts.StageCompleted) -> Iterator[Request]:

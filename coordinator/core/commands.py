@@ -139,11 +139,14 @@ class ReportJobEnded:
 
 @dataclass(frozen=True, slots=True)
 class ReportStageSubmitted:
+    """``cached``: RDDs of it are persisted; what of ``reads`` is gone, it takes from there."""
+
     stage: StageAttempt
     reads: tuple[AppShuffle, ...] = ()
     writes: AppShuffle | None = None
     tasks: int = 0
     name: str = ""
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,7 @@ class StageSubmitted:
     writes: AppShuffle | None = None
     tasks: int = 0
     name: str = ""
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,13 +51,21 @@ def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
 
 
 def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
-    """A stage was really submitted: it reads and writes from now on."""
+    """A stage was really submitted: it reads and writes from now on.
+
+    Spark submits a stage only when all that it has to read is there. So one above persisted RDDs whose input is gone
+    reads their blocks: it misses nothing.
+    """
     known = desk.state.attempts.get(command.stage)
     if known is not None and known.submitted:
         return
-    desk.emit(e.StageSubmitted(command.stage, command.reads, command.writes, command.tasks, command.name))
+    emitted = e.StageSubmitted(
+        command.stage, command.reads, command.writes, command.tasks, command.name, command.cached
+    )
+    desk.emit(emitted)
     for app_shuffle in command.reads:
-        asking.note_reader(desk, app_shuffle, command.stage)
+        if not (command.cached and cuts.is_gone(desk.state.current(app_shuffle))):
+            asking.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
         asking.ask_to_write(desk, command.writes, command.stage, command.tasks)
 

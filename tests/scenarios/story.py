@@ -164,11 +164,11 @@ class Story:
         level = self._levels.get(letter, Level.DETERMINATE)
         return Lineage(stage.writes, stage.reads, level, letter in self._barrier, MAPS)
 
-    def submit(self, name: str, tasks: int = MAPS) -> list[str]:
-        """A stage attempt is submitted: `s1`, or `s1.1`."""
+    def submit(self, name: str, tasks: int = MAPS, cached: bool = False) -> list[str]:
+        """A stage attempt is submitted: `s1`, or `s1.1`. `cached`: RDDs of it are persisted."""
         attempt = attempt_of(name)
         stage = self._stages[attempt.stage]
-        return self.do(c.ReportStageSubmitted(attempt, stage.reads, stage.writes, tasks))
+        return self.do(c.ReportStageSubmitted(attempt, stage.reads, stage.writes, tasks, cached=cached))
 
     def complete(self, name: str) -> list[str]:
         """It ends well."""

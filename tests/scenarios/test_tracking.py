@@ -264,6 +264,35 @@ def test_9_a_reader_before_its_map_stage_is_counted_once() -> None:
     assert story.complete("s2")[1:] == ["A2 complete", "recovery 1 closed"]
 
 
+def test_11_a_stage_that_reads_blocks_misses_nothing() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.look("")
+    story.delete_all()
+    story.job("s2>A, s3:A!")
+    assert story.submit("s3", cached=True) == ["s3.0 submitted"]
+    assert story.complete("s3") == ["s3.0 completed"]
+    assert story.state.meta.premature == 0
+
+
+def test_11_a_stage_above_persisted_blocks_reads_what_is_there() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.job("s2>A, s3:A!")
+    assert story.submit("s3", cached=True) == ["s3.0 submitted", "A1 read by s3.0"]
+
+
+def test_11_a_block_that_was_lost_is_a_recovery() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.look("")
+    story.delete_all()
+    story.job("s2>A, s3:A!")
+    assert "recovery 1 of A1" in story.submit("s2")
+    story.complete("s2")
+    assert story.submit("s3", cached=True) == ["s3.0 submitted", "A2 read by s3.0"]
+
+
 def test_10_a_partial_retry_keeps_the_id() -> None:
     story = Story()
     story.job("s0>A, s1:A>B, s2:B!")

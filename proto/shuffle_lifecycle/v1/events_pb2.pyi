@@ -431,18 +431,20 @@ class JobEnded(_message.Message):
     def __init__(self, job: _Optional[int] = ..., succeeded: bool = ..., failure: _Optional[str] = ...) -> None: ...
 
 class StageSubmitted(_message.Message):
-    __slots__ = ("stage", "reads", "writes", "tasks", "name")
+    __slots__ = ("stage", "reads", "writes", "tasks", "name", "cached")
     STAGE_FIELD_NUMBER: _ClassVar[int]
     READS_FIELD_NUMBER: _ClassVar[int]
     WRITES_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    CACHED_FIELD_NUMBER: _ClassVar[int]
     stage: _common_pb2.StageAttempt
     reads: _containers.RepeatedScalarFieldContainer[int]
     writes: int
     tasks: int
     name: str
-    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ...) -> None: ...
+    cached: bool
+    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ...) -> None: ...
 
 class StageCompleted(_message.Message):
     __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records")

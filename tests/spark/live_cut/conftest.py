@@ -1,0 +1,82 @@
+"""A session for programs under policy `reachable`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.bridge.conftest import Log, Run
+from tests.support.own_spark import own_spark
+from tests.support.spark import LOCAL, wait_for
+
+CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.autoBroadcastJoinThreshold": "-1"}
+
+
+class Program:
+    """What a test asks of an attached program: everything of the log, and of the session."""
+
+    def __init__(self, run: Run, attachment: Any, log: Log) -> None:
+        self.spark = run.spark
+        self.log = log
+        self._run = run
+        self._attachment = attachment
+
+    def settled(self) -> None:
+        self._run.settled(self._attachment)
+
+    def written(self) -> list[int]:
+        """The app shuffles that were written so far, in order."""
+        self.settled()
+        return list(dict.fromkeys(self.log.map_stages()))
+
+    def gone(self) -> set[int]:
+        """The app shuffles whose data were deleted, by us or by Spark's own cleaner."""
+        return set(self.log.app_shuffles("generation_deleted"))
+
+    def wait_gone(self, *app_shuffles: int) -> None:
+        wait_for(lambda: set(app_shuffles) <= self.gone(), f"{app_shuffles} to go; gone are {self.gone()}")
+
+    def look(self) -> None:
+        """A whole look has begun after this, and all that came of it is done."""
+        looker = self._attachment._bridge.looker
+        target = looker.looks + 2  # the next one may have begun already
+        looker._call_for_one()
+
+        def has_looked() -> bool:
+            looker._call_for_one()
+            return bool(looker.looks >= target or not looker.candidates.bytes)
+
+        wait_for(has_looked, "two looks")
+        self.settled()
+
+    def recomputed(self) -> list[int]:
+        """App shuffles whose map stage ran more than once."""
+        self.settled()
+        return [shuffle for shuffle, times in Counter(self.log.map_stages()).items() if times > 1]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    folder: Path = tmp_path_factory.mktemp("spark")
+    with own_spark(folder, LOCAL, **CONF) as spark:
+        yield Run(spark, folder, tmp_path_factory.mktemp("logs"))
+
+
+@pytest.fixture
+def program(run: Run) -> Iterator[Program]:
+    with attached(run) as made:
+        yield made
+
+
+@contextmanager
+def attached(run: Run, **overrides: Any) -> Iterator[Program]:
+    with run.attached("reachable", **overrides) as (attachment, log):
+        made = Program(run, attachment, log)
+        yield made
+        assert made.recomputed() == []
+        assert log.events("premature_deletion") == []
