@@ -168,6 +168,7 @@ def _say_recomputed(console: Console, found: Mapping[str, Runs]) -> None:
         one = runs.get("reachable")
         if one is None or not (one.again or one.recomputed):
             continue
-        console.rule(escape(f"{name}: {one.recomputed} recomputed under reachable"))
+        told = f"the log tells of {len(one.again)} app shuffles missed"
+        console.rule(escape(f"{name}: {one.recomputed} recomputed under reachable; {told}"))
         for app_shuffle in one.again:
             stories.show(console, explain(one.log, app_shuffle))
