@@ -10,7 +10,7 @@ Looks that find nothing new are taken ever more seldom; anything that happens ma
 from __future__ import annotations
 
 SHARE = 0.02
-BURST_S = 0.1  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
+BURST_S = 0.5  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
 IDLE_MIN_S = 0.25
 IDLE_MAX_S = 5.0
 

@@ -108,8 +108,8 @@ print("application", attached.application)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     application = done.stdout.split("application ")[1].strip()
-    [line] = [line for line in done.stderr.splitlines() if "shuffle lifecycle:" in line]
-    assert f"attached: application {application}, policy frontier, log in sqlite://{tmp_path}/log.db" in line
+    lines = [line.split("shuffle lifecycle: ")[1] for line in done.stderr.splitlines() if "shuffle lifecycle:" in line]
+    assert lines == [f"attached: application {application}, policy frontier, log in sqlite://{tmp_path}/log.db"]
     events = kinds_in(tmp_path / "log.db", application)
     assert {"JobStarted", "StageCompleted", "JobEnded", "ApplicationEnded"} <= events
 

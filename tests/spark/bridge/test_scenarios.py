@@ -121,7 +121,8 @@ def test_9_what_is_missed_after_all_is_recovered_and_told(run: Any) -> None:
 @pytest.mark.parametrize("how", ["observe", "group", "job", "pin"])
 def test_14_what_shall_stay_stays_and_is_told(run: Any, how: str) -> None:
     context = run.spark.sparkContext
-    with run.attached("observe" if how == "observe" else "frontier") as (attachment, log):
+    policy = "observe" if how == "observe" else "frontier"
+    with run.attached(policy, delayed_rule="frontier") as (attachment, log):
         first = run.keyed()
         if how == "group":
             off = common_pb2.Policy(rule=common_pb2.RULE_FRONTIER, observe=True)
@@ -130,6 +131,7 @@ def test_14_what_shall_stay_stays_and_is_told(run: Any, how: str) -> None:
             context.setJobGroup("kept", "")
         elif how == "job":
             context.setLocalProperty("spark.shuffleLifecycle.policy", "observe")
+            context.setLocalProperty("spark.shuffleLifecycle.delayed.rule", "frontier")
         try:
             assert first.count() == 400
             run.settled(attachment)
@@ -141,6 +143,7 @@ def test_14_what_shall_stay_stays_and_is_told(run: Any, how: str) -> None:
         finally:
             context.setLocalProperty("spark.jobGroup.id", None)
             context.setLocalProperty("spark.shuffleLifecycle.policy", None)
+            context.setLocalProperty("spark.shuffleLifecycle.delayed.rule", None)
         run.settled(attachment)
         wait_for(lambda: log.app_shuffles("generation_expired") == [a], "the decision")
         [expired] = log.events("generation_expired")
