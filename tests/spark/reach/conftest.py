@@ -17,7 +17,8 @@ from listener_bridge.reach.handles import Handles, proxies_of, target
 from listener_bridge.reach.regions import Regions
 from listener_bridge.tap.facts import Fact
 from listener_bridge.tap.tap import Tap
-from tests.support.spark import PATIENCE, FactLog, in_background, spark_session
+from tests.support.own_spark import own_spark
+from tests.support.spark import PATIENCE, FactLog, in_background
 
 
 class Listening(FactLog):
@@ -89,9 +90,9 @@ def name_of(handle: Any) -> str:
     return target(proxy)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    with spark_session(tmp_path_factory.mktemp("spark")) as spark:
+    with own_spark(tmp_path_factory.mktemp("spark")) as spark:
         context: Any = spark.sparkContext
         noted = calls.of_gateway(context._gateway, context._jsc)
         handles = Handles(proxies_of(context._gateway._gateway_client))
