@@ -105,7 +105,15 @@ class Looker:
         self._sight.close()
 
     def hear(self, facts: Sequence[Fact]) -> None:
-        """Facts, in the order of the stream."""
+        """Facts, in the order of the stream. Whatever goes wrong here ends the looks, not the listening."""
+        if self._stopped:
+            return
+        try:
+            self._take_note(facts)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the stream of facts goes on without it
+            self._give_up(error)
+
+    def _take_note(self, facts: Sequence[Fact]) -> None:
         calls = False
         for fact in facts:
             self._sight.hear(fact)
@@ -118,6 +126,13 @@ class Looker:
     def gone(self, app_shuffle: int) -> None:
         """It was fenced: no longer a candidate."""
         self.candidates.gone(app_shuffle)
+
+    def _give_up(self, error: Exception) -> None:
+        if not self._stopped:
+            log.warning("looks at the program have ended, what only they let go is kept", exc_info=error)
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
 
     def _call_for_one(self) -> None:
         with self._changed:
@@ -132,9 +147,8 @@ class Looker:
             pace = Pace(time.monotonic())
             while self._wait(pace):
                 self._look(pace)
-        except Exception:  # a program that we cannot look at keeps what it has
-            if not self._stopped:
-                log.warning("looks at the program have ended: what only they could let go is kept", exc_info=True)
+        except Exception as error:  # noqa: BLE001 - a program that we cannot look at keeps what it has
+            self._give_up(error)
 
     def _wait(self, pace: Pace) -> bool:
         """Wait for the next look's time; answers False where there will be none."""

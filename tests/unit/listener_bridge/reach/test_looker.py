@@ -140,6 +140,22 @@ def test_without_a_candidate_nothing_is_looked_at() -> None:
     assert quiet.told == []
 
 
+def test_a_sight_that_cannot_hear_ends_the_looks_and_not_the_listening() -> None:
+    eyes = Eyes((HELD,))
+    looker, stream = looking(eyes)
+
+    def fail(_: Fact) -> None:
+        raise RuntimeError("planted")
+
+    eyes.hear = fail  # type: ignore[method-assign, assignment]
+    looker.hear([ShuffleCleaned(1, 0)])
+    looker.start(present(0))
+    looker._thread.join(LIMIT_S)
+    looker.hear([ShuffleCleaned(2, 0)])
+    looker.stop(LIMIT_S)
+    assert stream.told == []
+
+
 def test_a_sight_that_raises_ends_the_looks_and_not_the_bridge() -> None:
     eyes = Eyes((HELD,))
 
