@@ -26,7 +26,10 @@ OWN_CLEANUP = (
 )
 
 
-def run_all(folder: Path, name: str, megabytes: int, policy: str) -> dict[str, Run]:
+POLICIES = ("frontier", "reachable")
+
+
+def run_all(folder: Path, name: str, megabytes: int) -> dict[str, Run]:
     """One workload under every way to clean up."""
     cleanup = [part for pair in OWN_CLEANUP for part in ("--conf", pair)]
     common = ("--megabytes", str(megabytes), name)
@@ -34,7 +37,10 @@ def run_all(folder: Path, name: str, megabytes: int, policy: str) -> dict[str, R
     return {
         "Spark alone": runs_of.run(folder / "alone", common),
         "Spark's clean-up": runs_of.run(folder / "cleanup", (*cleanup, *common)),
-        f"plugin, {policy}": runs_of.run(folder / "plugin", ("--store", store, "--policy", policy, *common)),
+        **{
+            f"plugin, {policy}": runs_of.run(folder / policy, ("--store", store, "--policy", policy, *common))
+            for policy in POLICIES
+        },
     }
 
 
@@ -48,7 +54,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
         table.add_column(heading, justify="right")
     for name in WORKLOADS:
         with tempfile.TemporaryDirectory(prefix="bench-disk-") as folder:
-            _add(table, name, run_all(Path(folder), name, megabytes, "frontier"))
+            _add(table, name, run_all(Path(folder), name, megabytes))
     console.print(table)
 
 
