@@ -1,19 +1,25 @@
 """What a look found, as a change of what the coordinator was told before: pure.
 
-Responsible for: which roots are told again, and which are told to be gone.
+Responsible for: which roots are told at all, which again, and which are told to be gone.
 Refuses to know: how a look is taken, and how reports travel.
 Invariant: a coordinator that took every report, or that missed some and was told so by `missed`, holds after the next
-report exactly the roots that the look found. A report that was missed is known to be so at the next one.
+report roots that need exactly what those need that the look found. A report that was missed is known to be so at the
+next one.
+
+py4j holds a dozen objects for each RDD that people name. What nameless ones need is mostly needed by what has a name:
+they are told only where they need more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge.reach.findings import Kind, Root
 from listener_bridge.words import Request
+
+NAME = "`"  #: How the names of a program begin, in words for people.
 
 _KINDS = {
     Kind.PLAN: common_pb2.ROOT_KIND_PLAN,
@@ -40,13 +46,31 @@ class Told:
 
     def report(self, look: int, found: Iterable[Root]) -> Request:
         """The report of a look that found exactly these roots."""
-        roots = {root.root: root for root in found if root.needs}
+        roots = {root.root: root for root in _telling(found, self._known)}
         changed = [root for name, root in roots.items() if self._known.get(name) != root]
         gone = (self._known.keys() | self._doubtful) - roots.keys()
         self._known, self._doubtful, self._last_gone = roots, set(), set(gone)
         return Request(
             report_cut=service_pb2.ReportCut(look=look, roots=[_said(root) for root in changed], gone=sorted(gone))
         )
+
+
+def _telling(found: Iterable[Root], known: Container[str]) -> list[Root]:
+    """All that people know by a name, and of the others those that need something more; first who was told before."""
+    needing = [root for root in found if root.needs]
+    told = [root for root in needing if _has_name(root)]
+    covered = set().union(*(root.needs for root in told))
+    others = [root for root in needing if not _has_name(root)]
+    for root in sorted(others, key=lambda other: (other.root not in known, -len(other.needs), other.root)):
+        if not root.needs <= covered:
+            told.append(root)
+            covered |= root.needs
+    return told
+
+
+def _has_name(root: Root) -> bool:
+    """Objects of py4j that no name of the program is known for are called by their class."""
+    return root.kind not in (Kind.HANDLE, Kind.OBJECT) or root.why.startswith(NAME)
 
 
 def begin(look: int) -> Request:

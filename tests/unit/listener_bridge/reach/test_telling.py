@@ -10,7 +10,7 @@ from listener_bridge.reach.findings import Kind, Root
 from listener_bridge.reach.telling import Told
 
 
-def root(name: str, *needs: int, why: str = "") -> Root:
+def root(name: str, *needs: int, why: str = "`a`") -> Root:
     return Root(name, Kind.HANDLE, frozenset(needs), why)
 
 
@@ -47,6 +47,30 @@ def test_a_root_that_is_called_otherwise_is_told_again() -> None:
     told = Told()
     told.report(1, [root("o1", 1, why="`a`")])
     assert [said.why for said in told.report(2, [root("o1", 1, why="`b`")]).report_cut.roots] == ["`b`"]
+
+
+def test_nameless_objects_are_told_where_they_need_more() -> None:
+    told = Told()
+    temporary = [root("o5", 1, why="a PythonRDD"), root("o6", 1, 2, why="a JavaRDD"), root("o7", 2, why="a JavaRDD")]
+    report = told.report(1, [*temporary, root("o1", 1)]).report_cut
+    assert [said.root for said in report.roots] == ["o1", "o6"]
+    assert list(told.report(2, [*temporary, root("o1", 1, 2)]).report_cut.gone) == ["o6"]
+
+
+def test_who_was_told_stays_told_where_another_would_do() -> None:
+    told = Told()
+    told.report(1, [root("o5", 1, why="a PythonRDD")])
+    again = told.report(2, [root("o3", 1, 2, why="a JavaRDD"), root("o5", 1, why="a PythonRDD")]).report_cut
+    assert [said.root for said in again.roots] == ["o3"]
+    assert not told.report(3, [root("o3", 1, 2, why="a JavaRDD"), root("o2", 1, 2, why="a JavaRDD")]).report_cut.roots
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.frozensets(st.integers(0, 4)), st.booleans())))
+def test_what_is_told_needs_what_was_found(found: dict[str, tuple[frozenset[int], bool]]) -> None:
+    roots = [root(name, *needs, why="`a`" if named else "a JavaRDD") for name, (needs, named) in found.items()]
+    report = Told().report(1, roots).report_cut
+    needed = frozenset().union(*(needs for needs, _ in found.values()))
+    assert frozenset(need for said in report.roots for need in said.needs) == needed
 
 
 FOUND = st.lists(st.dictionaries(st.sampled_from("abcd"), st.frozensets(st.integers(0, 3))), min_size=1, max_size=8)
