@@ -64,7 +64,9 @@ def shufflectl(folder: Path, *arguments: object) -> Ended:
 
 
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
-    """One call that goes on."""
+    """One call that goes on. It hears Ctrl-C, also where a shell runs the tests in the background, which ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [*COMMAND, *map(str, arguments)]
     return subprocess.Popen(
         command, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
