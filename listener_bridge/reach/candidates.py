@@ -27,14 +27,15 @@ class Candidates:
                 self.bytes.setdefault(shuffle.app_shuffle, 0)
 
     def hear(self, fact: Fact) -> bool:
-        """Take note of a fact; answers whether it calls for a look."""
+        """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read."""
+        written = None
         if isinstance(fact, facts.StageCompleted) and fact.failure is None and fact.stage.writes is not None:
-            shuffle = fact.stage.writes
-            again = self.bytes.get(shuffle, 0) if fact.stage.attempt else 0
-            self.bytes[shuffle] = again + fact.shuffle_bytes_written
+            written = fact.stage.writes
+            again = self.bytes.get(written, 0) if fact.stage.attempt else 0
+            self.bytes[written] = again + fact.shuffle_bytes_written
         elif isinstance(fact, facts.ShuffleCleaned):
             self.bytes.pop(fact.app_shuffle, None)
-        return isinstance(fact, CALLING) and bool(self.bytes)
+        return isinstance(fact, CALLING) and bool(self.bytes.keys() - {written})
 
     def gone(self, app_shuffle: int) -> None:
         """It was fenced."""

@@ -1,0 +1,59 @@
+"""What could go is known from facts, and a look is called for where something could."""
+
+from __future__ import annotations
+
+from listener_bridge.reach.candidates import Candidates
+from listener_bridge.tap.facts import (
+    JobEnded,
+    KnownShuffle,
+    Level,
+    ShuffleCleaned,
+    Snapshot,
+    StageCompleted,
+    StageFact,
+)
+
+
+def completed(writes: int | None, written: int = 0, attempt: int = 0, failure: str | None = None) -> StageCompleted:
+    stage = StageFact(1, attempt, 4, writes, (), "", "", Level.DETERMINATE, False, (), ())
+    return StageCompleted(0, 0, stage, failure, written, 0, 0, 0)
+
+
+ENDED = JobEnded(0, 1, 0, True, None)
+
+
+def test_what_has_just_been_written_calls_for_no_look() -> None:
+    candidates = Candidates()
+    assert not candidates.hear(completed(5, 100))
+    assert candidates.hear(completed(6, 200))
+    assert candidates.bytes == {5: 100, 6: 200}
+
+
+def test_a_job_that_ends_calls_for_a_look_where_something_could_go() -> None:
+    candidates = Candidates()
+    assert not candidates.hear(ENDED)
+    candidates.hear(completed(5))
+    assert candidates.hear(ENDED)
+    candidates.gone(5)
+    assert not candidates.hear(ENDED)
+
+
+def test_a_partial_retry_adds_to_what_was_written() -> None:
+    candidates = Candidates()
+    candidates.hear(completed(5, 100))
+    candidates.hear(completed(5, 30, attempt=1))
+    assert candidates.bytes == {5: 130}
+
+
+def test_what_failed_or_was_cleaned_is_no_candidate() -> None:
+    candidates = Candidates()
+    candidates.hear(completed(5, failure="lost"))
+    candidates.hear(completed(6))
+    candidates.hear(ShuffleCleaned(0, 6))
+    assert candidates.bytes == {}
+
+
+def test_what_was_there_before_is_a_candidate_where_it_is_whole() -> None:
+    candidates = Candidates()
+    candidates.known(Snapshot("s", (KnownShuffle(1, 4, 4), KnownShuffle(2, 3, 4)), (), ()))
+    assert candidates.bytes == {1: 0}
