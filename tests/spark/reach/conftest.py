@@ -90,7 +90,7 @@ def name_of(handle: Any) -> str:
     return target(proxy)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     with own_spark(tmp_path_factory.mktemp("spark")) as spark:
         context: Any = spark.sparkContext

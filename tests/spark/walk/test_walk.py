@@ -204,7 +204,7 @@ def test_looks_leave_no_references_behind(run: Walking) -> None:
     before = bindings.size()
     for _ in range(20):
         run.roots()
-    assert bindings.size() == before
+    assert bindings.size() <= before  # what others have dropped may go meanwhile
 
 
 def test_a_look_that_comes_too_late_says_so(run: Walking) -> None:
