@@ -18,6 +18,7 @@ from state_backend.address import EtcdAddress
 from state_backend.errors import Closed, OutcomeUnknown, StateBackendError, Unavailable
 from state_backend.etcd.failures import Attempt, Effect, TokenExpired, failure_of
 from state_backend.etcd.member import Member
+from state_backend.etcd.patience import Patience
 from state_backend.etcd.stubs import rpc_pb2
 
 _Response = TypeVar("_Response")
@@ -31,11 +32,12 @@ _REQUIRE_LEADER = (("hasleader", "true"),)
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """How long to wait: for a connection, for one answer, and for all tries of one call."""
+    """How long to wait: for a connection, for one answer at the most and at the least, for all tries of one call."""
 
     connect_seconds: float = 2.0
     request_seconds: float = 5.0
     give_up_seconds: float = 12.0
+    impatient_seconds: float = 0.5
 
 
 class Cluster:
@@ -44,6 +46,7 @@ class Cluster:
     def __init__(self, address: EtcdAddress, deadlines: Deadlines) -> None:
         self.where = ",".join(address.endpoints)
         self.deadlines = deadlines
+        self._patience = Patience(deadlines.impatient_seconds, deadlines.request_seconds)
         self._credentials = address.credentials
         self._members = [Member(endpoint, address.tls) for endpoint in address.endpoints]
         self._current = 0
@@ -94,9 +97,15 @@ class Cluster:
 
     async def _try(self, attempt: Attempt, send: Send[_Response]) -> _Response:
         member, metadata = await self.member()
+        clock = asyncio.get_running_loop().time
+        sent_seconds = clock()
         try:
-            return await send(member, metadata, self.deadlines.request_seconds)
+            response = await send(member, metadata, self._patience.seconds(sent_seconds))
+            self._patience.answered(clock() - sent_seconds)
+            return response
         except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                self._patience.given_up(sent_seconds)
             raise self._judged(error, member, metadata, attempt) from error
         except (grpc.aio.UsageError, asyncio.CancelledError):
             if not self._closed:

@@ -1,0 +1,42 @@
+"""How long to wait for one answer of the cluster before asking another member.
+
+Responsible for: a time that follows how fast answers have been, and how long there were none. Refuses to know: what is
+asked, and of whom.
+Invariant: never less than the shortest nor more than the longest time; a cluster whose answers are slow, or that has
+been silent for long, is given ever more time, so that waiting in vain never becomes the reason for waiting in vain.
+
+What a member has forwarded to a leader that dies is lost, and nobody says so: only giving up early and asking again
+finds the new leader soon after its election. A write that is given up is unknown, and submitting it again is harmless.
+"""
+
+from __future__ import annotations
+
+_TIMES_TYPICAL = 8
+_FORGETTING = 0.9
+_SHARE_OF_SILENCE = 0.25
+
+
+class Patience:
+    """Of one client of a cluster. Times are seconds of one monotonic clock."""
+
+    def __init__(self, shortest_seconds: float, longest_seconds: float) -> None:
+        self._shortest_seconds = min(shortest_seconds, longest_seconds)
+        self._longest_seconds = longest_seconds
+        self._typical_seconds = 0.0
+        self._silent_since_seconds: float | None = None
+
+    def seconds(self, now_seconds: float) -> float:
+        """How long the next answer may take."""
+        silent_seconds = 0.0 if self._silent_since_seconds is None else now_seconds - self._silent_since_seconds
+        wished_seconds = max(_TIMES_TYPICAL * self._typical_seconds, _SHARE_OF_SILENCE * silent_seconds)
+        return min(max(wished_seconds, self._shortest_seconds), self._longest_seconds)
+
+    def answered(self, took_seconds: float) -> None:
+        """An answer came."""
+        self._typical_seconds = max(took_seconds, _FORGETTING * self._typical_seconds)
+        self._silent_since_seconds = None
+
+    def given_up(self, sent_seconds: float) -> None:
+        """No answer came to what was sent then."""
+        if self._silent_since_seconds is None:
+            self._silent_since_seconds = sent_seconds
