@@ -19,7 +19,8 @@ from shuffle_lifecycle.v1 import errors_pb2, service_pb2, service_pb2_grpc
 
 from listener_bridge.channels import Opener, plain
 
-WELCOME_LIMIT_S = 15.0  # to connect, to register and to read the log
+CONNECT_LIMIT_S = 3.0  # a replica that is paused or cut off takes connections and says nothing
+WELCOME_LIMIT_S = 15.0  # to register and to read the log
 ANSWER_LIMIT_S = 30.0
 HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
@@ -91,8 +92,11 @@ class Session:
     # ---- what is heard ----
 
     def _listen(self, channel: grpc.Channel) -> None:
-        call = service_pb2_grpc.ShuffleLifecycleStub(channel).Session(self._say())
+        connecting = threading.Timer(CONNECT_LIMIT_S, self._hang_up, ("no connection", CONNECT_LIMIT_S))
+        connecting.daemon = True
+        call = service_pb2_grpc.ShuffleLifecycleStub(channel).Session(self._say(connecting))
         self._call = call
+        connecting.start()
         try:
             for reply in call:
                 self._heard_s, self._asked_s = time.monotonic(), 0.0
@@ -100,6 +104,7 @@ class Session:
                 if self.is_over:
                     return
         finally:
+            connecting.cancel()
             call.cancel()
 
     def _hear(self, reply: service_pb2.SessionReply) -> None:
@@ -139,9 +144,10 @@ class Session:
 
     # ---- what is said ----
 
-    def _say(self) -> Iterator[service_pb2.SessionRequest]:
+    def _say(self, connecting: threading.Timer) -> Iterator[service_pb2.SessionRequest]:
         """In a thread of gRPC's, which pulls the next message when the one before has left."""
         yield service_pb2.SessionRequest(hello=self._hello)
+        connecting.cancel()
         if not self._welcome.wait(WELCOME_LIMIT_S):
             self._hang_up("no Welcome", WELCOME_LIMIT_S)
         limits = self._limits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -349,6 +350,21 @@ def test_40_one_that_never_welcomes_or_answers_is_left(
         here.tell(1)
         good.wait(lambda: jobs(good) == [1], "the one that answers")
         assert jobs(silent) == [1]
+        here.bridge.stop("the test has ended")
+
+
+def test_40_one_that_takes_connections_and_says_nothing_is_left_soon(
+    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is paused: its machine goes on to take connections."""
+    monkeypatch.setattr(session, "CONNECT_LIMIT_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as paused:
+        here = Attached(f"127.0.0.1:{paused.getsockname()[1]}", coordinator.address)
+        began = time.monotonic()
+        here.bridge.start()
+        here.tell(1)
+        coordinator.wait(lambda: jobs(coordinator) == [1], "the one that answers")
+        assert time.monotonic() - began < session.WELCOME_LIMIT_S / 2
         here.bridge.stop("the test has ended")
 
 
