@@ -1,6 +1,6 @@
 # One word for each thing that a person wants to do here. Each makes what it needs first (tools/setup.py), once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint types imports generate check-generated docs check-docs constraints
+.PHONY: help demo test test-all faults bench lint types imports generate check-generated docs check-docs constraints
 
 # Any Python from 3.10 on starts the tools; $(setup) ends with a sentence that helps if there is none.
 python = python=$$(tools/find-python) && "$$python"
@@ -23,6 +23,12 @@ test:  ## every check and test, on the oldest and the newest Spark; a part alone
 
 test-all:  ## test, with the slow tests, on every supported Spark
 	@$(python) tools/parts.py --all
+
+SECONDS ?= 600
+SEED ?=
+faults:  ## real faults on real processes: SECONDS=3600 for an hour, SEED=7 for that schedule again
+	$(setup) dev etcd
+	@.venv/bin/python -m tests.faults.run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 bench:  ## the benchmarks, as tables with ratios
 	$(setup) java dev etcd

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The test run in parts: `tools/parts.py` runs what `make test` runs, `tools/parts.py spark-3.5` one part of it.
 
-Every test belongs to exactly one part, by its markers: `spark` needs a real Spark, `etcd` a real etcd, the others
-neither; `slow` ones are left to --all, which also runs the Spark versions between the oldest and the newest. A part
-that fails does not stop the others, so that one run tells everything. A part that ran no test has failed: a suite that
-skips itself proves nothing. A part whose folder does not exist is passed over.
+Every test belongs to exactly one part, by its markers: `spark` needs a real Spark, `etcd` a real etcd,
+`faults` a cluster whose processes are harmed, the others none of them; `slow` ones are left to --all, which also runs
+the Spark versions between the oldest and the newest. A part that fails does not stop the others, so that one run tells
+everything. A part that ran no test has failed: a suite that skips itself proves nothing. A part whose folder does not
+exist is passed over.
 
 What a part prints is shown as it comes and kept in .cache/parts/.
 """
@@ -61,13 +62,20 @@ PARTS = (
         needs=("dev", "generate"),
         commands=tuple(("make", "--no-print-directory", check) for check in CHECKS),
     ),
-    Part("tests", "everything that needs neither a Spark nor an etcd", tests="not spark and not etcd"),
+    Part("tests", "everything that needs neither a Spark nor an etcd", tests="not spark and not etcd and not faults"),
     Part(
         "etcd",
         "contract and integration on real etcd",
         needs=("dev", "etcd"),
-        tests="etcd and not spark",
+        tests="etcd and not spark and not faults",
         folders=("tests/contract", "tests/integration"),
+    ),
+    Part(
+        "faults",
+        "real faults on real processes, a few minutes; hours: make faults SECONDS=…",
+        needs=("dev", "etcd"),
+        tests="faults and not spark",
+        folders=("tests/faults",),
     ),
     spark("spark-newest", "dev"),
     spark("spark-3.5", "spark-3.5"),

@@ -16,11 +16,11 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path) -> Pat
     monkeypatch.setattr(parts, "LOGS", tmp_path / "logs")
     (tmp_path / "tests").mkdir()
     (tmp_path / "tools").symlink_to(checkout / "tools")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow\n  spark\n  etcd\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow\n  spark\n  etcd\n  faults\n")
     return tmp_path
 
 
-PART = parts.Part("tests", "the tests of a tree", tests="not spark and not etcd")
+PART = parts.Part("tests", "the tests of a tree", tests="not spark and not etcd and not faults")
 
 
 def run(tree: Path, text: str, slow: bool = False) -> parts.Outcome:
@@ -98,5 +98,6 @@ def test_every_test_belongs_to_exactly_one_part(tree: Path) -> None:
     by_markers = {part.tests for part in parts.PARTS if part.tests}
     for spark in (True, False):
         for etcd in (True, False):
-            facts = {"spark": spark, "etcd": etcd}
-            assert sum(eval(markers, {}, facts) for markers in by_markers) == 1
+            for faults in (True, False):
+                facts = {"spark": spark, "etcd": etcd, "faults": faults}
+                assert sum(eval(markers, {}, facts) for markers in by_markers) == 1

@@ -1,0 +1,266 @@
+"""Three etcd members and three replicas, as processes, with a network between them that can be told to misbehave.
+
+Responsible for starting, killing, pausing and restarting them by name (`e0`…, `r0`…), and for where they are reached.
+Refuses to know what is asked of them, and when something goes wrong. Invariant: only processes that it started are
+signalled; all of them are ended with the block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
+
+from tests.faults.network import STRANGER, Network, Port
+from tests.support import etcd
+from tests.support.etcd import Member, PortTaken, free_ports
+
+ROOT = Path(__file__).resolve().parents[2]
+DRIVERS = "driver"
+PREFIX = "faults"
+START_S = 60.0
+#: etcd's own defaults, which is what people run.
+HEARTBEAT_MS, ELECTION_MS = 100, 1_000
+SERVICE = "shuffle_lifecycle.v1.ShuffleLifecycle"
+
+
+@dataclass
+class Server:
+    """One coordinator process after the other, at one port. ``settings``: of `shufflectl serve`, as environment."""
+
+    name: str
+    folder: Path
+    port: int
+    store: str
+    advertise: str
+    settings: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+
+    def start(self) -> None:
+        """Returns at once; `await_serving` waits."""
+        self.starts += 1
+        history = self.folder / f"replica-{self.name}-{self.starts}.jsonl"
+        command = [sys.executable, "-m", "tests.faults.replica", str(history), self.name]
+        command += ["serve", "--port", str(self.port), "--log-level", "info"]
+        with (self.folder / f"{self.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=self._environment(), stdout=log, stderr=log)
+
+    def await_serving(self, within_s: float = START_S) -> None:
+        """Waits until it says of itself that it serves."""
+        with grpc.insecure_channel(f"127.0.0.1:{self.port}") as channel:
+            grpc.channel_ready_future(channel).result(within_s)
+            asked = health_pb2.HealthCheckRequest(service=SERVICE)
+            for status in health_pb2_grpc.HealthStub(channel).Watch(asked, timeout=within_s):
+                if status.status == health_pb2.HealthCheckResponse.SERVING:
+                    return
+
+    def kill(self) -> None:
+        """As a crash: no goodbye."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SHUFFLECTL_")}
+        mine = {
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")]),
+            "XDG_CONFIG_HOME": str(self.folder),
+            "SHUFFLECTL_STORE": self.store,
+            "SHUFFLECTL_SERVE__ADVERTISE": self.advertise,
+        }
+        return {**inherited, **mine, **self.settings}
+
+
+@dataclass
+class Cluster:
+    """The processes, by name; and how they reach one another."""
+
+    network: Network
+    members: dict[str, Member]
+    servers: dict[str, Server]
+    addresses: tuple[str, ...]  #: Where drivers reach the replicas, through the network.
+    paused: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.servers, *self.members)
+
+    def running(self, name: str) -> bool:
+        """Whether there is such a process now, paused or not."""
+        return self._process(name) is not None
+
+    def kill(self, name: str) -> None:
+        """SIGKILL."""
+        self.paused.discard(name)
+        (self.servers.get(name) or self.members[name]).kill()
+
+    def restart(self, name: str) -> None:
+        """On the same data, at the same ports; waits for a replica to serve, and not for a member, which may need
+        others."""
+        if name in self.members:
+            self.members[name].launch()
+        else:
+            self.servers[name].start()
+
+    def pause(self, name: str) -> None:
+        """SIGSTOP."""
+        self._signal(name, signal.SIGSTOP)
+        self.paused.add(name)
+
+    def resume(self, name: str) -> None:
+        """SIGCONT."""
+        self._signal(name, signal.SIGCONT)
+        self.paused.discard(name)
+
+    def leader(self) -> str | None:
+        """The member that leads now, as far as one of them says."""
+        for name, member in self.members.items():
+            if name in self.paused or member.process is None:
+                continue
+            with suppress(subprocess.SubprocessError, KeyError, ValueError):
+                status = self.etcdctl(name, "endpoint", "status", "--write-out", "json", "--command-timeout", "2s")
+                told = json.loads(status)[0]["Status"]
+                if told["leader"] == told["header"]["member_id"]:
+                    return name
+        return None
+
+    def etcdctl(self, name: str, *arguments: str) -> str:
+        """What etcd's own client hears from this member, past the network."""
+        command: list[str | Path] = [
+            etcd.etcd_bin() / "etcdctl",
+            "--endpoints",
+            self.members[name].endpoint,
+            *arguments,
+        ]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+
+    def await_members(self) -> None:
+        """Until every member answers, which takes a leader."""
+        for name in self.members:
+            self.etcdctl(name, "endpoint", "health", "--command-timeout", f"{START_S:g}s")
+
+    def heal(self) -> None:
+        """Every process runs, every byte arrives."""
+        self.network.heal_all()
+        for name in tuple(self.paused):
+            self.resume(name)
+        for name in self.names:
+            if not self.running(name):
+                self.restart(name)
+        for server in self.servers.values():
+            self._await(server)
+
+    def _await(self, server: Server) -> None:
+        """A replica may have given up while there was no store to be had; it is started again, as a supervisor does."""
+        deadline_s = time.monotonic() + START_S
+        while time.monotonic() < deadline_s:
+            if server.process is None or server.process.poll() is not None:
+                server.start()
+            with suppress(grpc.FutureTimeoutError, grpc.RpcError):
+                server.await_serving(5.0)
+                return
+        raise TimeoutError(f"replica {server.name} does not serve {START_S:g} s after everything was healed")
+
+    def _process(self, name: str) -> subprocess.Popen[str] | subprocess.Popen[bytes] | None:
+        return self.servers[name].process if name in self.servers else self.members[name].process
+
+    def _signal(self, name: str, number: signal.Signals) -> None:
+        process = self._process(name)
+        if process is not None and process.poll() is None:
+            os.kill(process.pid, number)
+
+
+@contextmanager
+def running_cluster(
+    folder: Path,
+    size: int = 3,
+    settings: dict[str, str] | None = None,
+    arguments: tuple[str, ...] = (),
+    direct: bool = False,
+) -> Iterator[Cluster]:
+    """So many members and replicas that serve, ended at the end. ``arguments``: more of etcd's.
+
+    ``direct``: they reach one another without the network in between, for figures.
+    """
+    network = Network()
+    cluster = _lay_out(folder, network, size, settings or {}, arguments, direct)
+    try:
+        for member, heard in [(member, member.launch()) for member in cluster.members.values()]:
+            member.await_ready(heard)
+        for server in cluster.servers.values():
+            server.start()
+        for server in cluster.servers.values():
+            server.await_serving()
+        yield cluster
+    except PortTaken as taken:
+        raise RuntimeError(f"somebody took the port {taken} in the moment before etcd asked for it") from taken
+    finally:
+        for name in cluster.names:
+            cluster.kill(name)
+        network.close()
+
+
+def _lay_out(
+    folder: Path, network: Network, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool
+) -> Cluster:
+    members = _members(folder, network, size, arguments, direct)
+    ports = free_ports(2 * size + size * size)
+    serving, doors, links = ports[:size], ports[size : 2 * size], list(ports[2 * size :])
+    servers = {}
+    for number in range(size):
+        name = f"r{number}"
+        mine, links = links[:size], links[size:]
+        door = serving[number] if direct else doors[number]
+        if direct:
+            mine = [member.client_port for member in members.values()]
+        else:
+            for port, (target, member) in zip(mine, members.items(), strict=True):
+                network.lay(port, Port(name, target, member.client_port))
+            network.lay(door, Port(DRIVERS, name, serving[number]))
+        store = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in mine) + f"/{PREFIX}"
+        servers[name] = Server(name, folder, serving[number], store, f"127.0.0.1:{door}", settings)
+    return Cluster(network, members, servers, tuple(server.advertise for server in servers.values()))
+
+
+def _members(folder: Path, network: Network, size: int, arguments: tuple[str, ...], direct: bool) -> dict[str, Member]:
+    ports = free_ports(3 * size)
+    clients, doors, peers = ports[:size], ports[size : 2 * size], ports[2 * size :]
+    peers = doors if direct else peers
+    initial = ",".join(f"e{number}=http://127.0.0.1:{door}" for number, door in enumerate(doors))
+    members = {}
+    for number in range(size):
+        name = f"e{number}"
+        more: tuple[str, ...] = ("--listen-peer-urls", f"http://127.0.0.1:{peers[number]}")
+        more += ("--heartbeat-interval", str(HEARTBEAT_MS), "--election-timeout", str(ELECTION_MS))
+        members[name] = Member(
+            name, folder / name, clients[number], doors[number], initial, arguments=(*more, *arguments)
+        )
+        if not direct:
+            network.introduce({member_id(doors[number]): name})
+            network.lay(doors[number], Port(STRANGER, name, peers[number]))
+    return members
+
+
+def member_id(peer_port: int, token: str = "etcd-cluster") -> str:
+    """How a founding member calls itself: etcd reckons it from its address and the cluster's name."""
+    told = f"http://127.0.0.1:{peer_port}{token}".encode()
+    return f"{int.from_bytes(hashlib.sha1(told).digest()[:8], 'big'):x}"
+
+
+def tail(file: IO[str], lines: int = 20) -> str:
+    """The end of a log, for people."""
+    return "".join(file.readlines()[-lines:])

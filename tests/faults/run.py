@@ -1,0 +1,250 @@
+"""One run: a cluster, drivers, a schedule of faults, and the verdict.
+
+    python -m tests.faults.run --seconds 60                 a new seed, printed
+    python -m tests.faults.run --seconds 60 --seed 7        that schedule again
+    python -m tests.faults.run --seconds 60 --only PAUSE_LEADER --only CUT
+
+Responsible for the order of things: start, harm, heal, rest, read, check, end. Refuses to judge (`checker`). Invariant:
+the seed and the schedule are printed before anything happens; histories and logs stay in the folder when it fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
+
+from tests.faults import checker, history, store
+from tests.faults.cluster import ROOT, Cluster, running_cluster
+from tests.faults.disk import Slowness
+from tests.faults.history import Recorder
+from tests.faults.nemesis import DriverProcesses, Nemesis
+from tests.faults.schedule import Fault, Kind, schedule
+
+DONE_S = 90.0
+#: Shorter than people would choose: so that a run sees them pass.
+SILENCE_S, HEARTBEAT_S, LEASE_S = 20.0, 2.0, 5.0
+SETTINGS = {
+    "SHUFFLECTL_SERVE__SILENCE_S": str(SILENCE_S),
+    "SHUFFLECTL_SERVE__HEARTBEAT_S": str(HEARTBEAT_S),
+    "SHUFFLECTL_SERVE__LEASE_S": str(LEASE_S),
+    "SHUFFLECTL_SERVE__SNAPSHOT_EVERY_EVENTS": "200",
+}
+QUOTA_BYTES = 64 * 1024 * 1024
+ETCD = ("--quota-backend-bytes", str(QUOTA_BYTES), "--snapshot-count", "2000")
+
+
+@dataclass(eq=False)
+class DriverProcess:
+    """One process of drivers."""
+
+    process: subprocess.Popen[str]
+    applications: list[str]
+    history: Path
+
+    def say(self, what: str) -> str:
+        """Tells it, and waits for what it says to that."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+
+@dataclass
+class Drivers(DriverProcesses):
+    """All processes of drivers. One that is killed is replaced by a new one, with new applications."""
+
+    folder: Path
+    addresses: Sequence[str]
+    seed: int
+    each: int
+    pace_s: float
+    slowness: Slowness = field(default_factory=Slowness)
+    running: list[DriverProcess] = field(default_factory=list)
+    started: int = 0
+
+    def start(self) -> DriverProcess:
+        """One more process."""
+        self.started += 1
+        path = self.folder / f"drivers-{self.started}.jsonl"
+        command = [sys.executable, "-m", "tests.faults.drivers", "--history", str(path)]
+        command += ["--addresses", ",".join(self.addresses), "--applications", str(self.each)]
+        command += ["--seed", str(self.seed * 100 + self.started), "--pace-s", str(self.pace_s)]
+        command += ["--fence-s", str(self.slowness.fence_s), "--free-s", str(self.slowness.free_s)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")])}
+        with (self.folder / f"drivers-{self.started}.log").open("ab") as log:
+            process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert process.stdout is not None
+        one = DriverProcess(process, process.stdout.readline().split(), path)
+        self.running.append(one)
+        return one
+
+    def applications(self) -> list[str]:
+        return [name for one in self.running for name in one.applications]
+
+    def kill_one(self) -> list[str]:
+        killed = self.kill_first()
+        self.start()
+        return killed.applications
+
+    def kill_first(self) -> DriverProcess:
+        """Without a new one in its place."""
+        killed = self.running.pop(0)
+        killed.process.kill()
+        killed.process.wait()
+        return killed
+
+    def pause_one(self) -> tuple[list[str], Callable[[], None]]:
+        paused = self.running[-1]
+        os.kill(paused.process.pid, signal.SIGSTOP)
+        return paused.applications, lambda: os.kill(paused.process.pid, signal.SIGCONT)
+
+    def rest(self) -> list[str]:
+        """Has all of them finish what they tell; what is wrong with it."""
+        return [f"{one.applications}: not all was answered" for one in self.running if one.say("rest") != "resting"]
+
+    def end(self) -> None:
+        """Ends all in order."""
+        for one in self.running:
+            one.say("end")
+            one.process.wait(30)
+
+    def kill(self) -> None:
+        """Ends what is left."""
+        for one in self.running:
+            if one.process.poll() is None:
+                one.process.kill()
+                one.process.wait()
+
+
+@dataclass
+class Verdict:
+    """How a run went."""
+
+    wrong: list[str]
+    counts: dict[str, int]
+
+
+def run(folder: Path, seed: int, faults: Sequence[Fault], seconds: float, processes: int = 2, each: int = 5) -> Verdict:
+    """The whole of it."""
+    recorder = Recorder(folder / "nemesis.jsonl")
+    with (
+        running_cluster(folder, settings=SETTINGS, arguments=ETCD) as cluster,
+        _drivers(folder, cluster, seed, each) as drivers,
+    ):
+        for _ in range(processes):
+            drivers.start()
+        nemesis = Nemesis(cluster, recorder, drivers)
+        harm(nemesis, faults, seconds)
+        cluster.heal()
+        wrong = drivers.rest()
+        wrong += await_done(cluster, drivers)
+        found = checker.check(store.of_etcd(cluster), history.read(folder.glob("*.jsonl")))
+        wrong += found.wrong
+        drivers.end()
+        wrong += left_behind(cluster, set(drivers.applications()))
+        return Verdict(wrong, {**found.counts, "faults": len(faults) - len(nemesis.failures)})
+
+
+@contextmanager
+def _drivers(folder: Path, cluster: Cluster, seed: int, each: int) -> Iterator[Drivers]:
+    drivers = Drivers(folder, cluster.addresses, seed, each, pace_s=0.2)
+    try:
+        yield drivers
+    finally:
+        drivers.kill()
+
+
+def harm(nemesis: Nemesis, faults: Sequence[Fault], seconds: float) -> None:
+    """Carries out the schedule, by the clock."""
+    began_s = time.monotonic()
+    for fault in faults:
+        time.sleep(max(0.0, began_s + fault.at_s - time.monotonic()))
+        nemesis.begin(fault)
+    nemesis.join()
+    time.sleep(max(0.0, began_s + seconds - time.monotonic()))
+
+
+def await_done(cluster: Cluster, drivers: Drivers) -> list[str]:
+    """Until every directive has its outcome."""
+    deadline_s = time.monotonic() + DONE_S
+    left: dict[str, int] = {}
+    with grpc.insecure_channel(cluster.addresses[0]) as channel:
+        stub = service_pb2_grpc.ShuffleLifecycleStub(channel)
+        while time.monotonic() < deadline_s:
+            left = {name: count for name in drivers.applications() if (count := _outstanding(stub, name))}
+            if not left:
+                return []
+            time.sleep(0.2)
+    return [
+        f"fence: {name} has {count} directives without an outcome after {DONE_S:g} s" for name, count in left.items()
+    ]
+
+
+def _outstanding(stub: service_pb2_grpc.ShuffleLifecycleStub, name: str) -> int:
+    """How many directives wait; an application that nobody can be asked about counts as one."""
+    caller = service_pb2.Caller(application=name, token=f"token of {name}")
+    try:
+        reply = stub.ListDirectives(service_pb2.ListDirectivesRequest(caller=caller), timeout=10, wait_for_ready=True)
+        return len(reply.directives)
+    except grpc.RpcError:
+        return 1
+
+
+def left_behind(cluster: Cluster, ended: set[str]) -> list[str]:
+    """What applications that have ended leave in the store: their logs, and nothing that waits."""
+    deadline_s = time.monotonic() + 30.0
+    while True:
+        keys = [key for key in store.of_etcd(cluster) if key.split("/")[0] in ("live", "expired", "fenced", "sessions")]
+        left = [key for key in keys if key.split("/")[1] in ended]
+        if not left or time.monotonic() > deadline_s:
+            return [f"left behind: {key}" for key in left[:5]]
+        time.sleep(0.2)
+
+
+def main() -> int:
+    """Prints the seed, the schedule and the verdict; 1 if something is wrong."""
+    parser = argparse.ArgumentParser(description="Real processes, real faults, and a checker.")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument(
+        "--only", action="append", choices=[kind.name for kind in Kind], help="this kind of fault alone"
+    )
+    parser.add_argument("--processes", type=int, default=2, help="processes of drivers")
+    parser.add_argument("--each", type=int, default=5, help="drivers in each of them")
+    parser.add_argument("--folder", type=Path, default=None, help="where histories and logs are kept")
+    asked = parser.parse_args()
+    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 30)
+    kinds = tuple(Kind[name] for name in asked.only) if asked.only else tuple(Kind)
+    faults = schedule(seed, asked.seconds, kinds)
+    only = "".join(f" --only {name}" for name in asked.only or ())
+    again = f"python -m tests.faults.run --seconds {asked.seconds:g} --seed {seed}{only}"
+    print(f"{again} --processes {asked.processes} --each {asked.each}")
+    print("\n".join(map(str, faults)), flush=True)
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="faults-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each)
+    for name, count in sorted(verdict.counts.items()):
+        print(f"{count:10,}  {name}")
+    print("\n".join(verdict.wrong) or "nothing is wrong")
+    print(f"histories and logs: {folder}")
+    return 1 if verdict.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
