@@ -31,6 +31,28 @@ class Clock:
         await asyncio.sleep(seconds)
 
 
+class EventTime:
+    """One application's event time: the wall's, or the last event's and what has passed since, where that is later.
+
+    So a clock that was ahead for a moment, here or on another replica, holds up nothing that is due later.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last_ms = 0
+        self._last_s = clock.monotonic_s()
+
+    def heard(self, time_ms: int) -> None:
+        """The log's last event has this time."""
+        if time_ms != self._last_ms:
+            self._last_ms, self._last_s = time_ms, self._clock.monotonic_s()
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch; never earlier than the last event."""
+        passed_ms = int((self._clock.monotonic_s() - self._last_s) * 1000)
+        return max(self._clock.wall_ms(), self._last_ms + passed_ms)
+
+
 def back_off_s(failures: int, first_s: float = 0.01, most_s: float = 1.0) -> float:
     """How long to pause after so many failures in a row."""
     return float(min(first_s * 2 ** min(failures, 16), most_s))

@@ -25,7 +25,7 @@ from coordinator.core.state import State, copy, settle
 from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import Ending
 from coordinator.runtime import drafting, loading, moves, snapshot
-from coordinator.runtime.clock import Clock, Signal, back_off_s, wait_event
+from coordinator.runtime.clock import Clock, EventTime, Signal, back_off_s, wait_event
 from coordinator.runtime.drafting import Draft, Poisoned
 from coordinator.runtime.errors import CoordinatorError, Defect, Draining, InDoubt, Unavailable, over_size
 from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
@@ -50,6 +50,8 @@ class Engine:
         self.broken: CoordinatorError | None = None  #: Why it does not go on; it has to be loaded anew.
         self.sessions = 0  #: Held here: what is due is done here.
         self.used_s = clock.monotonic_s()
+        self.time = EventTime(clock)
+        self.time.heard(self.state.meta.time_ms)
         self._journal = journal
         self._snapshots = snapshots
         self._options = options
@@ -111,7 +113,7 @@ class Engine:
                 await self._catch_up()
                 if self.state.meta.ending is not None:
                     return True
-                desk = Desk.over(self.state, self._clock.wall_ms())
+                desk = Desk.over(self.state, self.time.now_ms())
                 decide.carry_out(desk, EndApplication(ending))
                 try:
                     await self._append(desk, self._journal.seal(desk.log), compares)
@@ -230,7 +232,7 @@ class Engine:
         most, tick = self._options.commit_requests_max, self._tick_is_due()
         while self._waiting or tick:
             try:
-                made = drafting.draft(self.state, self._waiting, most, self._clock.wall_ms(), tick)
+                made = drafting.draft(self.state, self._waiting, most, self.time.now_ms(), tick)
             except Poisoned as poisoned:
                 tick = self._refuse_poisoned(poisoned) and tick
                 continue
@@ -263,7 +265,7 @@ class Engine:
         """One request alone is too much: it is answered with a refusal, and what waits behind it goes on."""
         why = over_size(self.application, what, size, limit)
         log.warning("a request is refused", application=self.application, why=str(why))
-        made = drafting.refusal(self.state, self._waiting, self._clock.wall_ms(), why)
+        made = drafting.refusal(self.state, self._waiting, self.time.now_ms(), why)
         return made, self._journal.seal(made.desk.log) if made.desk.log else None
 
     async def _commit(self, made: Draft, sealed: Sealed) -> None:
@@ -308,6 +310,7 @@ class Engine:
         if appended is None or any(type(recorded.event) is not RequestsAnswered for recorded in appended):
             self._due_ms = next_due_ms(self.state)
         self.used_s = self._clock.monotonic_s()
+        self.time.heard(self.state.meta.time_ms)
         self.changed.tell()
         self._wake.set()  # what is due may have changed
         self._begin_snapshot()
@@ -320,13 +323,13 @@ class Engine:
             return False
         if self._ticked == (self.state.meta.next_sequence, self._due_ms):
             return False
-        return self._due_ms <= max(self._clock.wall_ms(), self.state.meta.time_ms)
+        return self._due_ms <= self.time.now_ms()
 
     def _until_due_s(self) -> float | None:
         ticked = self._ticked == (self.state.meta.next_sequence, self._due_ms)
         if self._due_ms is None or ticked or not self.sessions:
             return None
-        return max(0.001, (self._due_ms - self._clock.wall_ms()) / 1000)
+        return max(0.001, (self._due_ms - self.time.now_ms()) / 1000)
 
     # ---- snapshots --------------------------------------------------------------------------------------------------
 

@@ -128,7 +128,7 @@ class Replica(Coordinator):
             raise ApplicationOver(application, engine.state.meta.ending.value)
         pulse = self._pulse(application)
         await self._within(application, pulse.claim(client))
-        session = OpenSession(engine, pulse, client, self._clock)
+        session = OpenSession(engine, pulse, client)
         self._sessions.replace(session)
         pulse.on_replaced = lambda: self._sessions.send_away(application, GoAway("a newer session is open elsewhere"))
         self._follower.start()

@@ -14,7 +14,7 @@ from coordinator.core.ids import ApplicationId, ClientId, DirectiveId
 from coordinator.core.state import Directive
 from coordinator.core.values import Suspension
 from coordinator.runtime.api import GoAway, Message, Notice, Session
-from coordinator.runtime.clock import Clock, wait_event
+from coordinator.runtime.clock import wait_event
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.pulse import Pulse
 
@@ -25,12 +25,11 @@ IN_FLIGHT_MAX = 1_024
 class OpenSession(Session):
     """A session at this replica. One task iterates; `close` and `send_away` may come from any."""
 
-    def __init__(self, engine: Engine, pulse: Pulse, client: ClientId, clock: Clock) -> None:
+    def __init__(self, engine: Engine, pulse: Pulse, client: ClientId) -> None:
         self.application: ApplicationId = engine.application
         self.client = client
         self._engine = engine
         self._pulse = pulse
-        self._clock = clock
         self._changed = engine.changed.subscribe()
         self._ready: deque[Message] = deque()
         self._sent: dict[DirectiveId, int] = {}  #: With how many failures it had when it was sent.
@@ -106,7 +105,7 @@ class OpenSession(Session):
 
     def _now_ms(self) -> int:
         """Event time, which is what directives are due in."""
-        return max(self._clock.wall_ms(), self._engine.state.meta.time_ms)
+        return self._engine.time.now_ms()
 
     def _note_end(self) -> None:
         if self._engine.broken is not None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from coordinator.core import events as e
-from coordinator.core.commands import Cannot, EndApplication, Failed, Fenced, ReportOutcome
+from coordinator.core.commands import Busy, Cannot, EndApplication, Failed, Fenced, ReportOutcome
 from coordinator.core.rejections import Accepted, Ready, Recover
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator, Policy, Rule
@@ -225,6 +225,20 @@ def test_a_clock_that_is_behind_does_not_turn_event_time_back() -> None:
             await behind.submit(facts.APP, number(facts.reads(0)))
             times = [recorded.time_ms for recorded in await behind.events(facts.APP)]
             assert times == sorted(times)
+
+    virtual.run(story())
+
+
+def test_a_clock_that_was_an_hour_ahead_holds_up_nothing_that_is_due_after_it() -> None:
+    async def story() -> None:
+        async with World() as world:
+            ahead = (await world.start(reap=False, skew_s=3_600.0)).replica
+            here = (await world.start(reap=False)).replica
+            number = await fencing(ahead)
+            async with await here.open_session(facts.APP, facts.DRIVER) as session:
+                fence = await directive_of(session)
+                await here.submit(facts.APP, number([ReportOutcome(fence.directive, Busy(("stage 9.0",)))]))
+                assert (await directive_of(session)).kind is DirectiveKind.FENCE
 
     virtual.run(story())
 
