@@ -49,11 +49,16 @@ class Server:
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
 
+    @property
+    def clock(self) -> Path:
+        """Where its process reads by how much its clock is off."""
+        return self.folder / f"{self.name}.clock"
+
     def start(self) -> None:
         """Returns at once; `await_serving` waits."""
         self.starts += 1
         history = self.folder / f"replica-{self.name}-{self.starts}.jsonl"
-        command = [sys.executable, "-m", "tests.faults.replica", str(history), self.name]
+        command = [sys.executable, "-m", "tests.faults.replica", str(history), str(self.clock), self.name]
         command += ["serve", "--port", str(self.port), "--log-level", "info"]
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(command, env=self._environment(), stdout=log, stderr=log)
@@ -126,6 +131,10 @@ class Cluster:
         self._signal(name, signal.SIGCONT)
         self.paused.discard(name)
 
+    def set_clock(self, name: str, off_s: float) -> None:
+        """Has a replica's clock be off by so much, from now on."""
+        self.servers[name].clock.write_text(str(off_s))
+
     def leader(self) -> str | None:
         """The member that leads now, as far as one of them says."""
         for name, member in self.members.items():
@@ -156,6 +165,8 @@ class Cluster:
     def heal(self) -> None:
         """Every process runs, every byte arrives."""
         self.network.heal_all()
+        for server in self.servers.values():
+            server.clock.unlink(missing_ok=True)
         for name in tuple(self.paused):
             self.resume(name)
         for name in self.names:
@@ -212,6 +223,19 @@ def running_cluster(
         for name in cluster.names:
             cluster.kill(name)
         network.close()
+
+
+@contextmanager
+def lone_server(folder: Path, store: str, settings: dict[str, str] | None = None) -> Iterator[Server]:
+    """One replica over a store of its own."""
+    (port,) = free_ports(1)
+    server = Server("r0", folder, port, store, f"127.0.0.1:{port}", settings or {})
+    server.start()
+    try:
+        server.await_serving()
+        yield server
+    finally:
+        server.kill()
 
 
 def _lay_out(

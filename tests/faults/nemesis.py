@@ -86,6 +86,12 @@ class Nemesis:
             return fault.targets[0]
         return self._cluster.leader() or next(iter(self._cluster.members))
 
+    @contextlib.contextmanager
+    def _clock(self, fault: Fault, told: dict[str, object]) -> Iterator[None]:
+        self._cluster.set_clock(fault.targets[0], fault.much)
+        yield
+        self._cluster.set_clock(fault.targets[0], 0.0)
+
     # ---- links ----
 
     def _flows(self, fault: Fault) -> list[tuple[str, str]]:
@@ -249,4 +255,5 @@ _DOINGS: dict[Kind, Callable[[Nemesis, Fault, dict[str, object]], contextlib.Abs
     Kind.LOSE_REPLIES: Nemesis._lose_replies,
     Kind.COMPACT: Nemesis._compact,
     Kind.FILL: Nemesis._fill,
+    Kind.CLOCK: Nemesis._clock,
 }

@@ -1,12 +1,14 @@
-"""A replica that writes down what it asks of its store: `python -m tests.faults.replica HISTORY NAME serve …`.
+"""A replica that writes down what it asks of its store: `python -m tests.faults.replica HISTORY CLOCK NAME serve …`.
 
-Responsible for running `shufflectl` unchanged over a store that is watched. Refuses to know commands. Invariant: every
+Responsible for running `shufflectl` unchanged over a store that is watched, by a clock that can be set. Refuses to know
+commands. Invariant: every
 append is in the history before it is sent, and its outcome before the replica knows it.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,12 +16,30 @@ from shuffle_lifecycle.v1 import events_pb2
 
 import coordinator.app
 from coordinator.cli.main import main as shufflectl
+from coordinator.runtime.clock import Clock
 from state_backend.api import StateBackend
 from state_backend.errors import OutcomeUnknown, StateBackendError
 from state_backend.open import open_backend
 from state_backend.testing.faults import Faults, FaultyBackend
 from state_backend.values import Compare, Keyspace, Operation, Put, Revision
 from tests.faults.history import Outcome, Recorder
+
+_READ_EVERY_S = 0.05
+
+
+class Wall:
+    """The machine's clock, off by what a file says; there is no file: it is right."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset_s = 0.0
+        self._read_s = float("-inf")
+
+    def __call__(self) -> float:
+        if time.monotonic() - self._read_s > _READ_EVERY_S:
+            self._read_s = time.monotonic()
+            self._offset_s = float(self._path.read_text() or 0) if self._path.exists() else 0.0
+        return time.time() + self._offset_s
 
 
 class WatchedBackend(FaultyBackend):
@@ -52,14 +72,15 @@ class WatchedBackend(FaultyBackend):
 
 def main() -> None:
     """The replica, under its name in the test."""
-    path, who = sys.argv[1], sys.argv[2]
+    path, clock, who = sys.argv[1:4]
     recorder = Recorder(Path(path))
 
     async def opened(address: str) -> StateBackend:
         return WatchedBackend(await open_backend(address), recorder, who)
 
     vars(coordinator.app)["open_backend"] = opened
-    sys.argv = ["shufflectl", *sys.argv[3:]]
+    Clock.__init__.__defaults__ = (Wall(Path(clock)),)
+    sys.argv = ["shufflectl", *sys.argv[4:]]
     shufflectl()
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
-from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
+from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 
 from tests.faults import checker, history, store
 from tests.faults.cluster import ROOT, Cluster, running_cluster
@@ -42,6 +42,8 @@ SETTINGS = {
     "SHUFFLECTL_SERVE__LEASE_S": str(LEASE_S),
     "SHUFFLECTL_SERVE__SNAPSHOT_EVERY_EVENTS": "200",
 }
+#: What delays a fence by itself, and must end by itself.
+WAITING = (common_pb2.HOLD_NONE, common_pb2.HOLD_GRACE, common_pb2.HOLD_BACKOFF)
 QUOTA_BYTES = 64 * 1024 * 1024
 ETCD = ("--quota-backend-bytes", str(QUOTA_BYTES), "--snapshot-count", "2000")
 
@@ -181,7 +183,7 @@ def harm(nemesis: Nemesis, faults: Sequence[Fault], seconds: float) -> None:
 
 
 def await_done(cluster: Cluster, drivers: Drivers) -> list[str]:
-    """Until every directive has its outcome."""
+    """Until every directive has its outcome, and what is let go and only waits for its time is deleted."""
     deadline_s = time.monotonic() + DONE_S
     left: dict[str, int] = {}
     with grpc.insecure_channel(cluster.addresses[0]) as channel:
@@ -192,16 +194,18 @@ def await_done(cluster: Cluster, drivers: Drivers) -> list[str]:
                 return []
             time.sleep(0.2)
     return [
-        f"fence: {name} has {count} directives without an outcome after {DONE_S:g} s" for name, count in left.items()
+        f"fence: {name} has {count} directives or fences to come after {DONE_S:g} s" for name, count in left.items()
     ]
 
 
 def _outstanding(stub: service_pb2_grpc.ShuffleLifecycleStub, name: str) -> int:
-    """How many directives wait; an application that nobody can be asked about counts as one."""
+    """How many directives and fences wait; an application that nobody can be asked about counts as one."""
     caller = service_pb2.Caller(application=name, token=f"token of {name}")
+    expired = service_pb2.ListShufflesRequest(caller=caller, lives=[common_pb2.LIFE_EXPIRED], page_size=1_000)
     try:
         reply = stub.ListDirectives(service_pb2.ListDirectivesRequest(caller=caller), timeout=10, wait_for_ready=True)
-        return len(reply.directives)
+        shuffles = stub.ListShuffles(expired, timeout=10).shuffles
+        return len(reply.directives) + sum(shuffle.hold in WAITING for shuffle in shuffles)
     except grpc.RpcError:
         return 1
 

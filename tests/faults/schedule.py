@@ -34,6 +34,7 @@ class Kind(Enum):
     LOSE_REPLIES = "lose replies"
     COMPACT = "compact etcd"
     FILL = "etcd is out of space"
+    CLOCK = "a replica's clock jumps"
 
 
 #: How likely each is, beside the others.
@@ -54,23 +55,27 @@ WEIGHTS = {
     Kind.LOSE_REPLIES: 3,
     Kind.COMPACT: 2,
     Kind.FILL: 1,
+    Kind.CLOCK: 2,
 }
 MOMENTS = frozenset({Kind.BREAK, Kind.COMPACT, Kind.KILL_DRIVERS})
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that goes wrong, seconds after the beginning, for so many seconds (0: it is a moment)."""
+    """One thing that goes wrong, seconds after the beginning, for so many seconds (0: it is a moment).
+
+    ``much``: seconds of a delay, of one swing of a link that comes and goes, or by which a clock is off.
+    """
 
     at_s: float
     for_s: float
     kind: Kind
     targets: tuple[str, ...] = ()
-    much: float = 0.0  #: Seconds of a delay, or of one swing of a link that comes and goes.
+    much: float = 0.0
 
     def __str__(self) -> str:
         lasts = f" for {self.for_s:.1f} s" if self.for_s else ""
-        much = f", {self.much * 1000:.0f} ms" if self.much else ""
+        much = f", {self.much:g} s" if self.much else ""
         return f"{self.at_s:7.1f} s  {self.kind.value} {' '.join(self.targets)}{lasts}{much}"
 
 
@@ -93,12 +98,17 @@ def schedule(
 
 def _fault(chance: random.Random, at_s: float, kind: Kind) -> Fault:
     for_s = 0.0 if kind in MOMENTS else round(chance.choice((0.3, 1.0, 3.0, 6.0, 12.0)) * chance.uniform(0.7, 1.3), 2)
-    much = round(chance.choice((0.01, 0.1, 0.5)), 3) if kind in (Kind.DELAY, Kind.FLAP) else 0.0
-    return Fault(round(at_s, 2), for_s, kind, _targets(chance, kind), much)
+    return Fault(round(at_s, 2), for_s, kind, _targets(chance, kind), _much(chance, kind))
+
+
+def _much(chance: random.Random, kind: Kind) -> float:
+    if kind is Kind.CLOCK:
+        return chance.choice((-3_600.0, -5.0, 5.0, 60.0, 3_600.0))
+    return chance.choice((0.01, 0.1, 0.5)) if kind in (Kind.DELAY, Kind.FLAP) else 0.0
 
 
 def _targets(chance: random.Random, kind: Kind) -> tuple[str, ...]:
-    if kind in (Kind.KILL_REPLICA, Kind.PAUSE_REPLICA):
+    if kind in (Kind.KILL_REPLICA, Kind.PAUSE_REPLICA, Kind.CLOCK):
         return (chance.choice(REPLICAS),)
     if kind in (Kind.KILL_MEMBER, Kind.PAUSE_MEMBER):
         return (chance.choice(MEMBERS),)
