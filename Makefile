@@ -1,6 +1,6 @@
 # One word for each thing that a person wants to do here. Each makes what it needs first (tools/setup.py), once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all faults bench lint types imports generate check-generated docs check-docs constraints
+.PHONY: help demo test test-all faults bench lint types imports generate check-generated docs check-docs constraints cluster
 
 # Any Python from 3.10 on starts the tools; $(setup) ends with a sentence that helps if there is none.
 python = python=$$(tools/find-python) && "$$python"
@@ -17,6 +17,10 @@ help:  ## what there is
 demo:  ## a real PySpark job with the plugin off and on, and what it saved (about a minute)
 	$(setup) java dev
 	@$(spark) .venv/bin/shufflectl demo
+
+cluster:  ## 3 etcd members and 3 replicas on loopback to play with, until Ctrl-C
+	$(setup) dev etcd
+	@exec .venv/bin/python tools/cluster.py
 
 test:  ## every check and test, on the oldest and the newest Spark; a part alone: tools/parts.py PART
 	@$(python) tools/parts.py

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica as Coordinator
@@ -23,11 +24,26 @@ from state_backend.open import open_backend
 
 #: How long starting or stopping from another thread may take, in seconds.
 _PATIENCE_S = 30.0
+_EVERYWHERE = ("", "0.0.0.0", "[::]")
 
 
 def replica_name() -> str:
     """A name for one run of one process; never used twice."""
     return f"replica-{uuid.uuid4().hex[:12]}"
+
+
+def release() -> str:
+    """Of this program; empty where it runs from a folder."""
+    try:
+        return version("shuffle-lifecycle")
+    except PackageNotFoundError:
+        return ""
+
+
+def _reached_at(address: str) -> str:
+    """Where drivers reach what listens there; empty for all of a machine's addresses: which one, nobody knows here."""
+    host, _, _ = address.rpartition(":")
+    return "" if host in _EVERYWHERE else address
 
 
 @asynccontextmanager
@@ -39,9 +55,12 @@ async def running(store: str, server: ServerOptions, options: Options) -> AsyncI
     async with AsyncExitStack() as opened:
         backend = await open_backend(store)
         opened.push_async_callback(backend.close)
-        coordinator = Coordinator(backend, options, aside=asyncio.to_thread)
+        told = replace(options, release=options.release or release())
+        coordinator = Coordinator(backend, told, aside=asyncio.to_thread)
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
+        listening.bind()
+        coordinator.reached_at(_reached_at(listening.address))
         await coordinator.start()
         await listening.start()
         yield listening

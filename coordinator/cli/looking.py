@@ -1,4 +1,4 @@
-"""Verbs that show what is so: `apps`, `shuffles`, `graph`.
+"""Verbs that show what is so: `apps`, `replicas`, `shuffles`, `graph`.
 
 Responsible for which columns a person sees. Refuses to change anything. Invariant: what is shown is one moment of one
 application, as the source tells it.
@@ -16,10 +16,10 @@ from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column, Row
-from coordinator.cli.rows import application_row, graph_row, shuffle_row
+from coordinator.cli.rows import application_row, graph_row, replica_row, shuffle_row
 from coordinator.cli.verb import FORMS, verb
 from coordinator.core.lifecycle import Life
-from replay.units import clock, few, moment, place, size
+from replay.units import clock, few, moment, place, size, span
 
 Application = Annotated[
     str, typer.Argument(metavar="APP", help="Its id or a beginning of it, Spark's id, or its name; - for the only one.")
@@ -39,6 +39,17 @@ async def _apps(here: Here, running: bool) -> None:
         shown = [row for row in found if not running or row["state"] == "running"]
         columns = (Column("APPLICATION", _beginnings(found)), *_APPS)
         output.rows(here.form, shown, columns, f"No applications at {source.where}.")
+
+
+def replicas(here: Here) -> Any:
+    """Lists the coordinators of a store: where they are, how many sessions each holds, what they can read."""
+    return _replicas(here)
+
+
+async def _replicas(here: Here) -> None:
+    async with here.source() as source:
+        found = [replica_row(told) for told in await source.replicas()]
+        output.rows(here.form, found, _REPLICAS, f"No replica is registered at {source.where}.")
 
 
 def shuffles(
@@ -83,6 +94,7 @@ async def _graph(here: Here, app: str) -> None:
 def register(app: typer.Typer) -> None:
     """Adds the verbs."""
     verb(app)(apps)
+    verb(app)(replicas)
     verb(app)(shuffles)
     verb(app, forms=(*FORMS, "dot"))(graph)
 
@@ -101,6 +113,10 @@ def _beginnings(found: Sequence[Row]) -> Any:
 
 def _state(row: Row) -> str:
     return f"{row['state']}, suspended" if row["suspended"] else str(row["state"])
+
+
+def _lease(row: Row) -> str:
+    return f"{row['lease']}, {span(row['lease_ms'])}" if row["lease"] else ""
 
 
 def _in_use(row: Row) -> str:
@@ -127,6 +143,16 @@ _APPS = (
     Column("POLICY", lambda r: r["policy"]),
     Column("REGISTERED", lambda r: moment(r["registered_ms"])),
     Column("STATE", _state),
+)
+_REPLICAS = (
+    Column("REPLICA", lambda r: r["replica"]),
+    Column("ADDRESS", lambda r: r["address"]),
+    Column("STATE", lambda r: r["state"]),
+    Column("SESSIONS", lambda r: r["sessions"], right=True),
+    Column("RELEASE", lambda r: r["release"]),
+    Column("READS", lambda r: f"version {r['reads_version']}" if r["reads_version"] else ""),
+    Column("SINCE", lambda r: moment(r["started_ms"]) if r["started_ms"] else ""),
+    Column("LEASE", _lease),
 )
 _SHUFFLES = (
     Column("SHUFFLE", lambda r: r["app_shuffle"], right=True),

@@ -33,6 +33,8 @@ _STYLES = {
     "deleted": "dim",
     "lost": "red",
     "running": "green",
+    "serving": "green",
+    "gone": "red",
     "ok": "green",
     "warn": "yellow",
     "fail": "bold red",

@@ -47,6 +47,21 @@ def application_row(told: pb.Application) -> Row:
     }
 
 
+def replica_row(told: pb.Replica) -> Row:
+    """One replica."""
+    return {
+        "replica": told.replica,
+        "address": told.address or None,
+        "state": "gone" if told.gone else "serving",
+        "sessions": told.sessions,
+        "release": told.release or None,
+        "reads_version": told.reads_version or None,
+        "started_ms": told.started_ms or None,
+        "lease": f"{told.lease:x}" if told.lease else None,
+        "lease_ms": told.lease_ms or None,
+    }
+
+
 def shuffle_row(told: pb.Shuffle) -> Row:
     """One generation."""
     return {

@@ -119,10 +119,9 @@ def store_of(config: Config) -> str:
 def options_of(config: Config) -> Options:
     """How the replica works."""
     serve = config.serve
-    told = serve.advertise or ("" if serve.listen.endswith(":0") else serve.listen)
     return Options(
         replica=replica_name(),
-        address=told,
+        address=serve.advertise,
         answer_within_s=serve.answer_within_s,
         snapshot_every_events=serve.snapshot_every_events,
         heartbeat_s=serve.heartbeat_s,

@@ -79,11 +79,17 @@ Message = Directive | Notice | GoAway
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A replica that is alive."""
+    """A replica that is alive, or that is gone while sessions of it are on record."""
 
     replica: str
     address: str
     reads_version: int
+    release: str = ""
+    started_ms: int = 0
+    lease: int = 0
+    lease_ms: int = 0
+    sessions: int = 0
+    gone: bool = False
 
 
 class Session(ABC):
@@ -212,4 +218,8 @@ class Coordinator(ABC):
 
     @abstractmethod
     async def replicas(self) -> list[Peer]:
-        """Replicas that are alive, this one among them."""
+        """Replicas that are alive, this one among them; their sessions are not counted."""
+
+    @abstractmethod
+    async def roll_call(self) -> list[Peer]:
+        """Replicas that are alive with how many sessions each holds, then those that are gone and still hold some."""

@@ -14,7 +14,8 @@ class Options:
     """How one replica works. ``replica`` names one run of one process: it is never used twice."""
 
     replica: str
-    address: str = ""  #: Where drivers reach it; empty: nowhere but here.
+    address: str = ""  #: Where drivers reach it; empty: where it listens, if it does.
+    release: str = ""  #: Of the program, for people.
     answer_within_s: float = 10.0  #: What has no answer by then gets an error that says what is known.
     waiting_requests_max: int = 16_384  #: Of one application; more wait outside, and at last get `Overloaded`.
     commit_requests_max: int = 4_096  #: Decided together.

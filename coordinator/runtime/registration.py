@@ -12,12 +12,12 @@ import asyncio
 
 import structlog
 
+from coordinator.runtime import peers
 from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.options import Options
-from coordinator.wire.errors import WireError
-from coordinator.wire.records import ReplicaRecord, decode, encode
+from coordinator.wire.records import ReplicaRecord, encode
 from coordinator.wire.upcast import VERSION
-from state_backend.api import StateBackend
+from state_backend.api import Lease, StateBackend
 from state_backend.errors import Closed, StateBackendError
 from state_backend.keys import join_key
 from state_backend.values import Keyspace
@@ -33,10 +33,13 @@ class Registration:
         self._backend = backend
         self._options = options
         self._clock = clock
+        self._started_ms = 0
+        self.address = options.address  #: Where drivers reach this replica.
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Registers in the background, anew whenever the lease was lost, until `stop`."""
+        self._started_ms = self._clock.wall_ms()
         self._task = asyncio.create_task(self._run(), name="registration")
 
     async def stop(self) -> None:
@@ -54,9 +57,8 @@ class Registration:
 
     async def replicas(self) -> list[ReplicaRecord]:
         """Those that are alive; raises what the store says."""
-        page = await self._backend.scan_all(Keyspace.REPLICAS)
-        records = [record for entry in page.entries if (record := _read(entry.key, entry.value)) is not None]
-        self.others = tuple(record for record in records if record.replica != self._options.replica)
+        records = await peers.registered(self._backend)
+        self.others = peers.others(records, self._options.replica)
         return records
 
     @property
@@ -79,17 +81,19 @@ class Registration:
 
     async def _be_registered(self) -> None:
         """Until the lease is lost."""
-        options = self._options
-        record = ReplicaRecord(options.replica, options.address, VERSION)
-        async with await self._backend.grant(options.lease_s) as lease:
-            await self._backend.put(Keyspace.REPLICAS, join_key(options.replica), encode(record), lease.id)
+        name = self._options.replica
+        async with await self._backend.grant(self._options.lease_s) as lease:
+            await self._backend.put(Keyspace.REPLICAS, join_key(name), encode(self._record(lease)), lease.id)
             await self.replicas()
-            log.warning("registration lost", replica=options.replica, cause=str(await lease.wait_lost()))
+            log.warning("registration lost", replica=name, cause=str(await lease.wait_lost()))
 
-
-def _read(key: str, value: bytes) -> ReplicaRecord | None:
-    try:
-        return decode(ReplicaRecord, value, f"replicas/{key}")
-    except WireError as error:
-        log.warning("a replica's record is damaged", error=str(error))
-        return None
+    def _record(self, lease: Lease) -> ReplicaRecord:
+        return ReplicaRecord(
+            self._options.replica,
+            self.address,
+            VERSION,
+            self._options.release,
+            self._started_ms,
+            lease.id,
+            int(lease.ttl_seconds * 1000),
+        )

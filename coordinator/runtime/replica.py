@@ -20,7 +20,7 @@ from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State
 from coordinator.core.values import Ending
-from coordinator.runtime import places, tail
+from coordinator.runtime import peers, places, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
 from coordinator.runtime.audit import Audit
 from coordinator.runtime.clock import Clock
@@ -70,28 +70,41 @@ class Replica(Coordinator):
         self._reaper = Reaper(backend, self._end, options, self._clock)
         self._audit = Audit(backend, options, self._clock)
         self._running = False
+        self._leaving = False  #: It takes no new session; those that are open are served until they are sent away.
 
     # ---- living -----------------------------------------------------------------------------------------------------
 
+    def reached_at(self, address: str) -> None:
+        """Where drivers reach it, unless the options name another address. Before `start`."""
+        self._registration.address = self._options.address or address
+
     async def start(self) -> None:
-        self._running = True
+        self._running, self._leaving = True, False
         self._registration.start()
         self._engines.start(self._forget)
         if self._options.reap:
             self._reaper.start()
 
     async def stop(self, drain: bool = True) -> None:
-        if not self._running:
+        if not self._running or self._leaving:
             return
-        self._running = False
+        self._leaving = True
         await self._reaper.stop()
         await self._registration.refresh(_FAREWELL_S)
-        self._sessions.send_all_away(GoAway("the replica is stopping", self._registration.elsewhere))
+        self._sessions.send_all_away(self._farewell())
+        self._running = False
         await self._engines.stop(drain)
         await asyncio.gather(*(pulse.close() for pulse in self._pulses.values()))
         await self._follower.stop()
         await self._registration.stop()
         await self._audit.close()
+
+    def _farewell(self) -> GoAway:
+        return GoAway("the replica is stopping", self._registration.elsewhere)
+
+    def _check_staying(self) -> None:
+        if self._leaving:
+            raise Draining(self._options.replica)
 
     def _check_running(self) -> None:
         if not self._running:
@@ -122,6 +135,7 @@ class Replica(Coordinator):
         return await engine.submit(requests, self._options.answer_within_s if within_s is None else within_s)
 
     async def open_session(self, application: ApplicationId, client: ClientId) -> Session:
+        self._check_staying()
         engine = await self._engine(application)
         await self._within(application, engine.catch_up())
         if engine.state.meta.ending is not None:
@@ -130,6 +144,8 @@ class Replica(Coordinator):
         await self._within(application, pulse.claim(client))
         session = OpenSession(engine, pulse, client)
         self._sessions.replace(session)
+        if self._leaving:
+            session.send_away(self._farewell())
         pulse.on_replaced = lambda: self._sessions.send_away(application, GoAway("a newer session is open elsewhere"))
         self._follower.start()
         return session
@@ -178,7 +194,12 @@ class Replica(Coordinator):
     async def replicas(self) -> list[Peer]:
         with _store_errors(ApplicationId("*")):
             records = await self._registration.replicas()
-        return [Peer(record.replica, record.address, record.reads_version) for record in records]
+        return [peers.peer(record) for record in records]
+
+    async def roll_call(self) -> list[Peer]:
+        self._check_running()
+        with _store_errors(ApplicationId("*")):
+            return await peers.roll_call(self._backend)
 
     # ---- within -----------------------------------------------------------------------------------------------------
 

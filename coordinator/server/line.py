@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -21,6 +22,7 @@ from coordinator.core.commands import Request
 from coordinator.core.rejections import Reason
 from coordinator.core.state import Directive
 from coordinator.runtime.api import Coordinator, GoAway, Message, Notice, Session
+from coordinator.runtime.errors import Draining
 from coordinator.server.calls import Context, too_many
 from coordinator.server.options import ServerOptions
 from coordinator.server.shown import directive_shown
@@ -44,6 +46,8 @@ class Line:
         self._gathered: list[Request] = []
         self._changed = asyncio.Condition()
         self._hung_up = False
+        self._answering = False  #: A group of requests is under way.
+        self._leaving = False  #: The session is sent away: no further group is begun.
         self._writing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -113,24 +117,48 @@ class Line:
     async def _submit(self) -> None:
         """Has the gathered requests carried out, a group at a time; ends when all are, and the driver has hung up."""
         while group := await self._next_group():
-            answers = await self._coordinator.submit(self._session.application, group)
+            try:
+                answers = await self._coordinator.submit(self._session.application, group)
+            except Draining:
+                await self._stop_answering()  # nothing of it was done; the farewell comes, and says where to ask
+                return
             numbers = [request.number for request in group]
             for reply in _in_pieces(list(zip(numbers, answers, strict=True)), self._options.message_bytes_max // 2):
                 await self._send(reply)
 
-    async def _next_group(self) -> list[Request]:
+    async def _stop_answering(self) -> None:
         async with self._changed:
-            await self._changed.wait_for(lambda: bool(self._gathered) or self._hung_up)
+            self._answering = False
+            self._changed.notify_all()
+
+    async def _next_group(self) -> list[Request]:
+        await self._stop_answering()
+        async with self._changed:
+            await self._changed.wait_for(lambda: bool(self._gathered) or self._hung_up or self._leaving)
+            if self._leaving:
+                return []
             group, self._gathered = self._gathered, []
+            self._answering = bool(group)
             self._changed.notify_all()
             return group
 
     # ---- down -------------------------------------------------------------------------------------------------------
 
     async def _relay(self) -> None:
-        """Passes on what the replica has for the driver; ends after GoAway."""
+        """Passes on what the replica has for the driver; ends after GoAway, before which go the last answers."""
         async for message in self._session:
+            if isinstance(message, GoAway):
+                await self._last_answers()
             await self._send(_reply(message))
+
+    async def _last_answers(self) -> None:
+        """Begins nothing new, and waits a moment for the group under way. What is late is answered elsewhere."""
+        async with self._changed:
+            self._leaving = True
+            self._changed.notify_all()
+            answered = self._changed.wait_for(lambda: not self._answering)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(answered, self._options.farewell_s)
 
     async def _send(self, reply: service_pb2.SessionReply) -> None:
         """One reply at a time; a driver that does not read holds up its own line, and not for ever."""

@@ -25,6 +25,7 @@ class ServerOptions:
     unconfirmed_max: int = 4_096  #: Requests of one session that were sent and not confirmed.
     hello_within_s: float = 10.0
     write_within_s: float = 30.0  #: A session whose driver does not read for so long is closed.
+    farewell_s: float = 1.0  #: A GoAway waits no longer for the answers that are under way.
     heartbeat_ms: int = 5_000
     keepalive_ms: int = 30_000
     drain_s: float = 10.0  #: How long calls under way may take once the server stops.

@@ -51,6 +51,12 @@ class Questions:
             applications=[shown.record_shown(record) for record in page], next_page_token=more
         )
 
+    async def replicas(self, asked: Any, context: Context) -> service_pb2.ListReplicasReply:
+        """Replicas of the same store."""
+        await self.gate.admit_operator(token_of(asked.token, context.invocation_metadata()), context.peer())
+        found = await self.coordinator.roll_call()
+        return service_pb2.ListReplicasReply(replicas=[shown.replica_shown(peer) for peer in found])
+
     async def application(self, asked: Any, context: Context) -> service_pb2.Application:
         """One application."""
         return shown.application_shown(await self._state(asked, context))

@@ -51,10 +51,15 @@ class Server:
         host, _, _ = self._options.bind.rpartition(":")
         return self._options.bind if self._options.bind.startswith("unix:") else f"{host}:{self.port}"
 
-    async def start(self) -> None:
-        """Listens, and says that it serves. Raises `BindRefused` and `CannotListen`."""
+    def bind(self) -> None:
+        """Takes the port: its address is known, and nobody is answered yet. Raises `BindRefused`, `CannotListen`."""
         check_bind(self._options.bind, self._options.bind_beyond_loopback)
         self.port = self._listen()
+
+    async def start(self) -> None:
+        """Listens, and says that it serves. Raises `BindRefused` and `CannotListen`."""
+        if not self.port:
+            self.bind()
         await self._server.start()
         await self._say(health_pb2.HealthCheckResponse.SERVING)
 

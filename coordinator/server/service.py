@@ -112,6 +112,9 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
     async def ListEvents(self, asked: Any, context: Context) -> service_pb2.ListEventsReply:
         return await _answered(self._questions.events(asked, context), context)
 
+    async def ListReplicas(self, asked: Any, context: Context) -> service_pb2.ListReplicasReply:
+        return await _answered(self._questions.replicas(asked, context), context)
+
     async def TailEvents(self, asked: Any, context: Context) -> AsyncGenerator[events_pb2.Record, None]:
         async with aclosing(self._questions.tail(asked, context)) as records:
             while (record := await _answered(anext(records, None), context)) is not None:

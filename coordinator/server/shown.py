@@ -6,6 +6,7 @@ state does not say.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
@@ -14,6 +15,7 @@ from coordinator.core.ids import AppShuffle, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, Directive, Generation, Meta, Shuffle, State
 from coordinator.runtime import views
+from coordinator.runtime.api import Peer
 from coordinator.wire.records import ApplicationRecord
 from coordinator.wire.shapes import enum_numbers, shape_of
 
@@ -68,6 +70,11 @@ def record_shown(record: ApplicationRecord) -> service_pb2.Application:
         ending=number_of(record.ending),  # type: ignore[arg-type]
         **_registration(record),
     )
+
+
+def replica_shown(peer: Peer) -> service_pb2.Replica:
+    """One replica."""
+    return service_pb2.Replica(**{field.name: getattr(peer, field.name) for field in fields(peer)})
 
 
 def generation_shown(state: State, generation: Generation) -> service_pb2.Shuffle:

@@ -99,6 +99,10 @@ class ReplicaRecord:
     replica: str
     address: str
     reads_version: int
+    release: str = ""
+    started_ms: int = 0
+    lease: int = 0
+    lease_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,10 @@ class Source(ABC):
         """Has something done."""
 
     @abstractmethod
+    async def replicas(self) -> list[pb.Replica]:
+        """Who serves over the same store."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Lets go of it."""
 

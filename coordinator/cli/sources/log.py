@@ -58,6 +58,9 @@ class LogSource(FoldedSource):
     async def command(self, application: ApplicationId, command: Command) -> Answer:  # noqa: ARG002
         raise _only_read("nothing can be changed in it")
 
+    async def replicas(self) -> list[pb.Replica]:
+        raise _only_read("no replica serves it")
+
     async def close(self) -> None:
         """The file was read when it was opened."""
 

@@ -128,6 +128,10 @@ class ServerSource(Source):
         reply = await self._ask("Submit", pb.SubmitCall(caller=self._caller(application), requests=[request]))
         return answer_of(reply.answers[0])
 
+    async def replicas(self) -> list[pb.Replica]:
+        reply = await self._ask("ListReplicas", pb.ListReplicasRequest(token=self._token))
+        return list(reply.replicas)
+
     # ---- within ----
 
     def _caller(self, application: ApplicationId) -> pb.Caller:

@@ -21,7 +21,7 @@ from coordinator.core.evolve import apply
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import State, empty
-from coordinator.runtime import loading, places, tail
+from coordinator.runtime import loading, peers, places, tail
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.errors import DamagedLog, UnknownApplication
 from coordinator.runtime.journal import CommitIds, Journal
@@ -107,6 +107,9 @@ class StoreSource(FoldedSource):
         async with Replica(self._backend, Options(replica=replica_name(), reap=False)) as replica:
             answers = await replica.submit(application, [Request(ClientId(""), 0, command)])
             return answers[0]
+
+    async def replicas(self) -> list[pb.Replica]:
+        return [shown.replica_shown(peer) for peer in await peers.roll_call(self._backend)]
 
     # ---- within ----
 

@@ -263,16 +263,24 @@ class SessionRecord(_message.Message):
     def __init__(self, application: _Optional[str] = ..., client: _Optional[str] = ..., replica: _Optional[str] = ..., heartbeat_ms: _Optional[int] = ..., beats: _Optional[int] = ..., checksum: _Optional[int] = ...) -> None: ...
 
 class ReplicaRecord(_message.Message):
-    __slots__ = ("replica", "address", "reads_version", "checksum")
+    __slots__ = ("replica", "address", "reads_version", "release", "started_ms", "lease", "lease_ms", "checksum")
     REPLICA_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     READS_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     replica: str
     address: str
     reads_version: int
+    release: str
+    started_ms: int
+    lease: int
+    lease_ms: int
     checksum: int
-    def __init__(self, replica: _Optional[str] = ..., address: _Optional[str] = ..., reads_version: _Optional[int] = ..., checksum: _Optional[int] = ...) -> None: ...
+    def __init__(self, replica: _Optional[str] = ..., address: _Optional[str] = ..., reads_version: _Optional[int] = ..., release: _Optional[str] = ..., started_ms: _Optional[int] = ..., lease: _Optional[int] = ..., lease_ms: _Optional[int] = ..., checksum: _Optional[int] = ...) -> None: ...
 
 class AuditRecord(_message.Message):
     __slots__ = ("peer", "kind", "minute", "count", "detail", "checksum")

@@ -742,6 +742,40 @@ class ListApplicationsReply(_message.Message):
     next_page_token: str
     def __init__(self, applications: _Optional[_Iterable[_Union[Application, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class ListReplicasRequest(_message.Message):
+    __slots__ = ("token",)
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    def __init__(self, token: _Optional[str] = ...) -> None: ...
+
+class ListReplicasReply(_message.Message):
+    __slots__ = ("replicas",)
+    REPLICAS_FIELD_NUMBER: _ClassVar[int]
+    replicas: _containers.RepeatedCompositeFieldContainer[Replica]
+    def __init__(self, replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ...) -> None: ...
+
+class Replica(_message.Message):
+    __slots__ = ("replica", "address", "reads_version", "release", "started_ms", "lease", "lease_ms", "sessions", "gone")
+    REPLICA_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    READS_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    GONE_FIELD_NUMBER: _ClassVar[int]
+    replica: str
+    address: str
+    reads_version: int
+    release: str
+    started_ms: int
+    lease: int
+    lease_ms: int
+    sessions: int
+    gone: bool
+    def __init__(self, replica: _Optional[str] = ..., address: _Optional[str] = ..., reads_version: _Optional[int] = ..., release: _Optional[str] = ..., started_ms: _Optional[int] = ..., lease: _Optional[int] = ..., lease_ms: _Optional[int] = ..., sessions: _Optional[int] = ..., gone: bool = ...) -> None: ...
+
 class Application(_message.Message):
     __slots__ = ("application", "driver", "capabilities", "policy", "settings", "registered_ms", "ended_ms", "ending", "sequence", "suspended", "lives", "pins")
     APPLICATION_FIELD_NUMBER: _ClassVar[int]

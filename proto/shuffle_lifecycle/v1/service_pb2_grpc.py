@@ -120,6 +120,11 @@ class ShuffleLifecycleStub(object):
                 request_serializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListEventsRequest.SerializeToString,
                 response_deserializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListEventsReply.FromString,
                 )
+        self.ListReplicas = channel.unary_unary(
+                '/shuffle_lifecycle.v1.ShuffleLifecycle/ListReplicas',
+                request_serializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListReplicasRequest.SerializeToString,
+                response_deserializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListReplicasReply.FromString,
+                )
         self.TailEvents = channel.unary_stream(
                 '/shuffle_lifecycle.v1.ShuffleLifecycle/TailEvents',
                 request_serializer=shuffle__lifecycle_dot_v1_dot_service__pb2.TailEventsRequest.SerializeToString,
@@ -267,6 +272,13 @@ class ShuffleLifecycleServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListReplicas(self, request, context):
+        """Replicas of the same store, and how many sessions each holds.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def TailEvents(self, request, context):
         """Events from a place in the log on, for as long as the caller listens.
         """
@@ -381,6 +393,11 @@ def add_ShuffleLifecycleServicer_to_server(servicer, server):
                     servicer.ListEvents,
                     request_deserializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListEventsRequest.FromString,
                     response_serializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListEventsReply.SerializeToString,
+            ),
+            'ListReplicas': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReplicas,
+                    request_deserializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListReplicasRequest.FromString,
+                    response_serializer=shuffle__lifecycle_dot_v1_dot_service__pb2.ListReplicasReply.SerializeToString,
             ),
             'TailEvents': grpc.unary_stream_rpc_method_handler(
                     servicer.TailEvents,
@@ -751,6 +768,23 @@ class ShuffleLifecycle(object):
         return grpc.experimental.unary_unary(request, target, '/shuffle_lifecycle.v1.ShuffleLifecycle/ListEvents',
             shuffle__lifecycle_dot_v1_dot_service__pb2.ListEventsRequest.SerializeToString,
             shuffle__lifecycle_dot_v1_dot_service__pb2.ListEventsReply.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ListReplicas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/shuffle_lifecycle.v1.ShuffleLifecycle/ListReplicas',
+            shuffle__lifecycle_dot_v1_dot_service__pb2.ListReplicasRequest.SerializeToString,
+            shuffle__lifecycle_dot_v1_dot_service__pb2.ListReplicasReply.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
 

@@ -163,6 +163,9 @@ class FakeCoordinator(Coordinator):
     async def replicas(self) -> list[Peer]:
         return self.peers
 
+    async def roll_call(self) -> list[Peer]:
+        return self.peers
+
 
 @dataclass
 class Running:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+from collections.abc import Callable
 
 import grpc
 import pytest
@@ -14,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # type: ignore[import-untyped]
 
+from coordinator.runtime.errors import Draining
 from coordinator.server.options import ServerOptions
 from coordinator.server.security import BindRefused
 from coordinator.server.server import SERVICE, CannotListen, Server
@@ -61,6 +63,46 @@ async def test_sends_drivers_away_before_it_stops() -> None:
         assert list(farewell.elsewhere) == ["elsewhere:1"]
         assert await driver.read() is grpc.aio.EOF
         await asyncio.wait_for(stopping, 10)
+
+
+async def test_answers_that_are_under_way_go_before_the_farewell() -> None:
+    async with running() as run, session(run) as (driver, _):
+        await driver.send(facts.batch(facts.story()))
+        await driver.answers(3)
+        run.coordinator.go_on.clear()
+        await driver.send(facts.batch(facts.asks([4])))
+        await until(lambda: run.coordinator.submitted[-1] == [4])
+        stopping = asyncio.ensure_future(run.server.stop())
+        run.coordinator.go_on.set()
+        assert [number for number, _ in await driver.answers(1)] == [4]
+        assert (await driver.read()).WhichOneof("message") == "go_away"
+        await asyncio.wait_for(stopping, 10)
+
+
+async def test_who_asks_a_replica_that_is_stopping_is_told_where_to_go_and_not_that_it_failed() -> None:
+    async with running() as run, session(run) as (driver, _):
+        run.coordinator.failure = Draining("replica-1")
+        await driver.send(facts.batch(facts.story()))
+        await until(lambda: run.coordinator.submitted[-1] == [1, 2, 3])
+        stopping = asyncio.ensure_future(run.server.stop())
+        assert list((await driver.read()).go_away.elsewhere) == ["elsewhere:1"]
+        assert await driver.read() is grpc.aio.EOF
+        await asyncio.wait_for(stopping, 10)
+
+
+async def test_a_farewell_waits_only_a_moment_for_answers() -> None:
+    async with running(farewell_s=0.05) as run, session(run) as (driver, _):
+        run.coordinator.go_on.clear()
+        await driver.send(facts.batch(facts.story()))
+        await until(lambda: run.coordinator.submitted[-1] == [1, 2, 3])
+        stopping = asyncio.ensure_future(run.server.stop())
+        assert (await driver.read()).WhichOneof("message") == "go_away"
+        await asyncio.wait_for(stopping, 10)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():  # noqa: ASYNC110 - the fake has nothing that could be waited for
+        await asyncio.sleep(0.001)
 
 
 async def test_listens_for_this_machine_alone() -> None:
