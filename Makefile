@@ -1,6 +1,6 @@
 # One word for each thing that a person wants to do here. Each makes what it needs first (tools/setup.py), once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all faults bench lint types imports generate check-generated docs check-docs constraints cluster
+.PHONY: help demo test test-all faults soak bench lint types imports generate check-generated docs check-docs constraints cluster
 
 # Any Python from 3.10 on starts the tools; $(setup) ends with a sentence that helps if there is none.
 python = python=$$(tools/find-python) && "$$python"
@@ -31,8 +31,12 @@ test-all:  ## test, with the slow tests, on every supported Spark
 SECONDS ?= 600
 SEED ?=
 faults:  ## real faults on real processes: SECONDS=3600 for an hour, SEED=7 for that schedule again
+	$(setup) java dev etcd
+	@$(spark) .venv/bin/python -m tests.faults.run --spark --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+soak:  ## drivers that come and go, with faults, for SECONDS=; draws memory, descriptors, store and latency: soak.html
 	$(setup) dev etcd
-	@.venv/bin/python -m tests.faults.run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@.venv/bin/python -m tests.faults.soak --seconds $(SECONDS)
 
 bench:  ## the benchmarks, as tables with ratios
 	$(setup) java dev etcd

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,12 +27,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 
 from tests.faults.network import STRANGER, Network, Port
 from tests.support import etcd
-from tests.support.etcd import Member, PortTaken, free_ports
+from tests.support.etcd import Member, PortTaken
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVERS = "driver"
 PREFIX = "faults"
 START_S = 60.0
+#: Where systems give outgoing connections their ports from 32768 on, as Linux does.
+BELOW_EPHEMERAL = range(12_000, 32_000)
 #: etcd's own defaults, which is what people run.
 HEARTBEAT_MS, ELECTION_MS = 100, 1_000
 SERVICE = "shuffle_lifecycle.v1.ShuffleLifecycle"
@@ -106,7 +110,8 @@ class Cluster:
 
     def running(self, name: str) -> bool:
         """Whether there is such a process now, paused or not."""
-        return self._process(name) is not None
+        process = self._process(name)
+        return process is not None and process.poll() is None
 
     def kill(self, name: str) -> None:
         """SIGKILL."""
@@ -162,6 +167,21 @@ class Cluster:
         for name in self.members:
             self.etcdctl(name, "endpoint", "health", "--command-timeout", f"{START_S:g}s")
 
+    def revision(self, name: str) -> int:
+        """How far the store is, as this member says."""
+        status = self.etcdctl(name, "endpoint", "status", "--write-out", "json")
+        revision: int = json.loads(status)[0]["Status"]["header"]["revision"]
+        return revision
+
+    def make_room(self) -> None:
+        """What an operator does when etcd is out of space: compact, defragment every member, disarm the alarm."""
+        able = [name for name, member in self.members.items() if member.process is not None and name not in self.paused]
+        with suppress(subprocess.CalledProcessError):  # it is compacted already
+            self.etcdctl(able[0], "compact", str(self.revision(able[0])))
+        for name in able:
+            self.etcdctl(name, "defrag")
+        self.etcdctl(able[0], "alarm", "disarm")
+
     def heal(self) -> None:
         """Every process runs, every byte arrives."""
         self.network.heal_all()
@@ -172,6 +192,9 @@ class Cluster:
         for name in self.names:
             if not self.running(name):
                 self.restart(name)
+        self.await_members()
+        if "NOSPACE" in self.etcdctl(next(iter(self.members)), "alarm", "list"):
+            self.make_room()
         for server in self.servers.values():
             self._await(server)
 
@@ -193,6 +216,17 @@ class Cluster:
         process = self._process(name)
         if process is not None and process.poll() is None:
             os.kill(process.pid, number)
+
+
+def stable_ports(count: int) -> list[int]:
+    """Ports that are free, all different, and that no connection is given while their process is down."""
+    found: list[int] = []
+    for port in random.sample(BELOW_EPHEMERAL, len(BELOW_EPHEMERAL)):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise RuntimeError(f"{len(found)} of {count} ports are free from {BELOW_EPHEMERAL[0]} to {BELOW_EPHEMERAL[-1]}")
 
 
 @contextmanager
@@ -228,7 +262,7 @@ def running_cluster(
 @contextmanager
 def lone_server(folder: Path, store: str, settings: dict[str, str] | None = None) -> Iterator[Server]:
     """One replica over a store of its own."""
-    (port,) = free_ports(1)
+    (port,) = stable_ports(1)
     server = Server("r0", folder, port, store, f"127.0.0.1:{port}", settings or {})
     server.start()
     try:
@@ -242,7 +276,7 @@ def _lay_out(
     folder: Path, network: Network, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool
 ) -> Cluster:
     members = _members(folder, network, size, arguments, direct)
-    ports = free_ports(2 * size + size * size)
+    ports = stable_ports(2 * size + size * size)
     serving, doors, links = ports[:size], ports[size : 2 * size], list(ports[2 * size :])
     servers = {}
     for number in range(size):
@@ -261,7 +295,7 @@ def _lay_out(
 
 
 def _members(folder: Path, network: Network, size: int, arguments: tuple[str, ...], direct: bool) -> dict[str, Member]:
-    ports = free_ports(3 * size)
+    ports = stable_ports(3 * size)
     clients, doors, peers = ports[:size], ports[size : 2 * size], ports[2 * size :]
     peers = doors if direct else peers
     initial = ",".join(f"e{number}=http://127.0.0.1:{door}" for number, door in enumerate(doors))

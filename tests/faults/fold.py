@@ -222,6 +222,12 @@ class _Fold:
 
     # ---- generations ----
 
+    def _generation_adopted(self, at: int, event: Any) -> None:
+        """Written before anybody listened."""
+        self._generation_started(at, event)
+        if event.available == event.total:
+            self._generation_completed(at, event)
+
     def _generation_started(self, at: int, event: Any) -> None:
         highest = max(self.log.generations, default=0)
         if event.shuffle_id <= highest:

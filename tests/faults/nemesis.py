@@ -7,7 +7,6 @@ history when it begins and when it is over; whatever it did, `Cluster.heal` make
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
 import threading
 import time
@@ -173,8 +172,7 @@ class Nemesis:
     def _compact(self, fault: Fault, told: dict[str, object]) -> Iterator[None]:
         """At the present revision: whoever is behind has lost his place."""
         name = self._some_member()
-        status = json.loads(self._cluster.etcdctl(name, "endpoint", "status", "--write-out", "json"))
-        revision = told["revision"] = status[0]["Status"]["header"]["revision"]
+        revision = told["revision"] = self._cluster.revision(name)
         with contextlib.suppress(subprocess.CalledProcessError):
             self._cluster.etcdctl(name, "compact", str(revision))
         yield
@@ -186,14 +184,14 @@ class Nemesis:
         self._raise_alarm(name)
         told["alarm"] = self._cluster.etcdctl(name, "alarm", "list")
         yield
-        self._cluster.etcdctl(self._some_member(), "alarm", "disarm")
+        self._cluster.make_room()
 
     def _raise_alarm(self, name: str) -> None:
         """Writes rubbish under no prefix of ours until etcd refuses; the rubbish goes when the alarm is set."""
         rubbish = "x" * FULL_BYTES
         for number in range(1_000):
             try:
-                done = subprocess.run(
+                subprocess.run(
                     [*self._etcdctl(name), "put", f"rubbish/{number}"],
                     input=rubbish,
                     capture_output=True,
@@ -201,7 +199,6 @@ class Nemesis:
                     timeout=30,
                     check=True,
                 )
-                del done
             except subprocess.CalledProcessError as refused:
                 if "space exceeded" in refused.stderr:
                     break

@@ -11,6 +11,7 @@ the seed and the schedule are printed before anything happens; histories and log
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -44,8 +45,15 @@ SETTINGS = {
 }
 #: What delays a fence by itself, and must end by itself.
 WAITING = (common_pb2.HOLD_NONE, common_pb2.HOLD_GRACE, common_pb2.HOLD_BACKOFF)
-QUOTA_BYTES = 64 * 1024 * 1024
-ETCD = ("--quota-backend-bytes", str(QUOTA_BYTES), "--snapshot-count", "2000")
+#: Room for the logs of so long, and no more: so that it can be filled.
+QUOTA_BYTES, QUOTA_BYTES_A_SECOND = 64 << 20, 256 << 10
+
+
+def etcd_arguments(seconds: float) -> tuple[str, ...]:
+    """Members that forget their history soon, as they should in production, and can run out of space."""
+    quota = int(QUOTA_BYTES + seconds * QUOTA_BYTES_A_SECOND)
+    compaction = ("--auto-compaction-mode", "revision", "--auto-compaction-retention", "2000")
+    return ("--quota-backend-bytes", str(quota), "--snapshot-count", "2000", *compaction)
 
 
 @dataclass(eq=False)
@@ -134,6 +142,40 @@ class Drivers(DriverProcesses):
                 one.process.wait()
 
 
+class SparkJob:
+    """One real application, in a process of its own."""
+
+    def __init__(self, folder: Path, addresses: Sequence[str], seconds: float, seed: int) -> None:
+        """Returns when it has begun to be harmed."""
+        (folder / "spark").mkdir()
+        command = [sys.executable, "-m", "tests.faults.spark_job", str(folder), ",".join(addresses)]
+        command += [str(seconds), str(seed)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")])}
+        with (folder / "spark.log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        self._say("running")
+
+    def _say(self, expected: str) -> None:
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline().strip()
+        if said != expected:
+            raise RuntimeError(f"the Spark application said {said!r}, expected {expected!r}; see spark.log")
+
+    def end(self) -> tuple[list[str], int]:
+        """What was wrong, and how many jobs it ran."""
+        said, _ = self.process.communicate(timeout=DONE_S)
+        if self.process.returncode or not said.strip():
+            return [f"spark: the application ended with {self.process.returncode}; see spark.log"], 0
+        told = json.loads(said.strip().splitlines()[-1])
+        return [f"spark: {wrong}" for wrong in told["wrong"]], told["jobs"]
+
+    def kill(self) -> None:
+        """If it still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
 @dataclass
 class Verdict:
     """How a run went."""
@@ -142,25 +184,36 @@ class Verdict:
     counts: dict[str, int]
 
 
-def run(folder: Path, seed: int, faults: Sequence[Fault], seconds: float, processes: int = 2, each: int = 5) -> Verdict:
+def run(
+    folder: Path,
+    seed: int,
+    faults: Sequence[Fault],
+    seconds: float,
+    processes: int = 2,
+    each: int = 5,
+    with_spark: bool = False,
+) -> Verdict:
     """The whole of it."""
     recorder = Recorder(folder / "nemesis.jsonl")
     with (
-        running_cluster(folder, settings=SETTINGS, arguments=ETCD) as cluster,
+        running_cluster(folder, settings=SETTINGS, arguments=etcd_arguments(seconds)) as cluster,
         _drivers(folder, cluster, seed, each) as drivers,
+        _spark(folder, cluster, seconds if with_spark else 0.0, seed) as spark,
     ):
         for _ in range(processes):
             drivers.start()
         nemesis = Nemesis(cluster, recorder, drivers)
         harm(nemesis, faults, seconds)
         cluster.heal()
-        wrong = drivers.rest()
+        wrong, jobs = spark.end() if spark is not None else ([], 0)
+        wrong += drivers.rest()
         wrong += await_done(cluster, drivers)
         found = checker.check(store.of_etcd(cluster), history.read(folder.glob("*.jsonl")))
         wrong += found.wrong
         drivers.end()
         wrong += left_behind(cluster, set(drivers.applications()))
-        return Verdict(wrong, {**found.counts, "faults": len(faults) - len(nemesis.failures)})
+        counts = {**found.counts, "faults": len(faults) - len(nemesis.failures)}
+        return Verdict(wrong, {**counts, "jobs of Spark": jobs} if spark is not None else counts)
 
 
 @contextmanager
@@ -170,6 +223,18 @@ def _drivers(folder: Path, cluster: Cluster, seed: int, each: int) -> Iterator[D
         yield drivers
     finally:
         drivers.kill()
+
+
+@contextmanager
+def _spark(folder: Path, cluster: Cluster, seconds: float, seed: int) -> Iterator[SparkJob | None]:
+    if not seconds:
+        yield None
+        return
+    job = SparkJob(folder, cluster.addresses, seconds, seed)
+    try:
+        yield job
+    finally:
+        job.kill()
 
 
 def harm(nemesis: Nemesis, faults: Sequence[Fault], seconds: float) -> None:
@@ -210,9 +275,9 @@ def _outstanding(stub: service_pb2_grpc.ShuffleLifecycleStub, name: str) -> int:
         return 1
 
 
-def left_behind(cluster: Cluster, ended: set[str]) -> list[str]:
+def left_behind(cluster: Cluster, ended: set[str], within_s: float = 30.0) -> list[str]:
     """What applications that have ended leave in the store: their logs, and nothing that waits."""
-    deadline_s = time.monotonic() + 30.0
+    deadline_s = time.monotonic() + within_s
     while True:
         keys = [key for key in store.of_etcd(cluster) if key.split("/")[0] in ("live", "expired", "fenced", "sessions")]
         left = [key for key in keys if key.split("/")[1] in ended]
@@ -221,8 +286,14 @@ def left_behind(cluster: Cluster, ended: set[str]) -> list[str]:
         time.sleep(0.2)
 
 
+def end_in_order() -> None:
+    """SIGTERM ends this process as Ctrl-C does, and with it all that it started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def main() -> int:
     """Prints the seed, the schedule and the verdict; 1 if something is wrong."""
+    end_in_order()
     parser = argparse.ArgumentParser(description="Real processes, real faults, and a checker.")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=None)
@@ -231,6 +302,7 @@ def main() -> int:
     )
     parser.add_argument("--processes", type=int, default=2, help="processes of drivers")
     parser.add_argument("--each", type=int, default=5, help="drivers in each of them")
+    parser.add_argument("--spark", action="store_true", help="a real PySpark application among them")
     parser.add_argument("--folder", type=Path, default=None, help="where histories and logs are kept")
     asked = parser.parse_args()
     seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 30)
@@ -238,11 +310,11 @@ def main() -> int:
     faults = schedule(seed, asked.seconds, kinds)
     only = "".join(f" --only {name}" for name in asked.only or ())
     again = f"python -m tests.faults.run --seconds {asked.seconds:g} --seed {seed}{only}"
-    print(f"{again} --processes {asked.processes} --each {asked.each}")
+    print(f"{again} --processes {asked.processes} --each {asked.each}{' --spark' if asked.spark else ''}")
     print("\n".join(map(str, faults)), flush=True)
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="faults-"))
     folder.mkdir(parents=True, exist_ok=True)
-    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each)
+    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark)
     for name, count in sorted(verdict.counts.items()):
         print(f"{count:10,}  {name}")
     print("\n".join(verdict.wrong) or "nothing is wrong")

@@ -19,7 +19,7 @@ from tests.faults import checker, fold, history, store
 from tests.faults.cluster import Cluster, running_cluster
 from tests.faults.disk import Slowness
 from tests.faults.history import Action, Recorder
-from tests.faults.run import ETCD, SETTINGS, DriverProcess, Drivers, await_done, left_behind
+from tests.faults.run import SETTINGS, DriverProcess, Drivers, await_done, left_behind
 
 pytestmark = pytest.mark.faults
 
@@ -65,7 +65,7 @@ class World:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     settings = {**SETTINGS, "SHUFFLECTL_SERVE__SILENCE_S": str(SILENCE_S), "SHUFFLECTL_SERVE__HEARTBEAT_S": "1"}
-    with running_cluster(tmp_path_factory.mktemp("cluster"), settings=settings, arguments=ETCD) as cluster:
+    with running_cluster(tmp_path_factory.mktemp("cluster"), settings=settings) as cluster:
         yield cluster
 
 

@@ -333,3 +333,17 @@ def test_an_application_that_was_given_up_for_no_silence_of_its_own() -> None:
     assert told("reaped", lost)
     killed = Action("nemesis", "KILL_DRIVERS", 6.0, 6.0, "ok", {"silenced": [APP]})
     assert wrongs(lost, (*HISTORY, killed)) == []
+
+
+def test_what_was_written_before_anybody_listened_is_adopted() -> None:
+    adopted = events_pb2.GenerationAdopted(shuffle_id=2, app_shuffle=1, available=4, total=4)
+    read = events_pb2.ReaderRegistered(shuffle_id=2, reader=stage(3))
+    asked = Action(
+        APP,
+        "get_shuffle_id",
+        9.0,
+        9.1,
+        "ok",
+        {"client": "driver-1", "number": 10, "app_shuffle": 1, "answer": "ready", "answered_id": 2, "tries": 1},
+    )
+    assert wrongs((*STORY, (adopted, read, answered(10))), (*HISTORY, asked)) == []
