@@ -27,7 +27,7 @@ from coordinator.wire.errors import TooNew, UnknownEvent, WireError
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.upcast import VERSION
 from state_backend.api import StateBackend
-from state_backend.errors import Closed, Conflict, OutcomeUnknown, StateBackendError, Unavailable
+from state_backend.errors import Closed, Conflict, OutcomeUnknown, StateBackendError
 from state_backend.values import (
     Absent,
     Compare,
@@ -154,13 +154,15 @@ class Journal:
                 failures += 1
 
     async def _own_segment(self, key: str, commit_id: bytes) -> Entry | None:
-        """The entry of our segment, if it is ours that stands there."""
+        """The entry of our segment, if it is ours that stands there; asks until the store says."""
         failures = 0
         while True:
             try:
                 entry = (await self._backend.get(Keyspace.EVENTS, key)).entry
                 break
-            except Unavailable:
+            except Closed as error:
+                raise OutcomeUnknown("a commit", "the store was closed meanwhile") from error
+            except StateBackendError:
                 await self._clock.sleep(back_off_s(failures))
                 failures += 1
         return entry if entry is not None and self.decode(entry).commit_id == commit_id else None

@@ -32,8 +32,9 @@ from coordinator.runtime.errors import (
 )
 from coordinator.runtime.replica import Replica
 from coordinator.wire.records import Head, decode
+from state_backend.errors import Denied
 from state_backend.testing.faults import AnswerLost, Fault, Faults, Late, Overtaken, Refused, RequestLost
-from state_backend.values import Keyspace
+from state_backend.values import Keyspace, Reading
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
@@ -260,6 +261,32 @@ def test_an_unknown_outcome_is_told_as_unknown_and_settled_later() -> None:
             running.backend.weather = None
             assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 3
             assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: {1, 2, 3}}) == []
+
+    virtual.run(story())
+
+
+def test_a_commit_is_in_doubt_as_long_as_nobody_can_read_who_won() -> None:
+    """Its answer was lost, it is in the log, and the store refuses the read that would say so."""
+
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            requests = number(facts.writes(0))
+            get = running.backend.get
+
+            async def denied(keyspace: Keyspace, key: str) -> Reading:
+                if keyspace is Keyspace.EVENTS and running.backend.weather is not None:
+                    raise Denied("a distant store", "its token has run out")
+                return await get(keyspace, key)
+
+            running.backend.get = denied  # type: ignore[method-assign]
+            running.backend.weather = AnswerLost()
+            with pytest.raises(InDoubt) as told:
+                await running.replica.submit(facts.APP, requests, within_s=0.5)
+            assert told.value.happened is Happened.UNKNOWN
+            running.backend.weather = None
+            assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 3
 
     virtual.run(story())
 
