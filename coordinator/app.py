@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
+from coordinator.archive.open import open_archive
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica as Coordinator
 from coordinator.server.options import ServerOptions
@@ -47,8 +48,8 @@ def _reached_at(address: str) -> str:
 
 
 @asynccontextmanager
-async def running(store: str, server: ServerOptions, options: Options) -> AsyncIterator[Server]:
-    """A server that serves over this store until the block is left, which drains it.
+async def running(store: str, server: ServerOptions, options: Options, archive: str = "") -> AsyncIterator[Server]:
+    """A server that serves over this store until the block is left, which drains it. ``archive``: where logs move to.
 
     Raises what opening the store or listening raises; nothing is left open then.
     """
@@ -56,7 +57,8 @@ async def running(store: str, server: ServerOptions, options: Options) -> AsyncI
         backend = await open_backend(store)
         opened.push_async_callback(backend.close)
         told = replace(options, release=options.release or release())
-        coordinator = Coordinator(backend, told, aside=asyncio.to_thread)
+        kept = open_archive(archive) if archive else None
+        coordinator = Coordinator(backend, told, aside=asyncio.to_thread, archive=kept)
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
         listening.bind()

@@ -62,6 +62,12 @@ class ServeConfig(BaseModel):
     idle_s: float = Field(
         default=300.0, gt=0, description="seconds after which an application that nobody asks is forgotten"
     )
+    archive_every_s: float = Field(
+        default=60.0, gt=0, description="seconds between two looks for what may move to the archive"
+    )
+    retention_s: float = Field(
+        default=0.0, ge=0, description="seconds after which an ended application leaves the store; 0: it stays"
+    )
     drain_s: float = Field(default=10.0, ge=0, description="seconds that calls under way may take when it stops")
 
 
@@ -75,6 +81,9 @@ class Config(BaseSettings):
     server: str = Field(default="", description="coordinators to ask: host:port, several with commas between them")
     store: str = Field(default="", description="store to read, or to serve: sqlite:///FILE, etcd://HOST:PORT, memory:")
     log: str = Field(default="", description="exported log file to read")
+    archive: str = Field(
+        default="", description="folder or URL that logs move to, and are read from; none: all stays in the store"
+    )
     token: SecretStr = Field(default=SecretStr(""), description="the application's secret, or the operator's")
     tls_ca: str = Field(default="", description="PEM file; the server must show a certificate that it has signed")
     output: Literal["table", "json", "yaml"] = Field(default="table", description="table, json or yaml")

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from coordinator.cli import output
-from coordinator.cli.checks import machine, network, store
+from coordinator.cli.checks import archive, machine, network, store
 from coordinator.cli.checks.finding import Finding, Verdict
 from coordinator.cli.exits import Exit
 from coordinator.cli.here import Here
@@ -44,6 +44,7 @@ async def findings(config: Config) -> list[Finding]:
         machine.libraries(),
         machine.clock(),
         *await store.look(config),
+        *archive.look(config),
         *network.etcd(config),
         await network.port(config),
         *await network.servers(config),

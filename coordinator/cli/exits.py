@@ -11,6 +11,7 @@ from enum import IntEnum
 
 import grpc
 
+from coordinator.archive import api as archive
 from coordinator.config import WrongConfig
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.runtime import errors as runtime
@@ -78,13 +79,14 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 _CODES: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
-    ((WrongConfig, store.WrongAddress, BindRefused, store.InvalidKey), Exit.USAGE),
+    ((WrongConfig, store.WrongAddress, archive.WrongArchive, BindRefused, store.InvalidKey), Exit.USAGE),
     ((store.NewerStore, wire.TooNew, wire.UnknownEvent, runtime.NewerLog), Exit.NEWER),
-    ((store.Corrupt, store.NotAStore, wire.WireError, runtime.DamagedLog), Exit.DAMAGED),
+    ((store.Corrupt, store.NotAStore, wire.WireError, runtime.DamagedLog, runtime.EventsMissing), Exit.DAMAGED),
+    ((runtime.ArchiveUnread, archive.ArchiveAway), Exit.UNAVAILABLE),
     ((runtime.UnknownApplication, runtime.Archived), Exit.NOT_FOUND),
     ((store.Denied, store.NoSpace, runtime.ApplicationOver, runtime.Overloaded), Exit.REFUSED),
     ((store.StateBackendError, runtime.Unavailable, runtime.InDoubt, runtime.Draining), Exit.UNAVAILABLE),
-    ((CannotListen, runtime.CoordinatorError), Exit.FAILED),
+    ((CannotListen, runtime.CoordinatorError, archive.ArchiveError), Exit.FAILED),
 )
 
 _OF_STATUS = {

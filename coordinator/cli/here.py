@@ -54,7 +54,8 @@ class Here:
             return LogSource(Path(self.config.log))
         from coordinator.cli.sources.store import open_store
 
-        return await open_store(self.config.store or default_store(), is_default=not self.config.store)
+        address = self.config.store or default_store()
+        return await open_store(address, is_default=not self.config.store, archive=self.config.archive)
 
     def _named(self) -> str:
         """What was named in the strongest place: a flag hides what the environment or a file names."""

@@ -174,7 +174,7 @@ def register(app: typer.Typer) -> None:
     verb(app)(events)
     verb(app)(explain)
     verb(app)(holders)
-    verb(app, options=(*SERVER, "store", "log", *COMMON))(export)
+    verb(app, options=(*SERVER, "store", "log", "archive", *COMMON))(export)
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------

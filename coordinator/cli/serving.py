@@ -58,7 +58,7 @@ async def _serve(config: Config) -> None:
     stop = _stop_signal()
     store = store_of(config)
     try:
-        async with running(store, server_options(config), options_of(config)) as server:
+        async with running(store, server_options(config), options_of(config), config.archive) as server:
             output.say(f"Serving at {server.address} over {_masked(store)}; Ctrl-C or SIGTERM stops it.")
             log.info("serving", address=server.address, store=_masked(store))
             await stop.wait()
@@ -119,6 +119,9 @@ def store_of(config: Config) -> str:
 def options_of(config: Config) -> Options:
     """How the replica works."""
     serve = config.serve
+    if serve.retention_s and not config.archive:
+        told = f"serve.retention_s is {serve.retention_s:g} and no archive is named"
+        raise failure(Exit.USAGE, told, "an archive, which ended applications move to", "Name one with `archive`.")
     return Options(
         replica=replica_name(),
         address=serve.advertise,
@@ -129,6 +132,8 @@ def options_of(config: Config) -> Options:
         reap=serve.reap,
         lease_s=serve.lease_s,
         idle_s=serve.idle_s,
+        archive_every_s=serve.archive_every_s,
+        retention_s=serve.retention_s,
     )
 
 
@@ -172,4 +177,4 @@ def _masked(store: str) -> str:
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    verb(app, options=("store", "output", *COMMON))(serve)
+    verb(app, options=("store", "archive", "output", *COMMON))(serve)

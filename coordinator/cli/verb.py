@@ -34,6 +34,9 @@ OPTIONS: dict[str, Any] = {
     "server": Annotated[str | None, _option("--server", "Coordinators to ask, host:port[,host:port].", metavar="ADDR")],
     "store": Annotated[str | None, _option("--store", "sqlite:///FILE, etcd://HOST:PORT or memory:.", metavar="URL")],
     "log": Annotated[str | None, _option("--log", "An exported log file.", metavar="FILE")],
+    "archive": Annotated[
+        str | None, _option("--archive", "Where logs have moved to: a folder or a URL.", metavar="URL")
+    ],
     "token": Annotated[str | None, _option("--token", "The application's secret, or the operator's.")],
     "tls_ca": Annotated[str | None, _option("--tls-ca", "The server's certificate authority.", metavar="FILE")],
     "timeout_s": Annotated[float | None, _option("--timeout-s", "Seconds that one question may take.")],
@@ -43,7 +46,7 @@ OPTIONS: dict[str, Any] = {
 }
 COMMON = ("log_level", "config")
 SERVER = ("server", "token", "tls_ca", "timeout_s")
-READING = (*SERVER, "store", "log", "output", *COMMON)
+READING = (*SERVER, "store", "log", "archive", "output", *COMMON)
 CHANGING = (*SERVER, "store", "output", *COMMON)
 
 

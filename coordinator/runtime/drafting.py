@@ -6,16 +6,19 @@ the store. Invariant: nothing outside the draft changes, so it can be thrown awa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coordinator.core import decide
 from coordinator.core.desk import Desk
+from coordinator.core.events import Recorded
 from coordinator.core.ids import ShuffleId
 from coordinator.core.rejections import Answer, Rejection
 from coordinator.core.state import State
 from coordinator.runtime.moves import RECORDS_MAX, touched
 from coordinator.runtime.waiting import Batch
+from coordinator.wire.upcast import VERSION
+from coordinator.wire.versions import needed
 
 #: A single command may move a few more records than a segment shall; what the store's limit of 128 operations leaves.
 RECORDS_HARD_MAX = 60
@@ -40,6 +43,7 @@ class Draft:
     count: int = 0
     records: set[ShuffleId] = field(default_factory=set)
     full: bool = False  #: The last request did not fit: make it anew with ``count`` requests.
+    newer: int = 0  #: The version of what was decided last, where not every replica can read it.
 
     @property
     def over_size(self) -> bool:
@@ -56,28 +60,31 @@ def refusal(state: State, batches: Iterable[Batch], now_ms: int, why: Rejection)
     return made
 
 
-def draft(state: State, batches: Iterable[Batch], requests_max: int, now_ms: int, tick: bool) -> Draft:
-    """Decides what is due and the first requests that wait, in order."""
+def draft(
+    state: State, batches: Iterable[Batch], requests_max: int, now_ms: int, tick: bool, readable: int = VERSION
+) -> Draft:
+    """Decides what is due and the first requests that wait, in order. ``readable``: by every replica."""
     made = Draft(Desk.over(state, now_ms), tick)
     if tick:
-        _tick(made)
+        _tick(made, readable)
     for batch in batches:
-        if made.full or made.count >= requests_max:
+        if made.full or made.newer or made.count >= requests_max:
             break
-        _take(made, batch, requests_max)
+        _take(made, batch, requests_max, readable)
     decide.close_commit(made.desk)
     return made
 
 
-def _tick(made: Draft) -> None:
+def _tick(made: Draft, readable: int) -> None:
     try:
         decide.tick(made.desk)
     except Exception as error:
         raise Poisoned(None) from error
+    made.newer = _beyond(made.desk.log, readable)
     made.records.update(touched(made.desk.log))
 
 
-def _take(made: Draft, batch: Batch, requests_max: int) -> None:
+def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
     """Decides what is left of the batch, as far as it fits."""
     desk, log, answer = made.desk, made.desk.log, decide.answer
     answers: list[Answer] = []
@@ -89,8 +96,9 @@ def _take(made: Draft, batch: Batch, requests_max: int) -> None:
             given = answer(desk, request)
             if len(log) != seen:
                 made.records.update(touched(log[seen:]))
+                made.newer = _beyond(log[seen:], readable)
                 seen = len(log)
-                if _is_full(made, len(answers)):
+                if _is_full(made, len(answers)) or made.newer:
                     break
             answers.append(given)
     except Exception as error:
@@ -98,9 +106,15 @@ def _take(made: Draft, batch: Batch, requests_max: int) -> None:
     made.count += len(answers)
 
 
+def _beyond(log: Sequence[Recorded], readable: int) -> int:
+    """The version that these need, where it is beyond what every replica can read; else 0."""
+    version = needed(log)
+    return version if version > readable else 0
+
+
 def _is_full(made: Draft, answered: int) -> bool:
-    """Whether the last command goes beyond a segment. Where it is the only one, it is not cut."""
-    if len(made.records) <= RECORDS_MAX and len(made.desk.log) <= EVENTS_MAX:
+    """Whether the last command goes beyond a segment, or some replica. Where it is the only one, it is not cut."""
+    if len(made.records) <= RECORDS_MAX and len(made.desk.log) <= EVENTS_MAX and not made.newer:
         return False
     made.full = made.count + answered > 0 or made.ticked
     return made.full

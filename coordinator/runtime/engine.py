@@ -11,7 +11,7 @@ No method assumes that this replica is the only one: whatever it decides is appe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -20,14 +20,23 @@ from coordinator.core.commands import EndApplication, Request
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded, RequestsAnswered
 from coordinator.core.ids import ApplicationId
-from coordinator.core.rejections import Answer
+from coordinator.core.rejections import Answer, Rejection
 from coordinator.core.state import State, copy, settle
 from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import Ending
 from coordinator.runtime import drafting, loading, moves, snapshot
 from coordinator.runtime.clock import Clock, EventTime, Signal, back_off_s, wait_event
 from coordinator.runtime.drafting import Draft, Poisoned
-from coordinator.runtime.errors import CoordinatorError, Defect, Draining, InDoubt, Unavailable, over_size
+from coordinator.runtime.errors import (
+    CoordinatorError,
+    Defect,
+    Draining,
+    InDoubt,
+    Unavailable,
+    UnknownApplication,
+    over_size,
+    too_new,
+)
 from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
 from coordinator.runtime.loading import Loaded
 from coordinator.runtime.options import Options
@@ -42,7 +51,16 @@ log = structlog.get_logger(__name__)
 class Engine:
     """One application. `submit` and the rest may be called by many tasks; one task of its own does the work."""
 
-    def __init__(self, journal: Journal, snapshots: Snapshots, loaded: Loaded, options: Options, clock: Clock) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        snapshots: Snapshots,
+        loaded: Loaded,
+        options: Options,
+        clock: Clock,
+        readable: Callable[[], int],
+    ) -> None:
+        """``readable``: the newest version of records that every replica can read now."""
         self.application: ApplicationId = journal.application
         self.state: State = loaded.state
         self.mark = loaded.mark
@@ -56,6 +74,7 @@ class Engine:
         self._snapshots = snapshots
         self._options = options
         self._clock = clock
+        self._readable = readable
         self._waiting = Waiting(self.application, options.waiting_requests_max, clock)
         self._in_flight: frozenset[Batch] = frozenset()
         self._turn = asyncio.Lock()  #: Held while the state, or the mark, is being changed.
@@ -232,12 +251,18 @@ class Engine:
         most, tick = self._options.commit_requests_max, self._tick_is_due()
         while self._waiting or tick:
             try:
-                made = drafting.draft(self.state, self._waiting, most, self.time.now_ms(), tick)
+                now_ms, readable = self.time.now_ms(), self._readable()
+                made = drafting.draft(self.state, self._waiting, most, now_ms, tick, readable)
             except Poisoned as poisoned:
                 tick = self._refuse_poisoned(poisoned) and tick
                 continue
-            if made.full:
+            if made.newer and made.ticked and not made.taken:
+                log.warning("not done: a replica could not read it", application=self.application, version=made.newer)
+                self._ticked, tick = (self.state.meta.next_sequence, self._due_ms), False
+            elif made.full:
                 most = made.count
+            elif made.newer:
+                return self._refused(too_new(self.application, made.newer, readable))
             elif made.over_size:
                 return self._refuse_over_size("records", len(made.records), drafting.RECORDS_HARD_MAX)
             elif not made.desk.log:
@@ -262,8 +287,11 @@ class Engine:
         return True
 
     def _refuse_over_size(self, what: str, size: int, limit: int) -> tuple[Draft, Sealed | None]:
-        """One request alone is too much: it is answered with a refusal, and what waits behind it goes on."""
-        why = over_size(self.application, what, size, limit)
+        """One request alone is too much."""
+        return self._refused(over_size(self.application, what, size, limit))
+
+    def _refused(self, why: Rejection) -> tuple[Draft, Sealed | None]:
+        """The first request is answered with a refusal, and what waits behind it goes on."""
         log.warning("a request is refused", application=self.application, why=str(why))
         made = drafting.refusal(self.state, self._waiting, self.time.now_ms(), why)
         return made, self._journal.seal(made.desk.log) if made.desk.log else None
@@ -293,6 +321,9 @@ class Engine:
             mark, at = await self._journal.mark()
             if mark.revision == self.mark.revision:
                 return False
+            if not mark.revision:
+                self._break(UnknownApplication(self.application))  # it has left the store
+                raise UnknownApplication(self.application)
             try:
                 await self._read_on(mark, at)
             except Compacted:

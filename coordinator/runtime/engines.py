@@ -10,14 +10,17 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from coordinator.archive.api import Archive
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime import loading
+from coordinator.runtime.archiving import Application
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import Draining, UnknownApplication
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.loading import Loaded
 from coordinator.runtime.options import Options
+from coordinator.runtime.shelf import Shelf
 from coordinator.runtime.snapshot import Aside, Snapshots
 from state_backend.api import StateBackend
 
@@ -27,11 +30,21 @@ _LOOKS_PER_IDLE = 4
 class Engines:
     """All engines of one replica."""
 
-    def __init__(self, backend: StateBackend, options: Options, clock: Clock, aside: Aside[Any]) -> None:
+    def __init__(
+        self,
+        backend: StateBackend,
+        options: Options,
+        clock: Clock,
+        aside: Aside[Any],
+        archive: Archive | None,
+        readable: Callable[[], int],
+    ) -> None:
         self._backend = backend
         self._options = options
         self._clock = clock
         self._aside = aside
+        self._archive = archive
+        self._readable = readable
         self._ids = CommitIds(options.replica)
         self._alive: dict[ApplicationId, Engine] = {}
         self._loading: dict[ApplicationId, asyncio.Task[Engine]] = {}
@@ -51,7 +64,18 @@ class Engines:
 
     def journal(self, application: ApplicationId) -> Journal:
         """The application's log, whether there is one or not."""
-        return Journal(self._backend, application, self._options.replica, self._ids, self._clock)
+        shelf = self.shelf(application) if self._archive is not None else None
+        return Journal(self._backend, application, self._options.replica, self._ids, self._clock, shelf)
+
+    def shelf(self, application: ApplicationId) -> Shelf:
+        """Its part of the archive; only where there is one."""
+        assert self._archive is not None
+        return Shelf(self._archive, application, self._aside)
+
+    def opened(self, application: ApplicationId) -> Application:
+        """What is needed to archive it; only where there is an archive."""
+        snapshots = Snapshots(self._backend, application, self._aside)
+        return Application(self.journal(application), self.shelf(application), snapshots)
 
     def find(self, application: ApplicationId) -> Engine | None:
         """The engine, where it is alive here."""
@@ -99,7 +123,7 @@ class Engines:
         journal = self.journal(application)
         snapshots = Snapshots(self._backend, application, self._aside)
         loaded: Loaded = await loading.load(journal, snapshots)
-        engine = Engine(journal, snapshots, loaded, self._options, self._clock)
+        engine = Engine(journal, snapshots, loaded, self._options, self._clock, self._readable)
         self._alive[application] = engine
         return engine
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from coordinator.archive.api import ArchiveError, Missing
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason, Rejection
 
@@ -109,6 +110,16 @@ def over_size(application: ApplicationId, what: str, size: int, limit: int) -> R
     )
 
 
+def too_new(application: ApplicationId, version: int, readable: int) -> Rejection:
+    """A command makes what another replica could not read: an answer, and nothing of it is written."""
+    return Rejection(
+        Reason.FAILED_PRECONDITION,
+        f"a command of application {application} makes records of version {version}",
+        f"at most {readable}, which every replica of this store can read",
+        "`shufflectl replicas` shows who reads what; stop or upgrade the older one, then ask again.",
+    )
+
+
 class Draining(CoordinatorError):
     """This replica is being stopped."""
 
@@ -143,14 +154,31 @@ class NewerLog(CoordinatorError):
 
 
 class Archived(CoordinatorError):
-    """These events have left the store."""
+    """These events have left the store, and no archive is named here."""
 
     def __init__(self, application: ApplicationId, below: int) -> None:
         super().__init__(
-            f"events of application {application} below {below} are in the archive",
-            f"events from {below} on",
-            "Read them from the archive with `shufflectl events --archive`.",
+            f"events of application {application} below {below} are in the archive, and none is named here",
+            f"the archive, or events from {below} on",
+            "Name it: `archive` in the configuration, or --archive; or ask with --after.",
         )
+
+
+class ArchiveUnread(CoordinatorError):
+    """The archive cannot be read."""
+
+    def __init__(self, application: ApplicationId, cause: ArchiveError) -> None:
+        super().__init__(cause.fact, cause.expected, cause.next_step)
+        self.application = application
+
+
+class EventsMissing(ArchiveUnread):
+    """The archive can be read and does not hold what it should."""
+
+
+def unread(application: ApplicationId, cause: ArchiveError) -> ArchiveUnread:
+    """What the archive says, in our words."""
+    return (EventsMissing if isinstance(cause, Missing) else ArchiveUnread)(application, cause)
 
 
 class Defect(CoordinatorError):

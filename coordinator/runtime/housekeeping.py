@@ -1,57 +1,51 @@
-"""What is done once, whoever does it: closing applications whose driver is gone.
+"""What is done once, whoever does it.
 
-Responsible for counting a driver's silence and for ending its application with cause `application lost`. Refuses to
-know sessions and drivers: all that it sees is whether a sign of life changes. Invariant: silence is counted by this
-replica's own monotonic clock, from the moment that it holds the lock with a writable store, for a full time-out; the
-ending append compares the sign of life that was counted and the lock that was held. So an outage of the store reaps
-nobody, and neither does a replica that was paused.
+Responsible for the lock, and for doing each chore again and again while it is held. Refuses to know what the chores
+are. Invariant: a chore runs only on the replica that holds the lock, and every transaction of it carries the lock's
+guard; when the lock is lost all chores end at once, and whoever takes it next begins anew.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import structlog
 
-from coordinator.core.ids import ApplicationId
-from coordinator.core.values import Ending
-from coordinator.runtime import places
 from coordinator.runtime.clock import Clock, back_off_s
-from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.options import Options
 from state_backend.api import Lock, StateBackend
 from state_backend.errors import Closed, StateBackendError
-from state_backend.keys import join_key
-from state_backend.values import Compare, Entry, Keyspace, Put, Revision, RevisionIs
+from state_backend.values import Keyspace
 
 LOCK = "housekeeping"
-_LOOKS_PER_SILENCE = 6
-
-#: Ends an application if the compares hold; False where they did not.
-End = Callable[[ApplicationId, Ending, Sequence[Compare]], Awaitable[bool]]
 
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """A sign of life, and since when it has not changed."""
+class Chore(ABC):
+    """Something to be done every so often. ``every_s``: the pause between."""
 
-    revision: Revision
-    since_s: float
+    every_s: float
+
+    def begin(self) -> None:
+        """The lock has been taken: what was known before counts no more."""
+        return
+
+    @abstractmethod
+    async def look(self, lock: Lock) -> None:
+        """Does what is to be done now. Raises what the store says; the lock is then taken anew."""
 
 
-class Reaper:
-    """Waits for the lock, then looks a few times in each time-out, until it is stopped."""
+class Housekeeper:
+    """Waits for the lock, then does the chores, until it is stopped."""
 
-    def __init__(self, backend: StateBackend, end: End, options: Options, clock: Clock) -> None:
+    def __init__(self, backend: StateBackend, chores: Sequence[Chore], options: Options, clock: Clock) -> None:
         self._backend = backend
-        self._end = end
+        self._chores = chores
         self._options = options
         self._clock = clock
-        self._silences: dict[str, Silence] = {}
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -67,7 +61,8 @@ class Reaper:
     async def _run(self) -> None:
         failures = 0
         while True:
-            self._silences.clear()
+            for chore in self._chores:
+                chore.begin()
             try:
                 async with self._backend.lock(Keyspace.SESSIONS, LOCK, self._options.lease_s) as lock:
                     failures = 0
@@ -76,39 +71,23 @@ class Reaper:
             except Closed:
                 return
             except StateBackendError as error:
-                log.warning("housekeeping interrupted, counting anew", error=str(error))
+                log.warning("housekeeping interrupted, beginning anew", error=str(error))
+            except Exception:
+                log.exception("a defect in housekeeping; beginning anew")
             failures += 1
             await self._clock.sleep(back_off_s(failures))
 
     async def _keep(self, lock: Lock) -> None:
-        while True:
-            await self.look(lock)
-            await self._clock.sleep(self._options.silence_s / _LOOKS_PER_SILENCE)
-
-    async def look(self, lock: Lock) -> None:
-        """Counts every driver's silence and ends what was silent for too long. Raises what the store says."""
-        await self._prove_writable(lock)
-        now_s = self._clock.monotonic_s()
-        page = await self._backend.scan_all(Keyspace.SESSIONS)
-        self._silences = {entry.key: self._count(entry, now_s) for entry in page.entries}
-        for key, silence in list(self._silences.items()):
-            if now_s - silence.since_s >= self._options.silence_s:
-                await self._reap(lock, key, silence)
-
-    async def _prove_writable(self, lock: Lock) -> None:
-        """Where nothing can be written, drivers cannot give signs of life either."""
-        key = join_key("pulse", self._options.replica)
-        await self._backend.put_txn((lock.guard,), (Put(Keyspace.LOCKS, key, b"", lock.lease.id),))
-
-    def _count(self, entry: Entry, now_s: float) -> Silence:
-        known = self._silences.get(entry.key)
-        return known if known is not None and known.revision == entry.revision else Silence(entry.revision, now_s)
-
-    async def _reap(self, lock: Lock, key: str, silence: Silence) -> None:
-        application = places.application_of(key)
-        compares = (lock.guard, RevisionIs(Keyspace.SESSIONS, key, silence.revision))
+        """All chores, each at its own pace, until one fails."""
+        tasks = [asyncio.create_task(self._repeat(chore, lock)) for chore in self._chores]
         try:
-            if await self._end(application, Ending.LOST, compares):
-                log.info("application lost", application=application, silent_s=self._options.silence_s)
-        except CoordinatorError as error:
-            log.warning("application not reaped", application=application, error=str(error))
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _repeat(self, chore: Chore, lock: Lock) -> None:
+        while True:
+            await chore.look(lock)
+            await self._clock.sleep(chore.every_s)

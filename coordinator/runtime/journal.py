@@ -16,16 +16,20 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from coordinator.archive.api import ArchiveError
+from coordinator.archive.files import Ended
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
 from coordinator.core.ids import Sequence as Place
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock, back_off_s
-from coordinator.runtime.errors import DamagedLog, NewerLog
+from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, unread
+from coordinator.runtime.shelf import Shelf
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
 from coordinator.wire.errors import TooNew, UnknownEvent, WireError
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.upcast import VERSION
+from coordinator.wire.versions import needed
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Conflict, OutcomeUnknown, StateBackendError
 from state_backend.values import (
@@ -83,9 +87,17 @@ class Journal:
     """One application's log."""
 
     def __init__(
-        self, backend: StateBackend, application: ApplicationId, replica: str, ids: CommitIds, clock: Clock
+        self,
+        backend: StateBackend,
+        application: ApplicationId,
+        replica: str,
+        ids: CommitIds,
+        clock: Clock,
+        shelf: Shelf | None = None,
     ) -> None:
+        """``shelf``: where what has left the store is read."""
         self.application = application
+        self.shelf = shelf
         self._backend = backend
         self._replica = replica
         self._ids = ids
@@ -123,9 +135,9 @@ class Journal:
                 raise
             return Mark(head, won.revision)
 
-    async def set_head(self, mark: Mark, head: Head, operations: Sequence[Operation] = ()) -> Mark:
-        """Changes what the head says beside the place in the log. Raises `Conflict` where it is not as expected."""
-        return Mark(head, await self._settle((self._expect(mark),), (self._put_head(head), *operations)))
+    async def set_head(self, mark: Mark, head: Head, compares: Sequence[Compare] = ()) -> Mark:
+        """Changes what the head says beside the place in the log. Raises `Conflict` where a compare does not hold."""
+        return Mark(head, await self._settle((self._expect(mark), *compares), (self._put_head(head),)))
 
     def _expect(self, mark: Mark) -> Compare:
         if mark.revision == 0:
@@ -186,8 +198,51 @@ class Journal:
             raise NewerLog(self.application, f"its head has version {head.version}, this release reads {VERSION}")
         return Mark(head, entry.revision)
 
+    async def log(self, after: int, mark: Mark, at: Revision | None) -> AsyncIterator[Segment]:
+        """The segments from the one that holds the event above ``after`` on, archive and store read as one log.
+
+        ``at``: as of this revision of the store. Raises `Compacted` where that is too long ago, `Archived` where no
+        archive is named, `ArchiveUnread` where it misses something.
+        """
+        async for segment in self.archived(after, mark.head.archived_below):
+            yield segment
+            after = segment.next_sequence - 1
+        if after + 1 >= mark.head.next_sequence:
+            return
+        first = await self.segment_start(after + 1, at)
+        async for segment in self.segments((after + 1 if first is None else first) - 1, at):
+            if after + 1 not in range(segment.first_sequence, segment.next_sequence):
+                self.check_follows(after, segment)
+            yield segment
+            after = segment.next_sequence - 1
+
+    async def ended(self) -> Ended | None:
+        """What the archive says of an application that has left the store. Raises `ArchiveUnread` and `DamagedLog`."""
+        try:
+            return await self.shelf.ended() if self.shelf is not None else None
+        except ArchiveError as error:
+            raise unread(self.application, error) from error
+        except WireError as error:
+            raise DamagedLog(self.application, error) from error
+
+    async def archived(self, after: int, below: int) -> AsyncIterator[Segment]:
+        """The archive's part of it, up to the event before ``below``."""
+        if after + 1 >= below:
+            return
+        if self.shelf is None:
+            raise Archived(self.application, below)
+        try:
+            async for segment in self.shelf.segments(after, below):
+                yield segment
+        except ArchiveError as error:
+            raise unread(self.application, error) from error
+        except (TooNew, UnknownEvent) as error:
+            raise NewerLog(self.application, error) from error
+        except WireError as error:
+            raise DamagedLog(self.application, error) from error
+
     async def segments(self, after: int, at: Revision | None = None) -> AsyncIterator[Segment]:
-        """The segments that begin after this sequence number, in order, each whole, with nothing missing in between.
+        """The store's segments that begin after this sequence number, in order, each whole, none missing in between.
 
         ``at``: as of this revision of the store. Raises `Compacted` where that is too long ago.
         """
@@ -202,7 +257,7 @@ class Journal:
                 yield segment
             more = page.more
 
-    async def segment_start(self, sequence: int) -> int | None:
+    async def segment_start(self, sequence: int, at: Revision | None = None) -> int | None:
         """The first sequence number of the segment that holds this event; None: the store has none that could."""
         prefix = places.within_application(self.application)
         width = 256
@@ -211,7 +266,7 @@ class Journal:
             found: str | None = None
             last_key: str | None = places.segment(self.application, floor)
             while last_key is not None:
-                page = await self._backend.scan_keys(Keyspace.EVENTS, prefix, last_key)
+                page = await self._backend.scan_keys(Keyspace.EVENTS, prefix, last_key, at=at)
                 upto = [key for key in page.keys if places.first_sequence_of(key) <= sequence]
                 found = upto[-1] if upto else found
                 last_key = page.keys[-1] if page.more and len(upto) == len(page.keys) else None
@@ -240,5 +295,5 @@ def _following(head: Head, segment: Segment) -> Head:
         next_sequence=Place(segment.next_sequence),
         time_ms=segment.records[-1].time_ms,
         commit_id=segment.commit_id,
-        version=VERSION,
+        version=max(head.version, needed(segment.records)),
     )

@@ -6,14 +6,16 @@ Invariant: the state that is given is the fold of the log up to its mark, or an 
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, empty
-from coordinator.runtime.errors import DamagedLog
+from coordinator.runtime.errors import CoordinatorError, DamagedLog
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.runtime.snapshot import Snapshots
+from coordinator.runtime.tail import known_mark
 from coordinator.wire.codec import Segment
 from state_backend.errors import Compacted
 from state_backend.values import Revision
@@ -32,19 +34,37 @@ async def load(journal: Journal, snapshots: Snapshots) -> Loaded:
     while True:
         mark, at = await journal.mark()
         try:
-            state = await snapshots.read(mark.head) or empty()
+            state = await snapshots.read(mark.head, journal.shelf) or empty()
             await read_on(state, journal, mark, at)
             return Loaded(state, mark)
         except Compacted:
             continue
+        except CoordinatorError:
+            if (await journal.mark())[0] == mark:
+                raise  # else a snapshot, or segments, left the store between two reads
+
+
+async def load_ended(journal: Journal, snapshots: Snapshots) -> State:
+    """The last state of an application that has left the store. Raises `UnknownApplication`."""
+    mark, at = await known_mark(journal)
+    state = await snapshots.read(mark.head, journal.shelf) or empty()
+    await read_on(state, journal, mark, at)
+    return state
 
 
 async def read_on(state: State, journal: Journal, mark: Mark, at: Revision) -> None:
     """Folds what follows, up to the mark, into the state. Raises `Compacted` where ``at`` is too long ago."""
     if state.meta.next_sequence < mark.head.next_sequence:
-        async for segment in journal.segments(state.meta.next_sequence - 1, at):
+        async for segment in _following(state.meta.next_sequence - 1, journal, mark, at):
             fold_segment(state, segment)
     check_reached(journal, state, mark)
+
+
+def _following(after: int, journal: Journal, mark: Mark, at: Revision) -> AsyncIterator[Segment]:
+    """A state ends where a segment does, so nothing need be looked for that is still in the store."""
+    if after + 1 < mark.head.archived_below:
+        return journal.log(after, mark, at)
+    return journal.segments(after, at)
 
 
 def fold_segment(state: State, segment: Segment) -> None:

@@ -26,3 +26,5 @@ class Options:
     lease_s: float = 10.0  #: Of the replica's registration and of the housekeeping lock.
     idle_s: float = 300.0  #: An application that nobody asks about is forgotten here, and loaded again when asked for.
     audit_records_max: int = 10_000
+    archive_every_s: float = 60.0  #: Between two looks for what may leave the store.
+    retention_s: float = 0.0  #: An application that ended so long ago leaves the store; 0: it stays.

@@ -1,14 +1,17 @@
-"""The replica's own entry in the store, alive as long as it is.
+"""The replica's own entry in the store, alive as long as it is, and what the others' entries say.
 
-Responsible for the record in `replicas` under a lease, and for reading those of the others. Refuses to know what
-replicas do for one another. Invariant: a record that is read belongs to a replica that was alive one lease ago.
+Responsible for the record in `replicas` under a lease, and for knowing those of the others. Refuses to know what
+replicas do for one another. Invariant: a record that is read belongs to a replica that was alive one lease ago; as long
+as the others are not known, they are taken to read no more than the first release.
 
-Nothing on the write path depends on it: it tells drivers where else to go, and writers what every reader understands.
+Nothing that is written waits for it: it tells drivers where else to go, and writers what every reader understands. An
+older replica that comes between two looks meets what it cannot read, and says so; nothing is misread.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -17,10 +20,11 @@ from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.options import Options
 from coordinator.wire.records import ReplicaRecord, encode
 from coordinator.wire.upcast import VERSION
+from coordinator.wire.versions import FIRST
 from state_backend.api import Lease, StateBackend
 from state_backend.errors import Closed, StateBackendError
 from state_backend.keys import join_key
-from state_backend.values import Keyspace
+from state_backend.values import Keyspace, Revision
 
 log = structlog.get_logger(__name__)
 
@@ -30,23 +34,28 @@ class Registration:
 
     def __init__(self, backend: StateBackend, options: Options, clock: Clock) -> None:
         self.others: tuple[ReplicaRecord, ...] = ()  #: As last read.
+        self._known = False  #: They have been read.
         self._backend = backend
         self._options = options
         self._clock = clock
         self._started_ms = 0
         self.address = options.address  #: Where drivers reach this replica.
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Registers in the background, anew whenever the lease was lost, until `stop`."""
         self._started_ms = self._clock.wall_ms()
-        self._task = asyncio.create_task(self._run(), name="registration")
+        work = [(self._be_registered, "not registered")]
+        if VERSION > FIRST:  # else there is nothing that somebody could not read
+            work.append((self._watch, "other replicas not watched"))
+        self._tasks = [asyncio.create_task(self._again(*one), name=one[1]) for one in work]
 
     async def stop(self) -> None:
         """Takes the record away."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def refresh(self, within_s: float) -> None:
         """Reads the others once more, if the store answers in time."""
@@ -58,26 +67,39 @@ class Registration:
     async def replicas(self) -> list[ReplicaRecord]:
         """Those that are alive; raises what the store says."""
         records = await peers.registered(self._backend)
-        self.others = peers.others(records, self._options.replica)
+        self.others, self._known = peers.others(records, self._options.replica), True
         return records
+
+    def readable(self) -> int:
+        """The newest version of records that every replica can read, as far as is known."""
+        return min([VERSION, *(record.reads_version for record in self.others)]) if self._known else FIRST
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
         """Where else a driver may go."""
         return tuple(record.address for record in self.others if record.address)
 
-    async def _run(self) -> None:
+    async def _again(self, work: Callable[[], Awaitable[None]], failed: str) -> None:
+        """For ever, with a pause after each failure."""
         failures = 0
         while True:
             try:
-                await self._be_registered()
+                await work()
                 failures = 0
             except Closed:
                 return
             except StateBackendError as error:
                 failures += 1
-                log.warning("not registered, trying again", replica=self._options.replica, error=str(error))
+                log.warning("trying again", what=failed, replica=self._options.replica, error=str(error))
             await self._clock.sleep(back_off_s(failures))
+
+    async def _watch(self) -> None:
+        """Reads the others again whenever one comes or goes."""
+        present = (await self._backend.scan_keys(Keyspace.REPLICAS, limit=1)).revision
+        async with self._backend.watch(Keyspace.REPLICAS, "", Revision(present + 1)) as watch:
+            await self.replicas()
+            async for _ in watch:
+                await self.replicas()
 
     async def _be_registered(self) -> None:
         """Until the lease is lost."""

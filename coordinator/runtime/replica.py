@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from coordinator.archive.api import Archive
 from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, ClientId
@@ -22,16 +23,26 @@ from coordinator.core.state import Meta, State
 from coordinator.core.values import Ending
 from coordinator.runtime import peers, places, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
+from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.audit import Audit
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.engines import Engines
-from coordinator.runtime.errors import ApplicationOver, Draining, InDoubt, Unavailable
+from coordinator.runtime.errors import (
+    ApplicationOver,
+    CoordinatorError,
+    Draining,
+    InDoubt,
+    Unavailable,
+    UnknownApplication,
+)
 from coordinator.runtime.following import Follower
-from coordinator.runtime.housekeeping import Reaper
+from coordinator.runtime.housekeeping import Chore, Housekeeper
 from coordinator.runtime.options import Options
 from coordinator.runtime.pulse import Pulse
+from coordinator.runtime.reaping import Reaper
 from coordinator.runtime.registration import Registration
+from coordinator.runtime.retention import Retention
 from coordinator.runtime.sessions import OpenSession, Sessions
 from coordinator.runtime.snapshot import Aside, at_once
 from coordinator.wire.errors import WireError
@@ -57,17 +68,18 @@ class Replica(Coordinator):
         options: Options,
         clock: Clock | None = None,
         aside: Aside[Any] = at_once,
+        archive: Archive | None = None,
     ) -> None:
-        """``aside``: how snapshots are encoded, as `asyncio.to_thread`."""
+        """``aside``: how snapshots are encoded and files read, as `asyncio.to_thread`. ``archive``: where logs go."""
         self._backend = backend
         self._options = options
         self._clock = clock or Clock()
-        self._engines = Engines(backend, options, self._clock, aside)
+        self._registration = Registration(backend, options, self._clock)
+        self._engines = Engines(backend, options, self._clock, aside, archive, self._registration.readable)
         self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
         self._sessions = Sessions()
         self._pulses: dict[ApplicationId, Pulse] = {}
-        self._registration = Registration(backend, options, self._clock)
-        self._reaper = Reaper(backend, self._end, options, self._clock)
+        self._house = Housekeeper(backend, self._chores(archive is not None), options, self._clock)
         self._audit = Audit(backend, options, self._clock)
         self._running = False
         self._leaving = False  #: It takes no new session; those that are open are served until they are sent away.
@@ -83,13 +95,13 @@ class Replica(Coordinator):
         self._registration.start()
         self._engines.start(self._forget)
         if self._options.reap:
-            self._reaper.start()
+            self._house.start()
 
     async def stop(self, drain: bool = True) -> None:
         if not self._running or self._leaving:
             return
         self._leaving = True
-        await self._reaper.stop()
+        await self._house.stop()
         await self._registration.refresh(_FAREWELL_S)
         self._sessions.send_all_away(self._farewell())
         self._running = False
@@ -98,6 +110,15 @@ class Replica(Coordinator):
         await self._follower.stop()
         await self._registration.stop()
         await self._audit.close()
+
+    def _chores(self, archive: bool) -> list[Chore]:
+        """What this replica does for all of them while it holds the lock."""
+        chores: list[Chore] = [Reaper(self._backend, self._end, self._options, self._clock)]
+        if archive:
+            chores.append(Archiver(self._backend, self._engines.opened, self._options))
+        if archive and self._options.retention_s:
+            chores.append(Retention(self._backend, self._engines.opened, self._options, self._clock))
+        return chores
 
     def _farewell(self) -> GoAway:
         return GoAway("the replica is stopping", self._registration.elsewhere)
@@ -122,10 +143,23 @@ class Replica(Coordinator):
         application = request.command.application
         with _store_errors(application):
             engine = await self._engines.get_or_new(application)
+        if not engine.mark.revision:
+            await self._check_new(application)
         answers = await engine.submit((request,), self._options.answer_within_s)
         if engine.mark.revision == 0:
             await self._engines.forget(application)
         return answers[0]
+
+    async def _check_new(self, application: ApplicationId) -> None:
+        """Its log has not left the store: a driver that was away for so long attaches again, under a new id."""
+        try:
+            ended = await self._engines.journal(application).ended()
+        except CoordinatorError as error:
+            log.warning("archive not asked", application=application, error=str(error))
+            return
+        if ended is not None:
+            await self._engines.forget(application)
+            raise ApplicationOver(application, "its log is in the archive")
 
     async def submit(
         self, application: ApplicationId, requests: Sequence[Request], within_s: float | None = None
@@ -163,7 +197,13 @@ class Replica(Coordinator):
         return await self._within(application, engine.view())
 
     async def registration(self, application: ApplicationId) -> Meta:
-        return (await self._engine(application)).state.meta
+        try:
+            return (await self._engine(application)).state.meta
+        except UnknownApplication:
+            ended = await self._engines.journal(application).ended()
+            if ended is None:
+                raise
+            return _meta_of(ended.record)
 
     async def events(self, application: ApplicationId, after: int = 0, limit: int = 1_000) -> list[Recorded]:
         self._check_running()
@@ -223,6 +263,21 @@ class Replica(Coordinator):
                 return await asyncio.wait_for(asked, self._options.answer_within_s)
         except asyncio.TimeoutError as error:
             raise Unavailable(application, "it did not answer in time") from error
+
+
+def _meta_of(record: ApplicationRecord) -> Meta:
+    """What was fixed at registration, of an application that has left the store."""
+    return Meta(
+        record.application,
+        record.driver,
+        record.capabilities,
+        record.policy,
+        record.settings,
+        record.token_hash,
+        record.registered_ms,
+        time_ms=record.ended_ms,
+        ending=record.ending,
+    )
 
 
 @contextmanager

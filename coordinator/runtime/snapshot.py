@@ -5,18 +5,19 @@ needs. Refuses to know when one is due. Invariant: a head names a snapshot only 
 and a snapshot that cannot be read, or that does not give the state whose digest was written with it, is passed over for
 the one before it, or for the log, never guessed at.
 
-Segments may leave the store only below the last snapshot but one, and only when archived and read back; that is for
-whoever archives, and `Head.archived_below` is where it is written down.
+Segments leave the store only below the last snapshot but one, and only when archived and read back (`archiving`);
+`Head.archived_below` is where it is written down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
+from coordinator.archive.api import ArchiveError
 from coordinator.core.digest import digest
 from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.core.state import State
@@ -27,6 +28,9 @@ from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapsho
 from state_backend.api import StateBackend
 from state_backend.errors import Conflict, OutcomeUnknown
 from state_backend.values import Absent, Delete, Keyspace, Put
+
+if TYPE_CHECKING:
+    from coordinator.runtime.shelf import Shelf
 
 T = TypeVar("T")
 #: Runs what takes long without holding up the event loop, or simply runs it.
@@ -50,21 +54,33 @@ class Snapshots:
         self._application = application
         self._aside = aside
 
-    async def read(self, head: Head) -> State | None:
-        """The state of the newest snapshot that can be read; None where there is none."""
+    async def read(self, head: Head, shelf: Shelf | None = None) -> State | None:
+        """The state of the newest snapshot that can be read, also from the archive; None where there is none."""
         for sequence in (head.last_snapshot, head.previous_snapshot):
             if sequence:
                 try:
                     return await self._read(sequence)
                 except WireError as error:
                     log.error("snapshot passed over", application=self._application, error=str(error))
-        return None
+        return await self._archived(shelf) if shelf is not None and head.archived_below > 1 else None
+
+    async def _archived(self, shelf: Shelf) -> State | None:
+        try:
+            found = await shelf.snapshot()
+            return None if found is None else await self._aside(lambda: checked(found, found.sequence, shelf.where))
+        except (WireError, ArchiveError) as error:
+            log.error("archived snapshot passed over", application=self._application, error=str(error))
+            return None
+
+    async def parts(self, sequence: Sequence) -> list[bytes]:
+        """The sealed parts of a snapshot."""
+        page = await self._backend.scan_all(Keyspace.SNAPSHOTS, places.snapshot(self._application, sequence), limit=2)
+        return [entry.value for entry in page.entries]
 
     async def _read(self, sequence: Sequence) -> State:
         prefix = places.snapshot(self._application, sequence)
-        page = await self._backend.scan_all(Keyspace.SNAPSHOTS, prefix, limit=2)
-        parts, place = [entry.value for entry in page.entries], f"snapshots/{prefix}"
-        state: State = await self._aside(lambda: _checked(decode_snapshot(parts, place), sequence, place))
+        parts, place = await self.parts(sequence), f"snapshots/{prefix}"
+        state: State = await self._aside(lambda: checked(decode_snapshot(parts, place), sequence, place))
         return state
 
     async def write(self, state: State) -> int | None:
@@ -99,7 +115,7 @@ def named(head: Head, sequence: int, parts: int) -> Head:
     return replace(head, last_snapshot=Sequence(sequence), snapshot_parts=parts, previous_snapshot=head.last_snapshot)
 
 
-def _checked(snapshot: Snapshot, sequence: Sequence, place: str) -> State:
+def checked(snapshot: Snapshot, sequence: Sequence, place: str) -> State:
     """Its state, if it is the state that was written. Releases before the digest wrote none: nothing to compare."""
     if snapshot.sequence != sequence or snapshot.state.meta.next_sequence != sequence + 1:
         raise Corrupt(place, f"it is of event {snapshot.sequence}", f"event {sequence}, as the head says")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from coordinator.core.events import Recorded
 from coordinator.runtime import places
-from coordinator.runtime.errors import Archived, UnknownApplication
+from coordinator.runtime.errors import UnknownApplication
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.wire.codec import Segment
 from state_backend.api import StateBackend
@@ -19,28 +19,31 @@ from state_backend.values import Commit, Keyspace, Revision, Written
 
 
 async def events(journal: Journal, after: int, limit: int) -> list[Recorded]:
-    """Up to ``limit`` events above ``after``. Raises `Archived` and `UnknownApplication`."""
-    mark = await _known_mark(journal, after)
-    found: list[Recorded] = []
-    if after + 1 >= mark.head.next_sequence or limit < 1:
-        return found
-    async for segment in _from(journal, after):
-        found.extend(_above(segment, after))
-        if len(found) >= limit:
+    """Up to ``limit`` events above ``after``. Raises `Archived`, `ArchiveUnread` and `UnknownApplication`."""
+    while True:
+        mark, at = await known_mark(journal)
+        found: list[Recorded] = []
+        try:
+            if limit < 1:
+                return found
+            async for segment in journal.log(after, mark, at):
+                found.extend(_above(segment, after))
+                if len(found) >= limit:
+                    break
             return found[:limit]
-    return found
+        except Compacted:
+            continue
 
 
 async def follow(backend: StateBackend, journal: Journal, after: int) -> AsyncIterator[Recorded]:
     """All events above ``after``, then each new one, until the caller stops."""
-    await _known_mark(journal, after)
     while True:
-        _, at = await journal.mark()
-        async for segment in _from(journal, after):
-            for recorded in _above(segment, after):
-                yield recorded
-            after = max(after, segment.next_sequence - 1)
+        mark, at = await known_mark(journal)
         try:
+            async for segment in journal.log(after, mark, at):
+                for recorded in _above(segment, after):
+                    yield recorded
+                after = max(after, segment.next_sequence - 1)
             async for segment in _coming(backend, journal, Revision(at + 1)):
                 if segment.first_sequence > after + 1:
                     journal.check_follows(after, segment)
@@ -51,22 +54,15 @@ async def follow(backend: StateBackend, journal: Journal, after: int) -> AsyncIt
             continue
 
 
-async def _known_mark(journal: Journal, after: int) -> Mark:
-    mark, _ = await journal.mark()
-    if not mark.revision:
+async def known_mark(journal: Journal) -> tuple[Mark, Revision]:
+    """The log's end, and the store's revision; of an application that has left the store, as the archive says."""
+    mark, at = await journal.mark()
+    if mark.revision:
+        return mark, at
+    ended = await journal.ended()
+    if ended is None:
         raise UnknownApplication(journal.application)
-    if after + 1 < mark.head.archived_below:
-        raise Archived(journal.application, mark.head.archived_below)
-    return mark
-
-
-async def _from(journal: Journal, after: int) -> AsyncIterator[Segment]:
-    """The segments from the one that holds the event above ``after`` on."""
-    first = await journal.segment_start(after + 1)
-    if first is None:
-        return
-    async for segment in journal.segments(first - 1):
-        yield segment
+    return Mark(ended.head, mark.revision), at
 
 
 async def _coming(backend: StateBackend, journal: Journal, from_revision: Revision) -> AsyncIterator[Segment]:

@@ -30,6 +30,8 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.DamagedLog: (code_pb2.DATA_LOSS, 0),
     e.NewerLog: (code_pb2.FAILED_PRECONDITION, 0),
     e.Archived: (code_pb2.OUT_OF_RANGE, 0),
+    e.ArchiveUnread: (code_pb2.UNAVAILABLE, RETRY_MS),
+    e.EventsMissing: (code_pb2.DATA_LOSS, 0),
     e.Defect: (code_pb2.INTERNAL, RETRY_MS),
 }
 

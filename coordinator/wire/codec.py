@@ -19,7 +19,8 @@ from coordinator.core.ids import Sequence as Place
 from coordinator.wire.errors import Corrupt, Malformed, UnknownEvent
 from coordinator.wire.sealing import seal, unseal
 from coordinator.wire.shapes import Fields, Shape, members, shape_of
-from coordinator.wire.upcast import VERSION, upcast
+from coordinator.wire.upcast import upcast
+from coordinator.wire.versions import needed
 
 #: Events that a reader who does not know them may pass over, because they change no state. None so far.
 IGNORABLE: frozenset[type] = frozenset()
@@ -60,7 +61,7 @@ def segment_to_message(segment: Segment) -> events_pb2.Segment:
         first_sequence=segment.first_sequence,
         commit_id=segment.commit_id,
         writer=segment.writer,
-        version=VERSION,
+        version=needed(segment.records),
         records=[_fields_of(recorded) for recorded in segment.records],
     )
 

@@ -15,7 +15,7 @@ from shuffle_lifecycle.v1.events_pb2 import Record, Segment
 
 from coordinator.wire.errors import TooNew
 
-#: The version of the records' form that this release writes.
+#: The newest version of the records' form that this release knows; what it writes says the version that it needs.
 VERSION = 1
 
 Upcast = Callable[[Record], None]

@@ -7,12 +7,15 @@ exist is not made by looking for it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.app import replica_name
+from coordinator.archive.api import Archive, ArchiveError
+from coordinator.archive.open import open_archive
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.sources.api import FoldedSource
 from coordinator.core.commands import Command, Request
@@ -23,11 +26,13 @@ from coordinator.core.rejections import Answer
 from coordinator.core.state import State, empty
 from coordinator.runtime import loading, peers, places, tail
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.errors import DamagedLog, UnknownApplication
+from coordinator.runtime.errors import ArchiveUnread, DamagedLog
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
+from coordinator.runtime.shelf import Shelf, ended_applications
 from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.runtime.verifying import Verdict, verify
 from coordinator.server import shown
 from coordinator.wire.codec import Segment, decode_segment
 from coordinator.wire.errors import WireError
@@ -42,12 +47,13 @@ _READER = "shufflectl"
 _PAGE = 64
 
 
-async def open_store(address: str, is_default: bool = False) -> StoreSource:
-    """Opens a store that exists. Raises what opening raises, and a failure where there is none."""
+async def open_store(address: str, is_default: bool = False, archive: str = "") -> StoreSource:
+    """Opens a store that exists, and its archive. Raises what opening raises, and a failure where there is none."""
+    kept = open_archive(archive) if archive else None
     parsed = parse_address(address)
     if isinstance(parsed, SqliteAddress):
         _check_there(Path(parsed.path), is_default)
-    return StoreSource(await open_backend(parsed), address)
+    return StoreSource(await open_backend(parsed), address, kept)
 
 
 def _check_there(path: Path, is_default: bool) -> None:
@@ -63,10 +69,11 @@ def _check_there(path: Path, is_default: bool) -> None:
 
 
 class StoreSource(FoldedSource):
-    """One store, open."""
+    """One store, open, with its archive where one is named."""
 
-    def __init__(self, backend: StateBackend, address: str) -> None:
+    def __init__(self, backend: StateBackend, address: str, archive: Archive | None) -> None:
         super().__init__()
+        self._archive = archive
         self.where = f"store {address.rpartition('@')[2] if '@' in address else address}"
         self._backend = backend
 
@@ -75,6 +82,7 @@ class StoreSource(FoldedSource):
 
     async def applications(self) -> list[pb.Application]:
         found = [record async for record in self._records()]
+        found += await self._left({record.application for record in found})
         return [shown.record_shown(record) for record in sorted(found, key=lambda record: record.registered_ms)]
 
     async def state(self, application: ApplicationId) -> State:
@@ -84,13 +92,10 @@ class StoreSource(FoldedSource):
         except DamagedLog:
             return await self._state_before_damage(application)
         if not loaded.mark.revision:
-            raise UnknownApplication(application)
+            return await loading.load_ended(journal, Snapshots(self._backend, application, at_once))
         return loaded.state
 
     async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
-        mark, _ = await self._journal(application).mark()
-        if not mark.revision:
-            raise UnknownApplication(application)
         async for item in self._salvage(application, after):
             if not isinstance(item, Segment):
                 self.problems.append(item)
@@ -111,10 +116,16 @@ class StoreSource(FoldedSource):
     async def replicas(self) -> list[pb.Replica]:
         return [shown.replica_shown(peer) for peer in await peers.roll_call(self._backend)]
 
+    async def verify(self, application: ApplicationId) -> Verdict:
+        """Reads all of it, and compares it with all that stands beside it."""
+        snapshots = Snapshots(self._backend, application, at_once)
+        return await verify(self._backend, self._journal(application), snapshots)
+
     # ---- within ----
 
     def _journal(self, application: ApplicationId) -> Journal:
-        return Journal(self._backend, application, _READER, CommitIds(_READER), Clock())
+        shelf = Shelf(self._archive, application, asyncio.to_thread) if self._archive is not None else None
+        return Journal(self._backend, application, _READER, CommitIds(_READER), Clock(), shelf)
 
     async def _state_before_damage(self, application: ApplicationId) -> State:
         state = empty()
@@ -135,9 +146,29 @@ class StoreSource(FoldedSource):
             except (WireError, Corrupt) as error:
                 self.problems.append(error)
 
+    async def _left(self, there: set[ApplicationId]) -> list[ApplicationRecord]:
+        """Applications that only the archive holds."""
+        if self._archive is None:
+            return []
+        try:
+            ended = await ended_applications(self._archive, asyncio.to_thread)
+        except (ArchiveError, WireError) as error:
+            self.problems.append(error)
+            return []
+        return [one.record for one in ended if one.record.application not in there]
+
     async def _salvage(self, application: ApplicationId, after: int) -> AsyncIterator[Segment | Exception]:
         """The segments from the one that holds the event above ``after``, with an error for each that is damaged."""
-        first = await self._journal(application).segment_start(after + 1)
+        journal = self._journal(application)
+        mark, _ = await tail.known_mark(journal)
+        try:
+            async for segment in journal.archived(after, mark.head.archived_below):
+                yield segment
+                after = segment.next_sequence - 1
+        except (ArchiveUnread, DamagedLog) as error:
+            yield error
+            after = max(after, mark.head.archived_below - 1)
+        first = await journal.segment_start(after + 1)
         if first is None:
             return
         last_key = places.segment(application, first - 1)

@@ -8,6 +8,7 @@ import grpc
 import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
+from coordinator.archive.api import ArchiveAway, Missing
 from coordinator.runtime import errors as e
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, TOKEN, Running, register, running
@@ -228,6 +229,8 @@ async def test_an_oversized_message_is_refused_and_the_server_goes_on() -> None:
         (e.DamagedLog(APP, "torn"), Code.DATA_LOSS),
         (e.NewerLog(APP, "version 9"), Code.FAILED_PRECONDITION),
         (e.Archived(APP, 40), Code.OUT_OF_RANGE),
+        (e.unread(APP, ArchiveAway("a folder", "no rights")), Code.UNAVAILABLE),
+        (e.unread(APP, Missing(APP, 7, "a folder")), Code.DATA_LOSS),
         (e.Defect(APP, KeyError("x")), Code.INTERNAL),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,

@@ -1,0 +1,81 @@
+"""An archive in a folder of this machine.
+
+Responsible for files that are whole or not there: written aside, flushed, then renamed. Refuses to know what they hold.
+Invariant: nothing outside the folder is read or written.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+from coordinator.archive.api import Archive, ArchiveAway
+
+_ASIDE = ".part"
+
+
+class Folder(Archive):
+    """A folder; made when the first file is written."""
+
+    def __init__(self, path: Path) -> None:
+        self.where = str(path)
+        self._path = path
+
+    def names(self, folder: str) -> list[str]:
+        return sorted(
+            f"{folder}/{entry.name}"
+            for entry in self._entries(self._path / folder)
+            if entry.is_file() and not entry.name.endswith(_ASIDE)
+        )
+
+    def folders(self) -> list[str]:
+        return sorted(entry.name for entry in self._entries(self._path) if entry.is_dir())
+
+    def _entries(self, path: Path) -> list[Path]:
+        try:
+            return list(path.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ArchiveAway(self.where, error) from error
+
+    def read(self, name: str) -> bytes:
+        try:
+            return (self._path / name).read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise ArchiveAway(self.where, error) from error
+
+    def write(self, name: str, content: bytes) -> None:
+        path = self._path / name
+        draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}{_ASIDE}")  # nobody else writes there
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            _flush(path.parent)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise ArchiveAway(self.where, error) from error
+
+    def remove(self, name: str) -> None:
+        try:
+            (self._path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise ArchiveAway(self.where, error) from error
+
+
+def _flush(folder: Path) -> None:
+    """The new name is on the disk too."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,86 @@
+"""Writing to an archive so that what is written may leave the store.
+
+Responsible for reading back everything that was written, and for finding again what an earlier try has left there.
+Refuses to know the store, and what is written when. Invariant: what returns without an error is in the archive, byte
+for byte, as it was read from there; a file that holds another log is never written over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coordinator.archive import files
+from coordinator.archive.api import Archive, NotReadBack, OtherLog
+from coordinator.archive.files import Ended, EventsFile
+from coordinator.wire.errors import WireError
+
+
+def keep(archive: Archive, name: str, content: bytes) -> None:
+    """Writes a file, unless it is there already, and reads it back."""
+    if _read(archive, name) == content:
+        return
+    archive.write(name, content)
+    back = _read(archive, name)
+    if back != content:
+        raise NotReadBack(name, "it is not there" if back is None else f"{len(back)} bytes that differ")
+
+
+def keep_events(archive: Archive, folder: str, first: int, last: int, sealed: Sequence[bytes]) -> EventsFile:
+    """Writes these segments, or finds them written by an earlier try; that may have come less far."""
+    for file in files.events_files(archive.names(folder)):
+        if file.first == first and file.last <= last and _holds(archive, file, sealed):
+            return file
+    name = files.events_name(folder, first, last)
+    keep(archive, name, files.events_content(sealed))
+    try:
+        found = files.sealed_segments(archive.read(name), name)
+    except WireError as error:
+        raise NotReadBack(name, error) from error
+    if found != list(sealed):
+        raise NotReadBack(name, "other segments")
+    return EventsFile(first, last, name)
+
+
+def keep_snapshot(archive: Archive, folder: str, sequence: int, parts: Sequence[bytes]) -> None:
+    """Writes a snapshot; it and the one before it are kept, older ones go."""
+    keep(archive, files.snapshot_name(folder, sequence), files.snapshot_content(parts))
+    older = files.snapshot_sequences(archive.names(folder))[:-2]
+    for old in older:
+        archive.remove(files.snapshot_name(folder, old))
+
+
+def keep_ended(archive: Archive, folder: str, record: bytes, head: bytes) -> None:
+    """Writes the last record of an application that leaves the store; its log may have grown since an earlier try."""
+    name = files.ended_name(folder)
+    content = files.ended_content(record, head)
+    there = _read(archive, name)
+    if there is not None and not _may_follow(files.ended(there, name), files.ended(content, name)):
+        raise OtherLog(name, "is of another run, or a longer log")
+    keep(archive, name, content)
+
+
+def _may_follow(there: Ended, now: Ended) -> bool:
+    same = (there.record.application, there.record.registered_ms) == (now.record.application, now.record.registered_ms)
+    return same and there.head.next_sequence <= now.head.next_sequence
+
+
+def _holds(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> bool:
+    """Whether the file holds the first of these segments. One that is damaged is not relied on yet: it goes."""
+    content = _read(archive, file.name)
+    if content is None:
+        return False
+    try:
+        found = files.sealed_segments(content, file.name)
+    except WireError:
+        archive.remove(file.name)
+        return False
+    if not found or found != list(sealed[: len(found)]):
+        raise OtherLog(file.name, "holds other events")
+    return True
+
+
+def _read(archive: Archive, name: str) -> bytes | None:
+    try:
+        return archive.read(name)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,79 @@
+"""The verb `verify`: is every log whole, and does everything beside it say what it says?
+
+Responsible for showing what was found, one line an application. Refuses to mend. Invariant: it ends well only where
+nothing is wrong with any application that was asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.finding import find
+from coordinator.cli.here import Here
+from coordinator.cli.output import Column, Row
+from coordinator.cli.sources.store import StoreSource
+from coordinator.cli.verb import COMMON, verb
+from coordinator.core.ids import ApplicationId
+from coordinator.runtime.verifying import Verdict
+from replay.units import count
+
+
+def verify(
+    here: Here,
+    app: Annotated[str, typer.Argument(metavar="[APP]", help="One application; none: all of them.")] = "",
+) -> Any:
+    """Reads store and archive as one log, from the first event to the last, and compares all else with it."""
+    return _verify(here, app)
+
+
+async def _verify(here: Here, app: str) -> None:
+    async with here.source() as source:
+        if not isinstance(source, StoreSource):
+            raise failure(Exit.USAGE, f"{source.where} is named", "a store", "Name it with --store.")
+        asked = (
+            [await find(source, app)]
+            if app
+            else [ApplicationId(told.application) for told in await source.applications()]
+        )
+        found = [await source.verify(application) for application in asked]
+        output.rows(here.form, [_row(verdict) for verdict in found], _COLUMNS, f"No applications at {source.where}.")
+    told = [f"{verdict.application}: {problem}" for verdict in found for problem in verdict.problems]
+    for problem in told:
+        print(f"shufflectl: {problem}", file=sys.stderr)
+    if told:
+        raise Failure(Exit.DAMAGED, f"{count(len(told), 'problem')} found; nothing was changed.")
+
+
+def _row(verdict: Verdict) -> Row:
+    return {
+        "application": verdict.application,
+        "verdict": "fail" if verdict.problems else "ok",
+        "events": verdict.events,
+        "archived_below": verdict.archived_below or None,
+        "snapshots": verdict.snapshots,
+        "problems": list(verdict.problems),
+    }
+
+
+def _where(row: Row) -> str:
+    archived = max(0, (row["archived_below"] or 1) - 1)
+    return f"{archived:,} in the archive" if archived else ""
+
+
+_COLUMNS = (
+    Column("APPLICATION", lambda r: r["application"]),
+    Column("", lambda r: r["verdict"]),
+    Column("EVENTS", lambda r: f"{r['events']:,}", right=True),
+    Column("OF THEM", _where),
+    Column("SNAPSHOTS", lambda r: r["snapshots"], right=True),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=("store", "archive", "output", *COMMON))(verify)

@@ -1,0 +1,109 @@
+"""Taking applications that have ended out of the store.
+
+Responsible for leaving nothing of them there, once all of it is in the archive. Refuses to take anything that is not.
+Invariant: the registration and the head go last, in one transaction that compares both, the lock, and that no driver
+gives signs of life; until then the application is found where it was, and its log is whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from coordinator.archive.api import ArchiveError
+from coordinator.core.ids import Sequence
+from coordinator.runtime import places
+from coordinator.runtime.archiving import DELETES, Application, Opened, archive, check_held
+from coordinator.runtime.clock import Clock
+from coordinator.runtime.errors import CoordinatorError
+from coordinator.runtime.housekeeping import Chore
+from coordinator.runtime.journal import Mark
+from coordinator.runtime.options import Options
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import ApplicationRecord, decode, encode
+from state_backend.api import Lock, StateBackend
+from state_backend.errors import Conflict
+from state_backend.values import Absent, Compare, Delete, Entry, Keyspace, RevisionIs
+
+_MANY = (Keyspace.SNAPSHOTS, Keyspace.EVENTS, Keyspace.LIVE, Keyspace.EXPIRED, Keyspace.FENCED)
+_ONE = (Keyspace.DELETED, Keyspace.LOST)
+
+log = structlog.get_logger(__name__)
+
+
+class Retention(Chore):
+    """Takes out what ended long enough ago."""
+
+    def __init__(self, backend: StateBackend, opened: Opened, options: Options, clock: Clock) -> None:
+        self.every_s = options.archive_every_s
+        self._backend = backend
+        self._opened = opened
+        self._options = options
+        self._clock = clock
+
+    async def look(self, lock: Lock) -> None:
+        async for page in self._backend.pages(Keyspace.APPLICATIONS):
+            for entry in page.entries:
+                if self._is_over(entry):
+                    await self._try(lock, entry)
+
+    def _is_over(self, entry: Entry) -> bool:
+        try:
+            record = decode(ApplicationRecord, entry.value, places.name(Keyspace.APPLICATIONS, entry.key))
+        except WireError as error:
+            log.error("an application's record is damaged", error=str(error))
+            return False
+        kept_ms = self._clock.wall_ms() - record.ended_ms
+        return record.ending is not None and kept_ms >= self._options.retention_s * 1000
+
+    async def _try(self, lock: Lock, entry: Entry) -> None:
+        application = self._opened(places.application_of(entry.key))
+        try:
+            if await take_out(self._backend, lock, application):
+                log.info("application left the store", application=application.name)
+        except (ArchiveError, CoordinatorError) as error:
+            log.warning("not taken out of the store", application=application.name, error=str(error))
+
+
+async def take_out(backend: StateBackend, lock: Lock, application: Application) -> bool:
+    """Takes an application that has ended out of the store. False: something of it still goes on."""
+    key = places.of_application(application.name)
+    still = (lock.guard, Absent(Keyspace.SESSIONS, key))
+    record = (await backend.get(Keyspace.APPLICATIONS, key)).entry
+    if record is None or (await backend.get(Keyspace.SESSIONS, key)).entry is not None:
+        return False
+    try:
+        mark = await _all_archived(backend, lock, application)
+        await application.shelf.keep_ended(record.value, encode(mark.head))
+        for keyspace in _MANY:
+            await _clear(backend, keyspace, places.within_application(application.name), still)
+        own = (RevisionIs(Keyspace.HEADS, key, mark.revision), RevisionIs(Keyspace.APPLICATIONS, key, record.revision))
+        last = [Delete(keyspace, key) for keyspace in (*_ONE, Keyspace.HEADS, Keyspace.APPLICATIONS)]
+        await backend.put_txn((*still, *own), last)
+    except Conflict as conflict:
+        check_held(lock, conflict)
+        return False  # somebody has written to it meanwhile: the next look sees what
+    return True
+
+
+async def _all_archived(backend: StateBackend, lock: Lock, application: Application) -> Mark:
+    """The head that says that all is archived, and names no snapshot: they go first."""
+    journal = application.journal
+    mark, _ = await journal.mark()
+    await archive(backend, lock, application, mark.head.next_sequence - 1)
+    mark, _ = await journal.mark()
+    head = replace(mark.head, last_snapshot=Sequence(0), previous_snapshot=Sequence(0), snapshot_parts=0)
+    if head == mark.head:
+        return mark
+    return await journal.set_head(mark, head, (lock.guard,))
+
+
+async def _clear(backend: StateBackend, keyspace: Keyspace, prefix: str, still: tuple[Compare, ...]) -> None:
+    """Deletes all keys of the application in a keyspace of which it has many."""
+    more = True
+    while more:
+        page = await backend.scan_keys(keyspace, prefix, limit=DELETES)
+        if page.keys:
+            await backend.put_txn(still, [Delete(keyspace, key) for key in page.keys])
+        more = page.more

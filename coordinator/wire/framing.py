@@ -1,0 +1,59 @@
+"""Sealed values one behind the other in a file.
+
+Responsible for the file's beginning and for the length before each value, and for telling a torn end from a file of
+another kind. Refuses to know what the values say, and files. Invariant: what is read is a prefix of what was written,
+or an error that names the offset.
+
+A file begins with a line that says what it is; then, for each value, its length in four bytes, big end first, and the
+value.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+
+from coordinator.wire.errors import Corrupt, Torn
+
+_LENGTH = struct.Struct(">I")
+
+
+def pack(magic: bytes, values: Iterable[bytes]) -> bytes:
+    """The file that holds these values."""
+    return magic + b"".join(map(frame, values))
+
+
+def frame(value: bytes) -> bytes:
+    """A value with its length before it."""
+    return _LENGTH.pack(len(value)) + value
+
+
+def unpack(magic: bytes, content: bytes, name: str) -> Iterator[tuple[str, bytes]]:
+    """Each value with its place, for errors; ends with ``Torn`` or ``Corrupt`` where the file is not whole."""
+    check_magic(magic, content, name)
+    offset = len(magic)
+    while offset < len(content):
+        place = f"{name}, offset {offset}"
+        value = _value(content, offset, place)
+        yield place, value
+        offset += _LENGTH.size + len(value)
+
+
+def check_magic(magic: bytes, content: bytes, name: str) -> None:
+    """The file is of this kind."""
+    if content.startswith(magic):
+        return
+    if magic.startswith(content):
+        raise Torn(f"{name}, offset 0", f"{len(content)} bytes and no beginning")
+    raise Corrupt(f"{name}, offset 0", f"it begins with {content[: len(magic)]!r}", f"{magic!r}")
+
+
+def _value(content: bytes, offset: int, place: str) -> bytes:
+    left = len(content) - offset - _LENGTH.size
+    if left < 0:
+        raise Torn(place, f"{left + _LENGTH.size} bytes of a record's length")
+    (length,) = _LENGTH.unpack_from(content, offset)
+    if length > left or not length:
+        raise Torn(place, f"{left} of the record's {length or 'unknown'} bytes")
+    begin = offset + _LENGTH.size
+    return content[begin : begin + length]

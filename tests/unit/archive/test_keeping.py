@@ -1,0 +1,118 @@
+"""Only what was read back counts as archived, and nothing of another log is written over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coordinator.archive import files, keeping
+from coordinator.archive.api import NotReadBack, OtherLog
+from coordinator.archive.folder import Folder
+from coordinator.core.events import ApplicationRegistered
+from coordinator.core.ids import ApplicationId, Sequence
+from coordinator.wire.codec import encode_segment
+from coordinator.wire.errors import Corrupt, Torn
+from coordinator.wire.logfile import read_log
+from coordinator.wire.records import ApplicationRecord, Head, encode
+from tests.unit.replay.logs import deleted_and_missed
+
+SEGMENTS = deleted_and_missed().segments()
+SEALED = [encode_segment(segment) for segment in SEGMENTS]
+FIRST, LAST = SEGMENTS[0].first_sequence, SEGMENTS[-1].next_sequence - 1
+
+
+class Forgetful(Folder):
+    """Loses the end of whatever is written."""
+
+    def write(self, name: str, content: bytes) -> None:
+        super().write(name, content[:-3])
+
+
+def test_a_file_of_events_is_an_exported_log(tmp_path: Path) -> None:
+    archive = Folder(tmp_path)
+    file = keeping.keep_events(archive, "app", FIRST, LAST, SEALED)
+    assert list(read_log((tmp_path / file.name).read_bytes())) == list(SEGMENTS)
+    assert files.segments(file, archive.read(file.name)) == list(SEGMENTS)
+    assert files.events_files(archive.names("app")) == [file]
+
+
+def test_what_does_not_read_back_is_not_archived(tmp_path: Path) -> None:
+    with pytest.raises(NotReadBack, match="did not read back"):
+        keeping.keep_events(Forgetful(tmp_path), "app", FIRST, LAST, SEALED)
+
+
+def test_an_earlier_try_is_found_again_even_where_it_came_less_far(tmp_path: Path) -> None:
+    archive = Folder(tmp_path)
+    half = len(SEGMENTS) // 2
+    earlier = keeping.keep_events(archive, "app", FIRST, SEGMENTS[half - 1].next_sequence - 1, SEALED[:half])
+    assert keeping.keep_events(archive, "app", FIRST, LAST, SEALED) == earlier
+    assert len(archive.names("app")) == 1
+
+
+def test_a_torn_try_is_written_anew(tmp_path: Path) -> None:
+    archive = Folder(tmp_path)
+    name = files.events_name("app", FIRST, LAST)
+    archive.write(name, files.events_content(SEALED)[:-5])
+    assert keeping.keep_events(archive, "app", FIRST, LAST, SEALED).name == name
+    assert archive.read(name) == files.events_content(SEALED)
+
+
+def test_another_log_is_not_written_over(tmp_path: Path) -> None:
+    archive = Folder(tmp_path)
+    other = [encode_segment(replace(segment, writer="somebody else")) for segment in SEGMENTS]
+    keeping.keep_events(archive, "app", FIRST, LAST, other)
+    with pytest.raises(OtherLog, match="Give each store its own"):
+        keeping.keep_events(archive, "app", FIRST, LAST, SEALED)
+    assert archive.read(files.events_name("app", FIRST, LAST)) == files.events_content(other)
+
+
+def test_two_snapshots_are_kept(tmp_path: Path) -> None:
+    archive = Folder(tmp_path)
+    for sequence in (10, 20, 20, 30):
+        keeping.keep_snapshot(archive, "app", sequence, [b"a part"])
+    assert files.snapshot_sequences(archive.names("app")) == [20, 30]
+
+
+def ended(next_sequence: int, registered_ms: int = 1) -> tuple[bytes, bytes]:
+    registration = SEGMENTS[0].records[0].event
+    assert isinstance(registration, ApplicationRegistered)
+    record = ApplicationRecord(
+        ApplicationId("app"),
+        registration.driver,
+        registration.capabilities,
+        registration.policy,
+        registration.settings,
+        registered_ms=registered_ms,
+    )
+    return encode(record), encode(Head(Sequence(next_sequence)))
+
+
+def test_the_last_record_may_be_of_a_log_that_has_grown(tmp_path: Path) -> None:
+    archive = Folder(tmp_path)
+    keeping.keep_ended(archive, "app", *ended(7))
+    keeping.keep_ended(archive, "app", *ended(9))
+    found = files.ended(archive.read(files.ended_name("app")), "here")
+    assert (found.record.application, found.head.next_sequence) == ("app", 9)
+    for wrong in (ended(8), ended(9, registered_ms=2)):
+        with pytest.raises(OtherLog):
+            keeping.keep_ended(archive, "app", *wrong)
+
+
+def test_a_file_must_hold_what_its_name_says(tmp_path: Path) -> None:
+    file = files.EventsFile(FIRST, LAST + 1, files.events_name("app", FIRST, LAST + 1))
+    with pytest.raises(Corrupt, match="as its name says"):
+        files.segments(file, files.events_content(SEALED))
+    with pytest.raises(Torn):
+        files.segments(file, files.events_content(SEALED)[:-1])
+    with pytest.raises(Corrupt, match="it begins with"):
+        files.snapshot(files.events_content(SEALED), "a snapshot")
+
+
+@pytest.mark.parametrize("name", ["../../etc", "..", ".", "a/b", "0190b2c4-5d6e-7f80-9a1b-2c3d4e5f6071", "ä %2E"])
+def test_no_id_leads_out_of_the_archive(tmp_path: Path, name: str) -> None:
+    folder = files.folder_of(ApplicationId(name))
+    assert files.application_of(folder) == name
+    Folder(tmp_path / "archive").write(f"{folder}/x", b"")
+    assert [path.parent.parent for path in tmp_path.rglob("x")] == [tmp_path / "archive"]
