@@ -305,6 +305,11 @@ def copy(state: State) -> State:
     return State(state.meta, *(dict(getattr(state, name)) for name in TABLES))
 
 
+def rows(state: State) -> int:
+    """How many records its tables hold."""
+    return sum(len(getattr(state, name)) for name in TABLES)
+
+
 @dataclass(frozen=True, slots=True)
 class Change(Generic[K, V]):
     """One record before and after; None where there was or is none."""

@@ -21,7 +21,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded, RequestsAnswered
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Answer, Rejection
-from coordinator.core.state import State, copy, settle
+from coordinator.core.state import State, copy, rows, settle
 from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import Ending
 from coordinator.runtime import drafting, loading, moves, snapshot
@@ -365,10 +365,16 @@ class Engine:
     # ---- snapshots --------------------------------------------------------------------------------------------------
 
     def _begin_snapshot(self) -> None:
-        behind = self.state.meta.next_sequence - 1 - self.mark.head.last_snapshot
-        under_way = self._snapshotting is not None and not self._snapshotting.done()
-        if behind >= self._options.snapshot_every_events and not under_way and not self._closing:
+        if self._snapshot_is_due() and not self._closing:
             self._snapshotting = asyncio.create_task(self._snapshot(copy(self.state)), name="snapshot")
+
+    def _snapshot_is_due(self) -> bool:
+        """Often, since a replica that takes over folds what came since; and never for less than what is written."""
+        behind = self.state.meta.next_sequence - 1 - self.mark.head.last_snapshot
+        if behind < self._options.snapshot_every_events:
+            return False
+        under_way = self._snapshotting is not None and not self._snapshotting.done()
+        return not under_way and behind >= rows(self.state)
 
     async def _snapshot(self, state: State) -> None:
         """Writes the state down beside the log, then lets the head name it. What fails is tried after more events."""

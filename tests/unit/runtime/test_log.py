@@ -13,7 +13,7 @@ from coordinator.core.commands import EndApplication
 from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
-from coordinator.core.state import copy, empty
+from coordinator.core.state import copy, empty, rows
 from coordinator.runtime import places
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
 from coordinator.wire.codec import segment_to_message
@@ -74,6 +74,26 @@ def test_a_snapshot_and_the_tail_are_the_whole_log() -> None:
             number.last = 12 * 7
             await whole.submit(facts.APP, number(facts.writes(99)))
             assert [s.life.value for s in (await whole.view(facts.APP)).generations.values()].count("readable") == 1
+
+    virtual.run(story())
+
+
+def test_a_snapshot_is_never_larger_than_what_has_happened_since_the_last_one() -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            places_of_snapshots = [0]
+            for job in range(100):
+                await replica.submit(facts.APP, number(facts.writes(job)))
+                await asyncio.sleep(1)
+                last = (await read_head(world.reader())).last_snapshot
+                held = rows(await replica.view(facts.APP))
+                if last != places_of_snapshots[-1]:
+                    assert last - places_of_snapshots[-1] >= held - 10, "less has happened than was written"
+                    places_of_snapshots.append(last)
+            assert len(places_of_snapshots) > 3
+            assert places_of_snapshots[1] <= OFTEN.snapshot_every_events + 10
 
     virtual.run(story())
 
