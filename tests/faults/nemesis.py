@@ -7,17 +7,21 @@ history when it begins and when it is over; whatever it did, `Cluster.heal` make
 from __future__ import annotations
 
 import contextlib
+import resource
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import product
 
+import psutil
+
 from tests.faults.cluster import Cluster
 from tests.faults.history import Recorder
 from tests.faults.schedule import LEADER, Fault, Kind
 
 FULL_BYTES = 1_200_000
+SPARE_BYTES = 4 << 20
 
 
 class Nemesis:
@@ -90,6 +94,20 @@ class Nemesis:
         self._cluster.set_clock(fault.targets[0], fault.much)
         yield
         self._cluster.set_clock(fault.targets[0], 0.0)
+
+    @contextlib.contextmanager
+    def _starve(self, fault: Fault, told: dict[str, object]) -> Iterator[None]:
+        """It gets hardly any more memory than it has; where it dies of that, it is started again."""
+        name = fault.targets[0]
+        process = self._cluster.servers[name].process
+        if process is not None:
+            limit_memory(process.pid, psutil.Process(process.pid).memory_info().vms + SPARE_BYTES)
+        yield
+        told["died"] = not self._cluster.running(name)
+        if told["died"]:
+            self._cluster.restart(name)
+        elif process is not None:
+            limit_memory(process.pid, resource.RLIM_INFINITY)
 
     # ---- links ----
 
@@ -219,6 +237,12 @@ class Nemesis:
         return leader
 
 
+def limit_memory(process: int, size: int) -> None:
+    """What it may map, from now on."""
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(process, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+
+
 class DriverProcesses:
     """What a nemesis can do to drivers."""
 
@@ -253,4 +277,5 @@ _DOINGS: dict[Kind, Callable[[Nemesis, Fault, dict[str, object]], contextlib.Abs
     Kind.COMPACT: Nemesis._compact,
     Kind.FILL: Nemesis._fill,
     Kind.CLOCK: Nemesis._clock,
+    Kind.STARVE: Nemesis._starve,
 }

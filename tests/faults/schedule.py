@@ -35,6 +35,7 @@ class Kind(Enum):
     COMPACT = "compact etcd"
     FILL = "etcd is out of space"
     CLOCK = "a replica's clock jumps"
+    STARVE = "a replica is short of memory"
 
 
 #: How likely each is, beside the others.
@@ -56,6 +57,7 @@ WEIGHTS = {
     Kind.COMPACT: 2,
     Kind.FILL: 1,
     Kind.CLOCK: 2,
+    Kind.STARVE: 1,
 }
 MOMENTS = frozenset({Kind.BREAK, Kind.COMPACT, Kind.KILL_DRIVERS})
 
@@ -108,7 +110,7 @@ def _much(chance: random.Random, kind: Kind) -> float:
 
 
 def _targets(chance: random.Random, kind: Kind) -> tuple[str, ...]:
-    if kind in (Kind.KILL_REPLICA, Kind.PAUSE_REPLICA, Kind.CLOCK):
+    if kind in (Kind.KILL_REPLICA, Kind.PAUSE_REPLICA, Kind.CLOCK, Kind.STARVE):
         return (chance.choice(REPLICAS),)
     if kind in (Kind.KILL_MEMBER, Kind.PAUSE_MEMBER):
         return (chance.choice(MEMBERS),)
