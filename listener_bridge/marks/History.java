@@ -1,8 +1,11 @@
 package shufflelifecycle;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -15,10 +18,27 @@ import org.apache.spark.scheduler.StageInfo;
  * Written by the listener's thread, read in the scheduler's. What Spark's cleaner has let go is forgotten.
  */
 public class History {
+  /** A job's result stage. */
+  static class Result {
+    final int job;
+    final int stage;
+    final int partitions;
+    final Set reads;
+    final Properties properties;
+
+    Result(int job, int stage, int partitions, Set reads, Properties properties) {
+      this.job = job;
+      this.stage = stage;
+      this.partitions = partitions;
+      this.reads = reads;
+      this.properties = properties;
+    }
+  }
+
   private final Map readers = new HashMap(); // shuffle -> Set of the shuffles that are written from it
   private final Map inputs = new HashMap(); // shuffle -> Set of those that it is written from
-  private final Map readByJob = new HashMap(); // job -> Set of what its result stage reads
-  private final Set delivered = new TreeSet(); // read by a result stage that has finished
+  private final Map results = new HashMap(); // live job -> Result
+  private final Map delivered = new HashMap(); // shuffle -> the last Result that was computed from it and is finished
 
   synchronized void jobStarted(SparkListenerJobStart event) {
     Map writes = new HashMap();
@@ -30,7 +50,13 @@ public class History {
     it = event.stageInfos().iterator();
     while (it.hasNext()) {
       StageInfo stage = (StageInfo) it.next();
-      stage(event.jobId(), Row.shuffleOf(stage), parentsOf(stage, writes));
+      int shuffle = Row.shuffleOf(stage);
+      Set parents = parentsOf(stage, writes);
+      if (shuffle < 0) {
+        result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, event.properties()));
+      } else {
+        written(shuffle, parents);
+      }
     }
   }
 
@@ -46,13 +72,14 @@ public class History {
     return parents;
   }
 
-  /** A stage of a job: what it writes, -1 for a result, and what it reads. */
-  synchronized void stage(int job, int writes, Set parents) {
-    if (writes < 0) {
-      readByJob.put(Integer.valueOf(job), parents);
-      return;
-    }
-    Integer written = Integer.valueOf(writes);
+  /** The result stage of a live job. */
+  synchronized void result(Result result) {
+    results.put(Integer.valueOf(result.job), result);
+  }
+
+  /** What a map stage writes, and what it reads. */
+  synchronized void written(int shuffle, Set parents) {
+    Integer written = Integer.valueOf(shuffle);
     inputs.put(written, parents);
     Iterator it = parents.iterator();
     while (it.hasNext()) {
@@ -67,9 +94,12 @@ public class History {
   }
 
   synchronized void jobEnded(int job, boolean succeeded) {
-    Set read = (Set) readByJob.remove(Integer.valueOf(job));
-    if (read != null && succeeded) {
-      delivered.addAll(read);
+    Result result = (Result) results.remove(Integer.valueOf(job));
+    if (result != null && succeeded) {
+      Iterator it = result.reads.iterator();
+      while (it.hasNext()) {
+        delivered.put(it.next(), result);
+      }
     }
   }
 
@@ -93,8 +123,13 @@ public class History {
     return known == null ? new TreeSet() : new TreeSet(known);
   }
 
-  /** Whether a result that somebody has was computed from it; said once. */
-  synchronized boolean takeDelivered(int shuffle) {
-    return delivered.remove(Integer.valueOf(shuffle));
+  /** The result stages of jobs whose end was not heard of; the scheduler may know better. */
+  synchronized List unfinished() {
+    return new ArrayList(results.values());
+  }
+
+  /** The last result that somebody has and that was computed from it; said once, else null. */
+  synchronized Result takeDelivered(int shuffle) {
+    return (Result) delivered.remove(Integer.valueOf(shuffle));
   }
 }

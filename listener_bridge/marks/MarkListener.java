@@ -39,16 +39,18 @@ public class MarkListener extends SparkListener implements CleanerListener {
     private final int verb;
     private final int shuffle;
     private final int stage;
+    private final int attempt;
 
-    Act(int verb, int shuffle, int stage) {
+    Act(int verb, int shuffle, int stage, int attempt) {
       this.verb = verb;
       this.shuffle = shuffle;
       this.stage = stage;
+      this.attempt = attempt;
     }
 
     public Object run() {
       try {
-        act(verb, shuffle, stage);
+        act(verb, shuffle, stage, attempt);
       } catch (Throwable t) {
         LOG.error("generations of app shuffle " + shuffle + " may be mixed: the scheduler was not told of it", t);
       }
@@ -91,18 +93,26 @@ public class MarkListener extends SparkListener implements CleanerListener {
     if (context.cleaner().isDefined()) {
       ((ContextCleaner) context.cleaner().get()).attachListener(this);
     }
-    post(LEARN, -1, -1);
+    post(LEARN);
   }
 
-  private void post(int verb, int shuffle, int stage) {
-    scheduler.post(new Ticket(new Act(verb, shuffle, stage)));
+  private void post(int verb) {
+    post(verb, -1, -1, -1);
   }
 
-  private void act(int verb, int shuffle, int stage) throws Exception {
+  private void post(int verb, int shuffle, StageInfo stage) {
+    post(verb, shuffle, stage.stageId(), stage.attemptNumber());
+  }
+
+  private void post(int verb, int shuffle, int stage, int attempt) {
+    scheduler.post(new Ticket(new Act(verb, shuffle, stage, attempt)));
+  }
+
+  private void act(int verb, int shuffle, int stage, int attempt) throws Exception {
     if (verb == AGAIN) {
-      marks.submittedAgain(shuffle, stage);
+      marks.submittedAgain(shuffle, stage, attempt);
     } else if (verb == WRITTEN) {
-      marks.written(shuffle);
+      marks.written(shuffle, stage, attempt);
     } else if (verb == RESULT_SUBMITTED) {
       marks.resultSubmitted(stage);
     } else if (verb == RESULT_TASK) {
@@ -130,16 +140,16 @@ public class MarkListener extends SparkListener implements CleanerListener {
     StageInfo stage = event.stageInfo();
     int shuffle = Row.shuffleOf(stage);
     if (shuffle >= 0 && generations.owes(shuffle)) {
-      post(AGAIN, shuffle, stage.stageId());
+      post(AGAIN, shuffle, stage);
     } else if (shuffle < 0 && marks.isBusy()) {
-      post(RESULT_SUBMITTED, -1, stage.stageId());
+      post(RESULT_SUBMITTED, -1, stage);
     }
   }
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
     if (marks.isBusy()) {
       if (event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
-        post(RESULT_TASK, -1, event.stageId());
+        post(RESULT_TASK, -1, event.stageId(), event.stageAttemptId());
       }
       settle();
     }
@@ -148,7 +158,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onStageCompleted(SparkListenerStageCompleted event) {
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (shuffle >= 0 && generations.owes(shuffle) && event.stageInfo().failureReason().isEmpty()) {
-      post(WRITTEN, shuffle, -1);
+      post(WRITTEN, shuffle, event.stageInfo());
     }
     settle();
   }
@@ -156,7 +166,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onJobStart(SparkListenerJobStart event) {
     history.jobStarted(event);
     if (marks.mayBeInherited() && saysIndeterminate(event)) {
-      post(ASK_AGAIN, -1, -1);
+      post(ASK_AGAIN);
     }
   }
 
@@ -181,7 +191,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private void settle() {
     if (marks.isBusy() && !settling) {
       settling = true;
-      post(SETTLE, -1, -1);
+      post(SETTLE);
     }
   }
 

@@ -49,6 +49,7 @@ public class Marks {
   private volatile boolean strict;
   private volatile boolean deterministic;
   private final Map marked = new HashMap(); // stage id -> Stage
+  private final Map attempts = new HashMap(); // owed shuffle -> the last attempt, "stage.attempt", that writes it again
   private final Map watched = new HashMap(); // stage id -> {attempt, shuffle}: results that may come to mix
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
@@ -79,25 +80,23 @@ public class Marks {
     return inherited;
   }
 
-  /** Marks put on since the beginning. */
+  /** Marks put on since the beginning: all of one submission at once. */
   public int count() {
     return count;
   }
 
   // ---- a map stage of a deleted shuffle was submitted ----
 
-  void submittedAgain(int shuffle, int stageId) throws Exception {
-    Stage stage = stages.byId(stageId);
-    if (stage == null || !generations.owes(shuffle)) {
-      return;
-    }
-    List jobs = stages.jobsOf(stage);
-    if (areAllDeterministic(jobs)) {
+  void submittedAgain(int shuffle, int stageId, int attempt) throws Exception {
+    attempts.put(Integer.valueOf(shuffle), stageId + "." + attempt);
+    Stage stage = stages.byId(stageId); // null where its jobs are over
+    boolean isDeterministic = stage == null ? deterministic : areAllDeterministic(stages.jobsOf(stage));
+    if (isDeterministic || !generations.owes(shuffle)) {
       return;
     }
     Recomputation again = new Recomputation(generations, history, stages, tracker);
     again.follow(shuffle);
-    tellDelivered(again.rewritten);
+    tellDelivered(again, shuffle);
     Set untouchable = results(again, shuffle);
     mark(again.rewritten, untouchable);
     killLateTasks(again.rewritten);
@@ -106,29 +105,50 @@ public class Marks {
 
   private boolean areAllDeterministic(List jobs) {
     for (int i = 0; i < jobs.size(); i++) {
-      if (!says((ActiveJob) jobs.get(i), DETERMINISTIC, deterministic)) {
+      if (!says(((ActiveJob) jobs.get(i)).properties(), DETERMINISTIC, deterministic)) {
         return false;
       }
     }
     return !jobs.isEmpty();
   }
 
-  private static boolean says(ActiveJob job, String name, boolean otherwise) {
-    Properties properties = job.properties();
+  private static boolean says(Properties properties, String name, boolean otherwise) {
     String said = properties == null ? null : properties.getProperty(name);
     return said == null ? otherwise : Boolean.parseBoolean(said.trim());
   }
 
-  private void tellDelivered(Set rewritten) {
-    Iterator it = rewritten.iterator();
+  private void tellDelivered(Recomputation again, int first) {
+    Iterator it = again.rewritten.iterator();
     while (it.hasNext()) {
-      int shuffle = ((Integer) it.next()).intValue();
-      if (history.takeDelivered(shuffle)) {
-        LOG.info("app shuffle {} is computed again; a job that has finished has read it, and if the computation is not "
-            + "deterministic, later results will not fit that one", Integer.valueOf(shuffle));
-        scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle)));
+      Integer shuffle = (Integer) it.next();
+      History.Result result = history.takeDelivered(shuffle.intValue());
+      if (result != null && again.late.contains(shuffle)) {
+        tellLate(result, first);
+      } else if (result != null) {
+        mayDiffer(shuffle);
       }
     }
+    List unfinished = history.unfinished();
+    for (int i = 0; i < unfinished.size(); i++) {
+      History.Result result = (History.Result) unfinished.get(i);
+      if (stages.byId(result.stage) == null && meets(result.reads, again.late)) {
+        tellLate(result, first); // it has ended, and its end has not come by yet
+      }
+    }
+  }
+
+  private void tellLate(History.Result result, int shuffle) {
+    if (!says(result.properties, DETERMINISTIC, deterministic)) {
+      tellMixed(result, shuffle, result.partitions, true, false);
+      LOG.warn(mix(result, shuffle) + ": it had ended when that was found; unless the computation is deterministic its "
+          + "result is wrong. What it has read is written again for those that come");
+    }
+  }
+
+  private void mayDiffer(Integer shuffle) {
+    LOG.info("app shuffle {} is computed again; a job that has finished has read it, and if the computation is not "
+        + "deterministic, later results will not fit that one", shuffle);
+    scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle.intValue())));
   }
 
   /** Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked. */
@@ -137,7 +157,7 @@ public class Marks {
     List results = stages.results();
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
-      boolean isDeterministic = says(Stages.jobOf(result), DETERMINISTIC, deterministic);
+      boolean isDeterministic = says(Stages.jobOf(result).properties(), DETERMINISTIC, deterministic);
       if (!isDeterministic && meets(Stages.reads(result), again.rewritten)) {
         watch(result, shuffle, again);
       }
@@ -149,8 +169,9 @@ public class Marks {
   }
 
   private void watch(ResultStage result, int shuffle, Recomputation again) {
-    if (Stages.delivered(result) > 0 && !stages.isRunning(result)) {
-      mixes(result, shuffle, meets(Stages.reads(result), again.late));
+    boolean isLate = meets(Stages.reads(result), again.late);
+    if (stages.isRunning(result) ? isLate : Stages.delivered(result) > 0) {
+      mixes(result, shuffle, isLate);
     } else if (result.latestInfo().submissionTime().isDefined()) {
       watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle});
     }
@@ -168,25 +189,28 @@ public class Marks {
 
   private void mark(Set rewritten, Set untouchable) throws Exception {
     List live = stages.live();
+    int marks = 0;
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
       Integer writes = Integer.valueOf(Stages.writes(stage));
       boolean isWritten = rewritten.contains(writes) && !untouchable.contains(writes);
       boolean isResult = stage instanceof ResultStage && Stages.delivered((ResultStage) stage) == 0;
       if (isWritten || (isResult && !stages.isRunning(stage) && meets(Stages.ancestors(stage), rewritten))) {
-        mark(stage);
+        marks += mark(stage);
       }
     }
+    count += marks; // at the end: who sees it grow in another thread sees all of these marks
   }
 
-  private void mark(Stage stage) throws Exception {
+  /** How many marks that took: none where the stage's RDD has one already. */
+  private int mark(Stage stage) throws Exception {
     String before = levels.mark(stage.rdd());
     if (before != null) {
       tap.declareLevel(stage.rdd().id(), before);
-      count++;
     }
     marked.put(Integer.valueOf(stage.id()), stage);
     inherited = true;
+    return before == null ? 0 : 1;
   }
 
   /** Their outputs and results would be of the old generation. */
@@ -258,16 +282,14 @@ public class Marks {
     putBack();
   }
 
-  private void mixes(ResultStage result, int shuffle, boolean isLate) {
-    ActiveJob job = Stages.jobOf(result);
-    int delivered = Stages.delivered(result);
-    boolean fails = says(job, STRICT, strict);
-    String what = "job " + job.jobId() + " mixes two generations of app shuffle " + shuffle + ": stage " + result.id()
-        + " had delivered " + delivered + " of its " + job.numPartitions() + " partitions when the shuffle, which had "
-        + "been deleted early, was computed again for the rest";
-    Row row = new Row("mixed").number("shuffle", shuffle).number("job", job.jobId()).number("stage", result.id());
-    row.number("delivered", delivered).number("partitions", job.numPartitions()).flag("late", isLate);
-    scheduler.bus.post(new Told(row.flag("failed", fails)));
+  private void mixes(ResultStage stage, int shuffle, boolean isLate) {
+    ActiveJob job = Stages.jobOf(stage);
+    int delivered = Stages.delivered(stage);
+    boolean fails = says(job.properties(), STRICT, strict);
+    History.Result result = new History.Result(job.jobId(), stage.id(), job.numPartitions(), null, job.properties());
+    tellMixed(result, shuffle, delivered, isLate, fails);
+    String what = mix(result, shuffle) + ": stage " + stage.id() + " had delivered " + delivered + " of its "
+        + job.numPartitions() + " partitions when the shuffle, which had been deleted early, was computed again for the rest";
     if (fails) {
       LOG.error(what + "; it is failed, as " + STRICT + " asks for");
       String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";
@@ -276,6 +298,16 @@ public class Marks {
       LOG.warn(what + "; unless the computation is deterministic the result is wrong. Set " + STRICT
           + " to fail such jobs, " + DETERMINISTIC + " if it is deterministic");
     }
+  }
+
+  private static String mix(History.Result result, int shuffle) {
+    return "job " + result.job + " mixes two generations of app shuffle " + shuffle;
+  }
+
+  private void tellMixed(History.Result result, int shuffle, int delivered, boolean isLate, boolean fails) {
+    Row row = new Row("mixed").number("shuffle", shuffle).number("job", result.job).number("stage", result.stage);
+    row.number("delivered", delivered).number("partitions", result.partitions).flag("late", isLate);
+    scheduler.bus.post(new Told(row.flag("failed", fails)));
   }
 
   // ---- putting back ----
@@ -345,11 +377,15 @@ public class Marks {
     }
   }
 
-  /** A map stage has ended: was its shuffle written as a whole? */
-  void written(int shuffle) {
+  /** A map stage has ended: was its shuffle written as a whole, by an attempt that we have heard of since it was owed? */
+  void written(int shuffle, int stageId, int attempt) {
+    if (!(stageId + "." + attempt).equals(attempts.get(Integer.valueOf(shuffle)))) {
+      return;
+    }
     Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
     if (status.isDefined() && Outputs.available((ShuffleStatus) status.get()) == ((ShuffleStatus) status.get()).mapStatuses().length) {
       generations.paid(shuffle);
+      attempts.remove(Integer.valueOf(shuffle));
     }
   }
 
@@ -358,7 +394,13 @@ public class Marks {
     List all = stages.live();
     for (int i = 0; i < all.size(); i++) {
       Stage stage = (Stage) all.get(i);
-      history.stage(stage.firstJobId(), Stages.writes(stage), Stages.reads(stage));
+      if (stage instanceof ShuffleMapStage) {
+        history.written(Stages.writes(stage), Stages.reads(stage));
+      } else if (Stages.jobOf((ResultStage) stage) != null) {
+        ActiveJob job = Stages.jobOf((ResultStage) stage);
+        history.result(new History.Result(
+            job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), job.properties()));
+      }
     }
   }
 }

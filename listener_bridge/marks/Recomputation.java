@@ -1,8 +1,10 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -16,14 +18,18 @@ import org.apache.spark.scheduler.Stage;
  * A direct reader that is not complete would take the rest of its input from another generation than the part it has,
  * so what it has is forgotten, and what reads *it* is looked at in turn. A complete reader is of one generation, and
  * stays; should it lose a part later, it is the next to be written as a whole: it is *owed*.
+ *
+ * Unless we come late, and it was completed meanwhile by tasks that have read the new generation: it is a mix, and so is
+ * what was written from it since. `Tasks` tells by the numbers of the tasks, which grow.
  */
 class Recomputation {
   private final Generations generations;
   private final History history;
   private final Stages stages;
   private final MapOutputTrackerMaster tracker;
-  final Set rewritten = new TreeSet(); // app shuffles, of live jobs, with the first one
-  final Set late = new TreeSet(); // those of them that were repaired in part before we came to it
+  private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again
+  final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
+  final Set late = new TreeSet(); // those of them that were a mix before we came to it
 
   Recomputation(Generations generations, History history, Stages stages, MapOutputTrackerMaster tracker) {
     this.generations = generations;
@@ -34,10 +40,7 @@ class Recomputation {
 
   void follow(int shuffle) {
     ArrayList left = new ArrayList();
-    ShuffleMapStage first = stages.writing(shuffle);
-    if (first != null && first.latestInfo().numTasks() < first.numPartitions()) {
-      forgetPart(shuffle); // else all of it is under way
-    }
+    begin(shuffle);
     rewritten.add(Integer.valueOf(shuffle));
     left.add(Integer.valueOf(shuffle));
     while (!left.isEmpty()) {
@@ -45,11 +48,27 @@ class Recomputation {
       Iterator it = readersOf(written.intValue()).iterator();
       while (it.hasNext()) {
         Integer reader = (Integer) it.next();
-        if (!rewritten.contains(reader) && isToBeRewritten(reader.intValue(), written.intValue())) {
+        if (!rewritten.contains(reader) && isToBeRewritten(reader.intValue(), written)) {
           rewritten.add(reader);
           left.add(reader);
         }
       }
+    }
+  }
+
+  /** The shuffle itself: where it lost a part only, the rest of it is forgotten too. */
+  private void begin(int shuffle) {
+    ShuffleMapStage stage = stages.writing(shuffle);
+    Tasks tasks = tasksOf(shuffle);
+    if (stage == null || stage.latestInfo().numTasks() >= stage.numPartitions()) {
+      renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.first())); // all of it is under way
+      return;
+    }
+    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstOfLast(stage.latestInfo().numTasks())));
+    if (stage.isAvailable()) {
+      forgetLate(shuffle);
+    } else {
+      forgetPart(shuffle);
     }
   }
 
@@ -66,21 +85,38 @@ class Recomputation {
     return found;
   }
 
-  private boolean isToBeRewritten(int reader, int written) {
-    ShuffleMapStage stage = stages.writing(reader);
-    if (stage != null && stage.isAvailable() && wasRepairedMeanwhile(stage, written)) {
-      late.add(Integer.valueOf(reader));
-      tracker.unregisterAllMapAndMergeOutput(reader);
+  private boolean isToBeRewritten(int reader, Integer written) {
+    if (isMix(reader, written)) {
+      forgetLate(reader);
       return true;
     }
-    if (stage == null || !isWrittenAnew(stage, written)) {
+    ShuffleMapStage stage = stages.writing(reader);
+    if (stage == null || !isWrittenAnew(stage, written.intValue())) {
       forgetPart(reader);
     }
     if (stage == null || stage.isAvailable()) {
       generations.owe(reader); // nobody wants it written now
       return false;
     }
+    renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
+  }
+
+  /** Whether tasks of it have read the new generation, and others the old one, or the new one is a mix itself. */
+  private boolean isMix(int reader, Integer written) {
+    long since = ((Long) renewed.get(written)).longValue();
+    Tasks tasks = tasksOf(reader);
+    long first = tasks.firstSince(since);
+    if (first == Tasks.NONE || (tasks.first() > since && !late.contains(written))) {
+      return false;
+    }
+    renewed.put(Integer.valueOf(reader), Long.valueOf(first));
+    return true;
+  }
+
+  private Tasks tasksOf(int shuffle) {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    return new Tasks(status.isDefined() ? (ShuffleStatus) status.get() : null);
   }
 
   /** Whether all of it is under way, begun when the input had already been written again. */
@@ -90,19 +126,10 @@ class Recomputation {
     return isWhole && input != null && input.isAvailable();
   }
 
-  /** Whether it was completed by a few tasks only, begun when the input had already been written again. */
-  private boolean wasRepairedMeanwhile(ShuffleMapStage stage, int written) {
-    ShuffleMapStage input = stages.writing(written);
-    if (input == null || !input.isAvailable() || stage.latestInfo().numTasks() >= stage.numPartitions()) {
-      return false;
-    }
-    scala.Option end = input.latestInfo().completionTime();
-    scala.Option begin = stage.latestInfo().submissionTime();
-    return end.isDefined() && begin.isDefined() && number(begin.get()) >= number(end.get());
-  }
-
-  private static long number(Object value) {
-    return ((Number) value).longValue();
+  private void forgetLate(int shuffle) {
+    late.add(Integer.valueOf(shuffle));
+    generations.owe(shuffle);
+    tracker.unregisterAllMapAndMergeOutput(shuffle);
   }
 
   private void forgetPart(int shuffle) {

@@ -15,12 +15,20 @@ pytestmark = pytest.mark.spark
 
 
 @contextmanager
-def partly_delivered(app: App) -> Iterator[list[object]]:
-    """A -> B -> result, of which a part is delivered when A is deleted and a part of B lost. Gives what came of it."""
+def partly_delivered(app: App, **properties: str) -> Iterator[list[object]]:
+    """A -> B -> result, of which a part is delivered when A is deleted and a part of B lost. Gives what came of it.
+
+    ``properties`` are the job's own.
+    """
     held = app.gate()
     found: list[object] = []
     last = app.hold(app.step(app.random_rows()), held)
-    with app.job(lambda: values(last), held) as running:
+
+    def work() -> list[int]:
+        with app.properties(**properties):
+            return values(last)
+
+    with app.job(work, held) as running:
         wait_for(lambda: held.arrived() >= 2, "a partition delivered, tasks behind it")
         a, b = app.shuffles()
         app.delete(a)
@@ -56,6 +64,24 @@ def test_34_declared_deterministic_is_repaired_in_part(app: App) -> None:
         assert isinstance(found[0], list)
         assert app.submissions(b) == [MAPS, 1]
         assert len(app.log.of(facts.GenerationsMixed)) == before
+
+
+def test_34_a_job_may_be_strict_alone(app: App) -> None:
+    with partly_delivered(app, strict="true") as found:
+        assert "mixes two generations" in str(found[0])
+        assert app.log.of(facts.GenerationsMixed)[-1].failed
+    with partly_delivered(app) as found:
+        assert isinstance(found[0], list), "the next job is not"
+
+
+def test_34_a_job_may_declare_itself_alone(app: App) -> None:
+    with partly_delivered(app, deterministic="true") as found:
+        _, b = app.shuffles()
+        assert isinstance(found[0], list)
+        assert app.submissions(b) == [MAPS, 1]
+    with app.choosing(deterministic=True), partly_delivered(app, deterministic="false"):
+        _, b = app.shuffles()
+        assert app.submissions(b) == [MAPS, MAPS], "or say that it is not, where all others are"
 
 
 def test_what_a_finished_job_has_read_is_told_when_it_is_computed_again(app: App) -> None:

@@ -1,0 +1,110 @@
+"""Marks that come too late: Spark has repaired a part before our hook hears of it. It counts as a mix and is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from listener_bridge.tap import facts
+from tests.spark.mixing.conftest import MAPS, RIGHT, TIMEOUT, App, lose_b, values
+from tests.support.spark import Gate, wait_for
+
+pytestmark = pytest.mark.spark
+
+NO_SHUFFLE = 1_000_000
+QUEUE = "shuffleLifecycleMarks"
+#: Somebody else on the hook's queue, who lets nothing through while the gate is closed.
+STOPPED = """package shufflelifecycle;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+public class Stopped extends SparkListener {
+  private final java.io.File open;
+  private final java.io.File arrived;
+  public Stopped(Object open, Object arrived) {
+    this.open = new java.io.File((String) open);
+    this.arrived = new java.io.File((String) arrived);
+  }
+  public void onTaskEnd(SparkListenerTaskEnd event) {
+    try {
+      while (!open.exists()) {
+        arrived.createNewFile();
+        Thread.sleep(5L);
+      }
+    } catch (Exception e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
+"""
+
+
+@contextmanager
+def stopped(app: App, gate: Gate) -> Iterator[None]:
+    """The hook hears of nothing that comes after the end of a task, until the gate is opened."""
+    folder = Path(gate.folder)
+    listener = app.tap.driver.construct(
+        app.tap.driver.load([STOPPED]), "Stopped", str(folder / "open"), str(folder / "arrived-queue")
+    )
+    bus = app.spark.sparkContext._jsc.sc().listenerBus()
+    bus.addToQueue(listener, QUEUE)
+    try:
+        yield
+    finally:
+        gate.open()
+        bus.removeListener(listener)
+
+
+def hear(app: App, queue: Gate) -> None:
+    """The hook has heard of everything so far, and the scheduler's thread has done what it asked for."""
+    queue.open()
+    app.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(30_000)
+    app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn there
+
+
+def repaired_in_part(app: App, queue: Gate, held: Gate, result: Gate | None = None) -> object:
+    """A -> B -> C -> result, a part of B repaired from a new A, while the hook hears of nothing. What came of it."""
+    last = app.step(app.step(app.random_rows()), held)
+    with app.job(lambda: values(app.hold(last, result, 0)), held, queue, *([result] if result else [])) as running:
+        _, b, c = lose_b(app, held)
+        held.open()
+        if result is not None:
+            wait_for(lambda: result.arrived() >= 1, "tasks of the result")
+        assert app.submissions(b) == [MAPS, 1], "what the hook is there to prevent"
+        assert app.is_complete(c) or result is None
+        hear(app, queue)
+        if result is not None:
+            result.open()
+        return running.exception(120) or running.result()
+
+
+def test_before_the_result_has_begun_to_deliver(app: App) -> None:
+    held, queue, result = app.gate(), app.gate(), app.gate()
+    with stopped(app, queue):
+        found = repaired_in_part(app, queue, held, result)
+    app.log.settle()
+    told = [fact for fact in app.log.of(facts.GenerationsMixed) if fact.app_shuffle == app.shuffles()[0]]
+    assert found == RIGHT or told, "a result that mixes is told"
+
+
+def test_under_strict_such_a_job_fails_or_is_right(app: App) -> None:
+    held, queue, result = app.gate(), app.gate(), app.gate()
+    with app.choosing(strict=True), stopped(app, queue):
+        found = repaired_in_part(app, queue, held, result)
+    assert found == RIGHT or "mixes two generations" in str(found)
+
+
+def test_when_the_job_is_over_it_is_told(app: App) -> None:
+    held, queue = app.gate(), app.gate()
+    last = app.step(app.step(app.random_rows()), held)
+    with stopped(app, queue):
+        with app.job(lambda: values(last), held, queue) as running:
+            lose_b(app, held)
+            held.open()
+            found = running.result(120)
+        hear(app, queue)
+    app.log.settle()
+    told = [fact for fact in app.log.of(facts.GenerationsMixed) if fact.app_shuffle == app.shuffles()[0]]
+    assert found == RIGHT or told
