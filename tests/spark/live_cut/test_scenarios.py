@@ -123,11 +123,11 @@ def test_13_a_second_collect_reads_what_the_first_one_wrote(program: Program) ->
     counts = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k").groupBy("k").count()
     assert len(counts.collect()) == 20
     program.look()
-    assert len(counts.collect()) == 20
-    written = program.written()
-    assert not set(written) <= program.gone()
-    del counts
-    program.wait_gone(*written)
+    [written] = program.written()
+    assert written not in program.gone()
+    assert len(counts.collect()) == 20  # the name is read here for the last time
+    assert program.written() == [written]
+    program.wait_gone(written)
 
 
 def test_13_a_temporary_goes_at_once(program: Program) -> None:

@@ -1,0 +1,104 @@
+"""Roots that are not a plain handle: global views, streams, DStreams, V2 writes, pandas on Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.live_cut.conftest import Program
+from tests.support.spark import wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+
+
+def summed(program: Program) -> Any:
+    """A frame over an RDD whose shuffle was not read yet."""
+    pairs = program.spark.sparkContext.parallelize(range(400), 4).map(lambda n: (n % 20, n))
+    return program.spark.createDataFrame(pairs.reduceByKey(lambda a, b: a + b, 3), "k int, v int")
+
+
+def test_a_global_view_holds_what_it_reads(program: Program) -> None:
+    frame = summed(program)
+    assert frame.count() == 20
+    frame.createOrReplaceGlobalTempView("sums")
+    del frame
+    program.look()
+    for _ in range(2):
+        assert program.spark.sql("select sum(v) from global_temp.sums").collect()[0][0] == sum(range(400))
+        program.look()
+    program.spark.catalog.dropGlobalTempView("sums")
+
+
+def test_a_write_through_v2_reads_once_and_lets_go(program: Program) -> None:
+    counts = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k").groupBy("k").count()
+    counts.write.format("noop").mode("overwrite").save()
+    program.wait_gone(*program.written())
+
+
+def test_a_stream_holds_the_static_side_of_its_join(program: Program, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "1.csv").write_text("1\n2\n")
+    static = summed(program)
+    assert static.count() == 20
+    lines = program.spark.readStream.schema("k int").csv(str(source))
+    query = lines.join(static, "k").writeStream.format("memory").queryName("joined").start()
+    del static, lines
+    try:
+        query.processAllAvailable()
+        program.look()
+        (source / "2.csv").write_text("3\n4\n")
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert program.spark.sql("select k from joined order by k").collect() == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_dstream_holds_the_rdds_of_its_queue(program: Program) -> None:
+    streaming = pytest.importorskip("pyspark.streaming")
+    context = program.spark.sparkContext
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        stream = streaming.StreamingContext(context, 1)
+    counted: list[int] = []
+    keyed = [context.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(3) for _ in range(3)]
+    assert [rdd.count() for rdd in keyed] == [400] * 3
+    stream.queueStream(keyed).map(lambda row: row[1]).foreachRDD(lambda rdd: counted.append(rdd.count()))
+    del keyed
+    program.look()
+    stream.start()
+    try:
+        wait_for(lambda: len(counted) >= 3, "three batches")
+    finally:
+        stream.stop(stopSparkContext=False, stopGraceFully=True)
+    assert counted[:3] == [400] * 3
+
+
+def pandas_on_spark() -> Any:
+    """PySpark's module, where it can be imported: no PySpark of today works with every pandas."""
+    if importlib.util.find_spec("pandas") is None or importlib.util.find_spec("pyarrow") is None:
+        pytest.skip("pandas or pyarrow is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import pyspark.pandas as module
+        except (ImportError, AttributeError) as error:
+            pytest.skip(f"this PySpark does not work with this pandas or numpy: {error}")
+    return module
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pandas_on_spark_holds_as_its_frame_does(program: Program) -> None:
+    pandas_on_spark()
+    frame = summed(program).pandas_api()
+    assert len(frame) == 20
+    program.look()
+    assert int(frame["v"].sum()) == sum(range(400))
+    doubled = frame.assign(w=frame["v"] * 2)
+    del frame
+    program.look()
+    assert int(doubled["w"].sum()) == 2 * sum(range(400))
