@@ -3,8 +3,9 @@
 Responsible for: chains, diamonds and loops in two threads, deletions of whatever is complete, map outputs lost from
 what was written from something deleted. Refuses to know: policies; a test's own hand deletes.
 
-What Spark alone gets wrong is kept out: where nothing was deleted it repairs in part too, and mixes. So no executor is
-killed, which would take parts of both an input and its reader; an output is lost when its input has been deleted.
+What Spark alone gets wrong is kept out: where nothing was deleted it repairs in part too, and mixes. So executors are
+killed only where their files outlive them (the external shuffle service): else they would take parts of both an input
+and its reader; and an output is lost when its input has been deleted.
 Invariant: what fails can be tried again with the seed that it prints.
 """
 
@@ -16,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,15 @@ from listener_bridge.shuffle_services.api import Fenced
 from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application
 from tests.support.spark import LOCAL, LOCAL_CLUSTER
+from tests.support.standalone import executors, kill_executor, with_service
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 ROWS = 300
 WITHIN_S = float(os.environ.get("CHAOS_WITHIN_S", "1200"))
 PAUSE_S = 0.02  # between two rounds of the deleting hand
+DELETIONS_A_KILL = 15
+STANDALONE = "standalone"
 
 
 def slow(rows: Iterator[Any]) -> Iterator[Any]:
@@ -82,8 +87,10 @@ class Chaos:
     app: App
     seed: int
     wanted: int  # deletions
+    kills: bool = False  # executors, too
     deleted: int = 0
     lost: int = 0
+    killed: int = 0
     jobs: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
@@ -140,7 +147,15 @@ class Chaos:
             known = self.app.known()
             for shuffle in drawn.sample(known, min(2, len(known))):
                 self.delete_one(shuffle, drawn)
+            if self.kills and self.deleted >= (self.killed + 1) * DELETIONS_A_KILL:
+                self.kill_one(drawn)
             self.over.wait(PAUSE_S)
+
+    def kill_one(self, drawn: random.Random) -> None:
+        """Its tasks fail, and others take its files over."""
+        if alive := executors(self.app.spark):
+            kill_executor(self.app.spark, drawn.choice(alive))
+            self.killed += 1
 
     def delete_one(self, shuffle: int, drawn: random.Random) -> None:
         if not self.app.is_complete(shuffle):
@@ -157,12 +172,24 @@ class Chaos:
             self.lost += self.app.lose_output(drawn.choice(readers), drawn.randrange(MAPS))
 
 
+@contextmanager
+def a_cluster(master: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Where the application runs, and its settings there."""
+    if master != STANDALONE:
+        yield master, {}
+        return
+    with with_service(folder) as (address, conf):
+        yield address, {**conf, "spark.task.maxFailures": "100", "spark.deploy.maxExecutorRetries": "-1"}
+
+
 @pytest.mark.parametrize(
     ("master", "deletions"),
     [
         pytest.param(LOCAL, 100, id="local"),
         pytest.param(LOCAL, 500, id="local-long"),
         pytest.param(LOCAL_CLUSTER, 100, id="cluster"),
+        pytest.param(STANDALONE, 100, id="executors-killed"),
+        pytest.param(STANDALONE, 500, id="executors-killed-long"),
     ],
 )
 def test_every_result_is_right_or_told(
@@ -170,13 +197,13 @@ def test_every_result_is_right_or_told(
 ) -> None:
     seed = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"\nagain: CHAOS_SEED={seed} python -m pytest '{request.node.nodeid}' -s")
-    with application(folder, master) as app:
-        chaos = Chaos(app, seed, deletions)
+    with a_cluster(master, folder) as (where, conf), application(folder, where, **conf) as app:
+        chaos = Chaos(app, seed, deletions, kills=master == STANDALONE)
         began = time.monotonic()
         chaos.run()
         print(
-            f"{chaos.deleted} deletions, {chaos.lost} outputs lost, {app.marks()} marks in "
-            f"{time.monotonic() - began:.0f} s; {dict(chaos.jobs)}; wrong: {chaos.wrong}"
+            f"{chaos.deleted} deletions, {chaos.lost} outputs lost, {chaos.killed} executors killed, "
+            f"{app.marks()} marks in {time.monotonic() - began:.0f} s; {dict(chaos.jobs)}; wrong: {chaos.wrong}"
         )
     assert chaos.wrong == []
     assert chaos.deleted >= deletions
