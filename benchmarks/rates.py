@@ -1,8 +1,9 @@
 """How many requests a second become durable, on each store?
 
 Batches of GetShuffleId by tasks of one stage attempt (repeats, one event with a count per commit), and batches of facts
-that each append an event, through a replica in this process; beside a bare client of the same store that writes a value
-of the same size with the same compare, one batch a transaction: what the store itself allows.
+that each append an event, through a replica in this process, with one batch under way and with four, as a session's
+stream has them; beside a bare client of the same store that writes a value of the same size with the same compare, one
+transaction after the other: what the store itself allows.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -28,6 +30,7 @@ from state_backend.open import open_backend
 from state_backend.values import Keyspace, Put, RevisionIs
 
 _BATCH = 256
+_UNDER_WAY = 4  # batches: a stream does not wait for one answer before it sends more
 _APPLICATION = ApplicationId("bench")
 _CLIENT = ClientId("driver")
 
@@ -37,9 +40,9 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
     seconds = 1.0 if wishes.quick else 5.0
     table = Table(title=f"Durable requests a second, batches of {_BATCH}, {seconds:.0f} s each")
     table.add_column("store")
-    headings = ("bare writes/s", "GetShuffleId/s", "commits/s", "of bare", "facts/s", "commits/s ", "of bare ")
-    for heading in headings:
+    for heading in ("bare writes/s", *(f"{what}/s, {count} under way" for what in _WHAT for count in (1, _UNDER_WAY))):
         table.add_column(heading, justify="right")
+    table.add_column("requests a bare write", justify="right")
     asyncio.run(_measure_all(table, seconds))
     console.print(table)
 
@@ -64,13 +67,14 @@ async def _measure(table: Table, name: str, address: str, seconds: float) -> Non
     backend = await open_backend(address)
     try:
         bare = await _bare(backend, seconds)
-        asked, ask_commits = await _through_replica(backend, seconds, _asks)
-        told, tell_commits = await _through_replica(backend, seconds, _facts)
+        rates = [
+            await _through_replica(backend, seconds, make, count)
+            for make in _WHAT.values()
+            for count in (1, _UNDER_WAY)
+        ]
     finally:
         await backend.close()
-    cells = (bare, asked, ask_commits, None, told, tell_commits, None)
-    ratios = {3: ask_commits / bare, 6: tell_commits / bare}
-    table.add_row(name, *(f"{ratios[i]:.2f}" if cell is None else f"{cell:,.0f}" for i, cell in enumerate(cells)))
+    table.add_row(name, *(f"{rate:,.0f}" for rate in (bare, *rates)), f"{rates[1] / bare:,.0f}")
 
 
 async def _bare(backend: StateBackend, seconds: float) -> float:
@@ -95,20 +99,35 @@ def _facts(number: int) -> c.Command:
     return c.ReportExecutionStarted(ExecutionId(number), "q")
 
 
-async def _through_replica(backend: StateBackend, seconds: float, make: object) -> tuple[float, float]:
-    """Requests a second, and commits a second, of one stream of batches."""
-    assert callable(make)
+_WHAT: dict[str, Callable[[int], c.Command]] = {"GetShuffleId": _asks, "facts": _facts}
+
+
+async def _through_replica(
+    backend: StateBackend, seconds: float, make: Callable[[int], c.Command], under_way: int
+) -> float:
+    """Requests a second of one client with so many batches under way."""
     application = ApplicationId(f"{_APPLICATION}-{time.time_ns()}")
     async with Replica(backend, Options(replica=f"bench-{time.time_ns()}", reap=False)) as replica:
         await replica.register(c.Request(_CLIENT, 1, c.RegisterApplication(application, Driver())))
-        number = await _one_shuffle(replica, application)
-        begun, done, commits = time.perf_counter(), 0, 0
-        while time.perf_counter() - begun < seconds:
-            batch = [c.Request(_CLIENT, number + i, make(number + i), number - 1) for i in range(_BATCH)]
-            await replica.submit(application, batch)
-            number, done, commits = number + _BATCH, done + _BATCH, commits + 1
-        elapsed = time.perf_counter() - begun
-    return done / elapsed, commits / elapsed
+        numbers = itertools.count(await _one_shuffle(replica, application), _BATCH)
+        end = time.perf_counter() + seconds
+
+        async def stream() -> int:
+            done = 0
+            while time.perf_counter() < end:
+                first = next(numbers)
+                confirmed = first - 1 - under_way * _BATCH  # what is under way has no answer yet
+                batch = [
+                    c.Request(_CLIENT, number, make(number), max(0, confirmed))
+                    for number in range(first, first + _BATCH)
+                ]
+                await replica.submit(application, batch)
+                done += _BATCH
+            return done
+
+        begun = time.perf_counter()
+        done = sum(await asyncio.gather(*(stream() for _ in range(under_way))))
+        return done / (time.perf_counter() - begun)
 
 
 async def _one_shuffle(replica: Replica, application: ApplicationId) -> int:
