@@ -197,7 +197,7 @@ def test_every_result_is_right_or_told(
 ) -> None:
     seed = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"\nagain: CHAOS_SEED={seed} python -m pytest '{request.node.nodeid}' -s")
-    with a_cluster(master, folder) as (where, conf), application(folder, where, **conf) as app:
+    with a_cluster(master, folder) as (where, conf), application(folder, where, hooked=True, **conf) as app:
         chaos = Chaos(app, seed, deletions, kills=master == STANDALONE)
         began = time.monotonic()
         chaos.run()
