@@ -1,6 +1,6 @@
 # One word for each thing that a person wants to do here. Each makes what it needs first (tools/setup.py), once.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all faults soak bench lint types imports generate check-generated docs check-docs constraints cluster
+.PHONY: help demo test test-all faults soak simulate planted bench lint types imports generate check-generated docs check-docs constraints cluster
 
 # Any Python from 3.10 on starts the tools; $(setup) ends with a sentence that helps if there is none.
 python = python=$$(tools/find-python) && "$$python"
@@ -41,6 +41,19 @@ soak:  ## drivers that come and go, with faults, for SECONDS=; draws memory, des
 bench:  ## the benchmarks, as tables with ratios
 	$(setup) java dev etcd
 	@$(spark) .venv/bin/python -m benchmarks
+
+# How long, or how many, and from which seed: make simulate SECONDS=3600, make simulate COUNT=10000 FROM=20000
+SECONDS ?= $(if $(COUNT),0,600)
+COUNT ?= 0
+FROM ?= 1000000
+
+simulate:  ## schedules of faults on a virtual clock, for SECONDS=600 or COUNT of them
+	$(setup) dev
+	@.venv/bin/python -m tests.simulation.run --seconds $(SECONDS) --count $(COUNT) --from $(FROM)
+
+planted:  ## every planted bug against every fast layer of the tests, as a table
+	$(setup) dev
+	@.venv/bin/python -m tests.planted
 
 lint:  ## ruff
 	$(setup) dev

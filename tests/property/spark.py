@@ -70,6 +70,7 @@ class Spark:
     root_kind: RootKind = RootKind.HANDLE
     looking: LookId | None = None
     lost_something: bool = False
+    cleaned: set[AppShuffle] = field(default_factory=set)
     _next_stage: int = 0
     _next_job: int = 0
     _looks: int = 0
@@ -97,16 +98,18 @@ class Spark:
         job = LiveJob(JobId(self._next_job), final, reads, writes, lists)
         self._next_job += 1
         self.jobs[job.job] = job
-        stages = {self.shuffles[one].stage for one in lists} | {final}
-        self.told.append(
-            c.ReportJobStarted(
-                job.job,
-                final,
-                reads,
-                writes,
-                spans_of(tuple(stage for stage in stages if stage is not None)),
-                tuple(self._lineage_of(one) for one in sorted(lists)),
-            )
+        self.told.append(self.job_told(job))
+
+    def job_told(self, job: LiveJob) -> c.ReportJobStarted:
+        """What is told of a job when it starts, and again after a gap."""
+        stages = {self.shuffles[one].stage for one in job.lists} | {job.final}
+        return c.ReportJobStarted(
+            job.job,
+            job.final,
+            job.reads,
+            job.writes,
+            spans_of(tuple(stage for stage in stages if stage is not None)),
+            tuple(self._lineage_of(one) for one in sorted(job.lists)),
         )
 
     def _lineage_of(self, app_shuffle: AppShuffle) -> Lineage:
@@ -246,6 +249,7 @@ class Spark:
         for one in sorted(set(self.shuffles) - mentioned):
             if not any(one in running.reads or one == running.writes for running in self.running.values()):
                 self.told.append(c.ReportShuffleCleaned(one))
+                self.cleaned.add(one)
                 self.shuffles[one].reads = ()
                 self.shuffles[one].available = 0
                 self.data -= {(one, count) for _, count in self.data}

@@ -101,24 +101,29 @@ def _ids(segments: list[Segment]) -> Iterable[str]:
 
 
 async def _records(backend: StateBackend, application: ApplicationId, state: State) -> list[str]:
-    found: dict[int, tuple[Keyspace, Life]] = {}
+    found: dict[tuple[int, Keyspace], Life] = {}
     for keyspace in ALIVE:
         for entry in (await backend.scan_all(keyspace, f"{application}/")).entries:
             record = decode(GenerationRecord, entry.value, entry.key)
-            found[record.shuffle_id] = (keyspace, record.life)
+            found[record.shuffle_id, keyspace] = record.life
     expected = {
-        int(shuffle_id): (HOMES.get(generation.life, Keyspace.LIVE), generation.life)
+        (int(shuffle_id), HOMES.get(generation.life, Keyspace.LIVE)): generation.life
         for shuffle_id, generation in state.generations.items()
     }
     wrong = [f"records are {found}, the log says {expected}"] if found != expected else []
     dead = await _ranges(backend, Keyspace.DELETED, application) | await _ranges(backend, Keyspace.LOST, application)
-    buried = set(range(1, state.meta.next_shuffle_id)) - set(expected)
+    buried = set(range(1, state.meta.next_shuffle_id)) - {shuffle_id for shuffle_id, _ in expected}
     return wrong + ([f"tombstones are {sorted(dead)}, the log says {sorted(buried)}"] if dead != buried else [])
 
 
 async def _ranges(backend: StateBackend, keyspace: Keyspace, application: ApplicationId) -> set[int]:
     entry = (await backend.get(keyspace, application)).entry
-    spans = [part.split("-") for part in entry.value.decode().split(",") if part] if entry is not None else []
+    return ranges_of(entry.value) if entry is not None else set()
+
+
+def ranges_of(value: bytes) -> set[int]:
+    """The numbers in `1-5,7`."""
+    spans = [part.split("-") for part in value.decode().split(",") if part]
     return {number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)}
 
 

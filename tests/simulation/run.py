@@ -1,185 +1,206 @@
-"""One schedule of the simulation.
+"""Schedules of the simulation: many by their seeds, or one again.
 
-Responsible for replicas, drivers and a store that fail by a seed, and for looking at the store while they do. Refuses
-to know why something is wrong. Invariant: the same seed is the same schedule, step by step.
+Responsible for running them, for figures, and for the shortest story of each that fails. Refuses to know why something
+is wrong. Invariant: a seed, or a story as text, is the same schedule each time.
 
-    python -m tests.simulation.run SEED [SEED...]     repeats these
-    python -m tests.simulation.run --from 0 --count 100
+    python -m tests.simulation.run --count 10000          seeds from 0 on
+    python -m tests.simulation.run --seconds 3600 --from 1000000
+    python -m tests.simulation.run 17 23                  these seeds
+    python -m tests.simulation.run --story "plain; make 0 0; go 0 6; kill 1"
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import gc
 import logging
-import random
+import multiprocessing
+import os
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import structlog
 
-from coordinator.core.ids import ApplicationId
-from coordinator.runtime.api import Coordinator
-from state_backend.testing.faults import AnswerLost, Fault, Refused, RequestLost, random_faults
-from tests.simulation import checks, facts, virtual
-from tests.simulation.driver import FakeDriver
-from tests.simulation.world import Running, World
+from tests.simulation import schedule
+from tests.simulation.draw import drawn
+from tests.simulation.schedule import Outcome
+from tests.simulation.shrink import shortest
+from tests.simulation.story import (
+    LEASE_FAULTS,
+    LINK_FAULTS,
+    READ_FAULTS,
+    REFUSALS,
+    SCAN_FAULTS,
+    WATCH_FAULTS,
+    WRITE_FAULTS,
+    parsed,
+)
 
-REPLICAS = 2
-DRIVERS = 2
-JOBS = 5
-LOOK_EVERY_S = 0.5
-AT_MOST_S = 2_000.0
+#: Schedules that one process runs between two reports.
+_AT_ONCE = 100
+_FAILURES_SHOWN = 5
 
 
 @dataclass(slots=True)
-class Outcome:
-    """How a schedule went."""
+class Figures:
+    """What many schedules came to."""
 
-    seed: int
+    schedules: int = 0
+    unharmed: int = 0  #: Schedules in which no fault took effect; they are not counted among the others.
     steps: int = 0
+    commits: int = 0
     faults: int = 0
-    wrongs: list[str] = field(default_factory=list)
+    met: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)  #: Commits of a schedule, in classes.
+    failed: list[tuple[int, list[str]]] = field(default_factory=list)
 
-    @property
-    def rerun(self) -> str:
-        """The command that repeats it."""
-        return f"python -m tests.simulation.run {self.seed}"
+    def add(self, seed: int, outcome: Outcome) -> None:
+        self.schedules += bool(outcome.faults)
+        self.unharmed += not outcome.faults
+        self.steps += outcome.steps
+        self.commits += outcome.commits
+        self.faults += outcome.faults
+        self.met.update(outcome.met)
+        self.lengths[next(bound for bound in LENGTHS if outcome.commits <= bound)] += 1
+        if outcome.wrongs:
+            self.failed.append((seed, outcome.wrongs))
+
+    def merge(self, other: Figures) -> None:
+        self.schedules += other.schedules
+        self.unharmed += other.unharmed
+        self.steps += other.steps
+        self.commits += other.commits
+        self.faults += other.faults
+        self.met.update(other.met)
+        self.lengths.update(other.lengths)
+        self.failed += other.failed
+
+    def told(self, took_s: float) -> str:
+        """Figures for people."""
+        rates = (
+            f"{self.schedules / took_s:.0f} schedules/s, {self.steps / took_s:.0f} steps/s, "
+            f"{self.commits / took_s:.0f} commits/s, {self.faults / took_s:.0f} faults/s"
+        )
+        lengths = ", ".join(f"up to {bound}: {self.lengths[bound]}" for bound in LENGTHS[:-1] if self.lengths[bound])
+        more = f", more: {self.lengths[LENGTHS[-1]]}" if self.lengths[LENGTHS[-1]] else ""
+        counts = f"{self.schedules} schedules with faults, {self.unharmed} without (not counted), {self.steps} steps"
+        kinds = ", ".join(f"{kind} {count}" for kind, count in self.met.most_common())
+        return "\n".join(
+            (
+                f"{counts}, {self.commits} commits, {self.faults} faults in {took_s:.1f} s: {rates}",
+                f"by their commits: {lengths}{more}",
+                f"{len(self.met)} kinds of faults: {kinds}",
+                f"{len(self.failed)} failed",
+            )
+        )
 
 
-class Schedule:
-    """Two replicas and two drivers; chance kills, restarts, delays, doubles and loses."""
-
-    def __init__(self, seed: int) -> None:
-        self.outcome = Outcome(seed)
-        self._chance = random.Random(seed)
-        self._world = World(seed)
-        self._replicas: list[Running | None] = []
-        self._drivers: list[FakeDriver] = []
-
-    async def run(self) -> Outcome:
-        """Until every driver is done, and everything that it let go is deleted."""
-        self._replicas = [await self._start() for _ in range(REPLICAS)]
-        for number in range(DRIVERS):
-            application = ApplicationId(f"app-{number}")
-            self._drivers.append(FakeDriver(application, self._pick, random.Random(self._chance.random())))
-        harm = asyncio.create_task(self._harm())
-        look = asyncio.create_task(self._look())
-        telling = asyncio.gather(*(driver.run(JOBS) for driver in self._drivers), return_exceptions=True)
-        await asyncio.wait((telling, look), timeout=AT_MOST_S, return_when=asyncio.FIRST_COMPLETED)
-        self._note_failures(telling)
-        look.cancel()
-        await asyncio.wait((harm,))
-        await self._check(final=not self.outcome.wrongs)
-        await self._world.stop()
-        self.outcome.steps += sum(driver.steps for driver in self._drivers)
-        return self.outcome
-
-    def _note_failures(self, telling: asyncio.Future[list[BaseException | None]]) -> None:
-        """A driver that failed, or is not done after so long, is wrong too, unless it is known what is."""
-        if telling.done():
-            self.outcome.wrongs += [f"a driver failed: {error!r}" for error in telling.result() if error is not None]
-        else:
-            telling.cancel()
-            self.outcome.wrongs += [] if self.outcome.wrongs else [f"not done after {AT_MOST_S} s"]
-
-    async def _start(self) -> Running:
-        faults = random_faults(self._chance.randrange(1 << 30), 300, 0.05)
-        self.outcome.faults += len(faults.writes) + len(faults.reads)
-        skew_s = self._chance.choice((0.0, 0.0, -5.0, 30.0))
-        return await self._world.start(faults, skew_s, snapshot_every_events=40)
-
-    def _pick(self) -> Coordinator | None:
-        running = self._chance.choice(self._replicas)
-        return running.replica if running is not None else None
-
-    async def _harm(self) -> None:
-        """For a while; then everything is well, so that what was begun can be brought to an end."""
-        for _ in range(12):
-            await asyncio.sleep(self._chance.uniform(0.05, 1.0))
-            await self._chance.choice((self._kill, self._cloud, self._cloud))()
-            self.outcome.faults += 1
-        for number, running in enumerate(self._replicas):
-            healthy = running or await self._start()
-            await healthy.backend.heal()
-            self._replicas[number] = healthy
-
-    async def _kill(self) -> None:
-        number = self._chance.randrange(REPLICAS)
-        running, self._replicas[number] = self._replicas[number], None
-        if running is None:
-            self._replicas[number] = await self._start()
-        else:
-            await running.kill()
-
-    async def _cloud(self) -> None:
-        """Bad weather between one replica and the store."""
-        running = self._chance.choice(self._replicas)
-        kinds: tuple[Fault, ...] = (Refused(), AnswerLost(), RequestLost())
-        if running is not None:
-            running.backend.weather = self._chance.choice(kinds)
-            await asyncio.sleep(self._chance.uniform(0.01, 3.0))
-            await running.backend.apply_late()
-            running.backend.weather = None
-
-    async def _look(self) -> None:
-        """Until something is wrong: what follows from it would tell nobody anything."""
-        seen = 0
-        while not self.outcome.wrongs:
-            await asyncio.sleep(LOOK_EVERY_S)
-            if self._world.store.revision > seen:
-                await self._check(final=False)
-            seen = self._world.store.revision
-
-    async def _check(self, final: bool) -> None:
-        for driver in self._drivers:
-            acknowledged = {facts.DRIVER: set(driver.acknowledged)}
-            store = self._world.reader()
-            wrong = await checks.wrongs(store, driver.application, acknowledged)
-            if final:
-                wrong += await self._unfinished(driver)
-            self.outcome.wrongs += [f"{driver.application}: {each}" for each in wrong]
-
-    async def _unfinished(self, driver: FakeDriver) -> list[str]:
-        """What is expired is deleted in the end; every replica that lives says the same."""
-        log = await checks.read_log(self._world.reader(), driver.application)
-        state = checks.fold_log(log)
-        views = [await running.replica.view(driver.application) for running in self._replicas if running is not None]
-        return checks.unfinished(state) + [
-            "a replica's state is not the fold of the log" for view in views if view != state
-        ]
+#: Every fault that a story may name, by where it is met.
+FAULTS = (WRITE_FAULTS, READ_FAULTS, SCAN_FAULTS, LEASE_FAULTS, WATCH_FAULTS, LINK_FAULTS, REFUSALS)
+LENGTHS = (10, 20, 40, 80, 160, 1 << 30)
 
 
 def run_seed(seed: int) -> Outcome:
-    """Runs one schedule."""
-    return virtual.run(Schedule(seed).run())
+    """Runs the schedule of one seed."""
+    return schedule.run(drawn(seed))
+
+
+def run_seeds(seeds: Iterable[int]) -> Figures:
+    """Runs many; collects garbage between them, and not within."""
+    figures = Figures()
+    gc.disable()
+    try:
+        for number, seed in enumerate(seeds):
+            figures.add(seed, run_seed(seed))
+            if number % 50 == 0:
+                gc.collect(1)
+    finally:
+        gc.enable()
+    return figures
+
+
+def run_until_failure(seeds: Iterable[int]) -> Figures:
+    """Runs one after the other; the first that fails is the last."""
+    figures = Figures()
+    for seed in seeds:
+        figures.add(seed, run_seed(seed))
+        if figures.failed:
+            break
+    return figures
 
 
 def quiet() -> None:
     """Faults are expected here, and what is logged about them is nobody's reading."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    logging.getLogger("state_backend").setLevel(logging.CRITICAL)
+    for name in ("state_backend", "asyncio", "shuffle_lifecycle"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def main() -> int:
+def run_many(first: int, count: int, seconds: float = 0.0, processes: int = 1) -> Figures:
+    """``count`` schedules that met a fault, from a seed on, or as many as there is time for."""
+    until_s = time.monotonic() + seconds if seconds else float("inf")
+    figures = Figures()
+    for found in _in_pieces(first, processes):
+        figures.merge(found)
+        done = figures.schedules >= count if not seconds else time.monotonic() > until_s
+        if done or len(figures.failed) >= _FAILURES_SHOWN:
+            break
+    return figures
+
+
+def _in_pieces(first: int, processes: int) -> Iterator[Figures]:
+    pieces = (range(start, start + _AT_ONCE) for start in range(first, 1 << 62, _AT_ONCE))
+    if processes == 1:
+        yield from map(run_seeds, pieces)
+        return
+    with multiprocessing.get_context("fork").Pool(processes, quiet) as pool:
+        while True:
+            yield from pool.map(run_seeds, [next(pieces) for _ in range(processes)])
+
+
+def tell_failure(outcome: Outcome) -> str:
+    """A failing schedule, as short as it can be made, and what repeats it."""
+    found = shortest(outcome.story, schedule.run)
+    lines = "\n".join(f"    {wrong}" for wrong in found.wrongs[:5])
+    return f"{found.story.told()}\n  is wrong:\n{lines}\n  repeat it with:\n    {found.story.command}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Prints figures, and every failing schedule with the command that repeats it."""
     parser = argparse.ArgumentParser(description="Runs schedules of the simulation.")
     parser.add_argument("seeds", nargs="*", type=int)
+    parser.add_argument("--story", help="one schedule, as text")
     parser.add_argument("--from", dest="first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
-    asked = parser.parse_args()
+    parser.add_argument("--count", type=int, default=1_000)
+    parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--plant", help="with this planted bug (tests/planted)")
+    asked = parser.parse_args(arguments)
     quiet()
+    if asked.plant:
+        from tests.planted.planting import plant_for_good
+
+        plant_for_good(asked.plant)
+    if asked.story:
+        outcome = schedule.run(parsed(asked.story))
+        print(outcome.story.told())
+        print(
+            "\n".join(["  is wrong:", *(f"    {wrong}" for wrong in outcome.wrongs)]) if outcome.wrongs else "  holds"
+        )
+        return 1 if outcome.wrongs else 0
     began_s = time.monotonic()
-    outcomes = [run_seed(seed) for seed in asked.seeds or range(asked.first, asked.first + asked.count)]
-    took_s = time.monotonic() - began_s
-    for outcome in outcomes:
-        if outcome.wrongs:
-            print(f"{outcome.rerun}\n  " + "\n  ".join(outcome.wrongs[:5]))
-    steps, faults = sum(outcome.steps for outcome in outcomes), sum(outcome.faults for outcome in outcomes)
-    rates = f"{len(outcomes) / took_s:.1f} schedules/s, {steps / took_s:.0f} steps/s, {faults / took_s:.0f} faults/s"
-    print(f"{len(outcomes)} schedules, {steps} steps, {faults} faults in {took_s:.1f} s: {rates}")
-    return 1 if any(outcome.wrongs for outcome in outcomes) else 0
+    if asked.seeds:
+        figures = run_seeds(asked.seeds)
+    else:
+        figures = run_many(asked.first, asked.count, asked.seconds, asked.processes)
+    print(figures.told(time.monotonic() - began_s))
+    for seed, wrongs in figures.failed[:_FAILURES_SHOWN]:
+        print(f"\nseed {seed}: {wrongs[0][:300]}")
+        print(tell_failure(run_seed(seed)))
+    return 1 if figures.failed else 0
 
 
 if __name__ == "__main__":

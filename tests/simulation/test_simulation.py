@@ -1,28 +1,38 @@
-"""Schedules that must hold, and checkers that must fail."""
+"""Schedules that must hold, failing ones that become short, and checkers that must fail."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import structlog
 
 from coordinator.core.events import RequestsAnswered
 from coordinator.core.ids import Span
-from coordinator.runtime.drafting import Draft
-from coordinator.runtime.engine import Engine
-from coordinator.runtime.journal import Journal, Sealed
 from coordinator.wire.codec import Segment, encode_segment
 from coordinator.wire.records import Head, decode, encode
-from state_backend.errors import OutcomeUnknown
 from state_backend.memory import MemoryBackend
-from state_backend.values import Compare, Keyspace, Operation, Revision
-from tests.simulation import checks, facts, run, virtual
+from state_backend.values import Keyspace, Revision
+from tests.planted.planting import named
+from tests.simulation import checks, facts, run, schedule, virtual
+from tests.simulation.draw import drawn
+from tests.simulation.shrink import kind_of, shortest
+from tests.simulation.stories import FOUND
+from tests.simulation.story import Entry, Setting, Story, parsed
 from tests.simulation.world import World, registered
 
-SEEDS = range(20)
+ROOT = Path(__file__).parent.parent.parent
+
+#: What a CI run does, on as many processors as there are; `make simulate` does more.
+SCHEDULES = 10_000
+SOME = 150
 
 
 @pytest.fixture(autouse=True)
@@ -32,14 +42,38 @@ def quiet() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_schedule_of_faults_breaks_nothing(seed: int) -> None:
-    outcome = run.run_seed(seed)
-    assert outcome.wrongs == [], f"repeat it with: {outcome.rerun}"
+def told(figures: run.Figures) -> str:
+    """The first failure, short, with the command that repeats it."""
+    return run.tell_failure(run.run_seed(figures.failed[0][0])) if figures.failed else ""
+
+
+@pytest.mark.timeout(900)
+def test_ten_thousand_schedules_of_faults_break_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    began_s = time.monotonic()
+    figures = run.run_many(SOME, SCHEDULES, processes=os.cpu_count() or 1)
+    with capsys.disabled():
+        print(f"\n{figures.told(time.monotonic() - began_s)}")
+    assert not figures.failed, told(figures)
+    assert figures.schedules >= SCHEDULES
+    missing = {fault for faults in run.FAULTS for fault in faults} - set(figures.met)
+    assert not missing, "a fault that is drawn and never met tests nothing"
+
+
+def test_some_schedules_of_faults_break_nothing() -> None:
+    """The first seeds, until one fails: what planted bugs are held against."""
+    figures = run.run_until_failure(range(SOME))
+    assert not figures.failed, told(figures)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_a_schedule_has_found_stays_mended(name: str) -> None:
+    outcome = schedule.run(parsed(FOUND[name]))
+    assert outcome.wrongs == [], outcome.story.told()
 
 
 def test_the_same_seed_is_the_same_schedule() -> None:
-    assert run.run_seed(7) == run.run_seed(7)
+    for seed in (7, 8, 9):
+        assert run.run_seed(seed) == run.run_seed(seed)
 
 
 def test_a_wait_for_nothing_is_an_error_and_not_a_hang() -> None:
@@ -54,51 +88,76 @@ def test_an_hour_takes_a_moment() -> None:
     virtual.run(asyncio.sleep(3_600))
 
 
-# ---- planted bugs: what the schedules must find ----------------------------------------------------------------------
+# ---- stories ---------------------------------------------------------------------------------------------------------
 
 
-def found(seeds: range = SEEDS) -> list[str]:
-    return [wrong for seed in seeds for wrong in run.run_seed(seed).wrongs]
+def test_a_story_reads_back_from_its_text() -> None:
+    for seed in range(200):
+        story = drawn(seed)
+        assert parsed(str(story)) == story
+        assert len(story.told().splitlines()) == len(story.entries) + 1
 
 
-def test_unknown_taken_for_done_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def hopeful(self: Journal, compares: Sequence[Compare], writes: Sequence[Operation]) -> Revision:
-        try:
-            return await self._backend.put_txn(compares, writes)
-        except OutcomeUnknown:
-            return Revision(1)
-
-    monkeypatch.setattr(Journal, "_settle", hopeful)
-    assert "acknowledged" in "; ".join(found())
+def test_a_word_that_no_story_knows_is_named() -> None:
+    with pytest.raises(ValueError, match="'jump' is no verb of a story"):
+        parsed("plain; jump 0")
 
 
-def test_an_answer_before_its_commit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = Engine._commit
+def test_a_failing_schedule_becomes_short_and_its_command_repeats_it() -> None:
+    """On a planted bug: the story that is left is short, fails in the same way, and so does its printed command."""
+    with pytest.MonkeyPatch.context() as patch:
+        named("take-unknown-for-done").plant(patch)
+        failed = next(outcome for seed in range(SOME) if (outcome := run.run_seed(seed)).wrongs)
+        found = shortest(failed.story, schedule.run)
+        assert found.wrongs
+        assert kind_of(found) == kind_of(failed)
+        assert len(found.story.entries) <= min(8, len(failed.story.entries)), found.story.told()
+        for place in range(len(found.story.entries)):
+            shorter = schedule.run(found.story.without((place,)))
+            assert not shorter.wrongs or kind_of(shorter) != kind_of(found), "it can be shorter"
+    assert schedule.run(found.story).wrongs == [], "without the bug the same story holds"
+    again = [
+        sys.executable,
+        "-m",
+        "tests.simulation.run",
+        "--plant",
+        "take-unknown-for-done",
+        "--story",
+        str(found.story),
+    ]
+    repeated = subprocess.run(again, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert repeated.returncode == 1, repeated.stderr
+    assert found.wrongs[0] in repeated.stdout
 
-    async def eager(self: Engine, made: Draft, sealed: Sealed) -> None:
-        for batch, answers in made.taken:
-            self._waiting.answer(batch, list(answers))
-            answers.clear()
-        await commit(self, made, sealed)
 
-    monkeypatch.setattr(Engine, "_commit", eager)
-    assert "acknowledged" in "; ".join(found())
+def test_what_holds_is_not_made_shorter() -> None:
+    story = Story(Setting(), (Entry("make", (0, 0)), Entry("go", (0, 6))))
+    assert shortest(story, schedule.run).story == story
 
 
-def test_an_append_without_its_compare_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    settle = Journal._settle
+# ---- the book and the plain checks say the same ----------------------------------------------------------------------
 
-    async def blind(self: Journal, compares: Sequence[Compare], writes: Sequence[Operation]) -> Revision:
-        return await settle(self, (), writes)
 
-    monkeypatch.setattr(Journal, "_settle", blind)
-    assert found(range(6))
+@pytest.mark.parametrize("seed", range(12))
+def test_the_book_says_what_the_whole_store_says(seed: int) -> None:
+    """Every schedule's store, read once more from the beginning by means that share nothing with the book."""
+
+    async def story() -> None:
+        played = schedule.Schedule(drawn(seed))
+        assert (await played.run()).wrongs == []
+        for application, account in played.store.book.accounts.items():
+            log = await checks.read_log(MemoryBackend(played.store), application)
+            assert checks.fold_log(log) == account.state
+            acknowledged = {client: set(numbers) for client, numbers in account.answered.items()}
+            assert await checks.wrongs(MemoryBackend(played.store), application, acknowledged) == []
+
+    virtual.run(story())
 
 
 # ---- checkers that must fail -----------------------------------------------------------------------------------------
 
 
-async def told() -> MemoryBackend:
+async def told_twice() -> MemoryBackend:
     """A store with two jobs in it."""
     async with World() as world:
         replica = (await world.start(reap=False)).replica
@@ -114,25 +173,25 @@ async def wrongs_of(store: MemoryBackend, *acknowledged: int) -> str:
 
 def test_a_good_store_has_nothing_wrong() -> None:
     async def story() -> None:
-        assert await wrongs_of(await told(), *range(1, 15)) == ""
+        assert await wrongs_of(await told_twice(), *range(1, 15)) == ""
 
     virtual.run(story())
 
 
 def test_a_lost_acknowledgement_is_noticed() -> None:
     async def story() -> None:
-        assert "acknowledged requests" in await wrongs_of(await told(), 15)
+        assert "acknowledged requests" in await wrongs_of(await told_twice(), 15)
 
     virtual.run(story())
 
 
 def test_a_gap_a_fork_and_a_wrong_head_are_noticed() -> None:
     async def story() -> None:
-        store = await told()
+        store = await told_twice()
         entries = (await store.scan_all(Keyspace.EVENTS)).entries
         await store.delete(Keyspace.EVENTS, entries[1].key)
         assert "is followed by" in await wrongs_of(store)
-        store = await told()
+        store = await told_twice()
         log = await checks.read_log(store, facts.APP)
         twice = replace(log[-1], commit_id=log[-2].commit_id)
         await store.put(Keyspace.EVENTS, entries[-1].key, encode_segment(twice))
@@ -148,7 +207,7 @@ def test_a_gap_a_fork_and_a_wrong_head_are_noticed() -> None:
 
 def test_a_request_that_was_answered_twice_is_noticed() -> None:
     async def story() -> None:
-        store = await told()
+        store = await told_twice()
         log = await checks.read_log(store, facts.APP)
         entry = (await store.scan_all(Keyspace.EVENTS)).entries[-1]
         await store.put(Keyspace.EVENTS, entry.key, encode_segment(_answering_again(log[-1])))
@@ -166,7 +225,7 @@ def _answering_again(segment: Segment) -> Segment:
 
 def test_what_was_let_go_and_not_deleted_is_noticed() -> None:
     async def story() -> None:
-        state = checks.fold_log(await checks.read_log(await told(), facts.APP))
+        state = checks.fold_log(await checks.read_log(await told_twice(), facts.APP))
         assert "directives are left" in "; ".join(checks.unfinished(state))
 
     virtual.run(story())
@@ -174,7 +233,7 @@ def test_what_was_let_go_and_not_deleted_is_noticed() -> None:
 
 def test_records_that_are_not_what_the_log_says_are_noticed() -> None:
     async def story() -> None:
-        store = await told()
+        store = await told_twice()
         key = (await store.scan_keys(Keyspace.LIVE)).keys[0]
         await store.mv(Keyspace.LIVE, Keyspace.FENCED, key, (await _revision(store, key)))
         assert "records are" in await wrongs_of(store)

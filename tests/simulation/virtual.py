@@ -1,14 +1,16 @@
 """An event loop whose time is a number.
 
 Responsible for running tasks in one thread on virtual time: where nothing is ready, time jumps to what comes next.
-Refuses to know what runs. Invariant: the same program gives the same order of steps, every time, in no real time; a
-program that waits for something that can never come is an error and not a hang.
+Refuses to know what runs, and files, sockets and signals, of which there are none. Invariant: the same program gives
+the same order of steps, every time, in no real time; a program that waits for something that can never come is an
+error and not a hang.
 """
 
 from __future__ import annotations
 
 import asyncio
-import selectors
+import heapq
+from asyncio import base_events
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -16,33 +18,51 @@ from coordinator.runtime.clock import Clock
 
 T = TypeVar("T")
 EPOCH_S = 1_700_000_000.0
+_FAREWELL_ROUNDS = 50
 
 
 class Stuck(Exception):  # noqa: N818 - it names a state, not a mistake
     """Every task waits, and nothing will ever happen."""
 
 
-class _JumpingSelector(selectors.SelectSelector):
+class VirtualLoop(base_events.BaseEventLoop):
+    """Time begins at zero. CPython's own loop, with its one look at the operating system left out."""
+
+    _ready: Any
+    _scheduled: Any
+
     def __init__(self) -> None:
         super().__init__()
         self.now_s = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise Stuck("no task is ready and no timer runs; expected one: something is awaited that nobody will do")
-        self.now_s += max(0.0, timeout)
-        return super().select(0)
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Time begins at zero."""
-
-    def __init__(self) -> None:
-        self._virtual = _JumpingSelector()
-        super().__init__(self._virtual)
+        self.tasks: list[asyncio.Task[Any]] = []
+        self.set_task_factory(_counted)
 
     def time(self) -> float:
-        return self._virtual.now_s
+        return self.now_s
+
+    def _run_once(self) -> None:
+        """One round: what is ready, or else what is due first."""
+        ready, scheduled = self._ready, self._scheduled
+        while scheduled and (scheduled[0]._cancelled or scheduled[0]._when <= self.now_s or not ready):
+            timer = heapq.heappop(scheduled)
+            timer._scheduled = False
+            if not timer._cancelled:
+                self.now_s = max(self.now_s, timer._when)
+                ready.append(timer)
+        if not ready and not self.is_stopping:
+            raise Stuck("no task is ready and no timer runs; expected one: something is awaited that nobody will do")
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether this is the last round."""
+        return bool(getattr(self, "_stopping", False))
+
+    def _write_to_self(self) -> None:
+        """Nobody sleeps who would have to be woken."""
 
 
 def run(program: Coroutine[Any, Any, T]) -> T:
@@ -51,11 +71,28 @@ def run(program: Coroutine[Any, Any, T]) -> T:
     try:
         return loop.run_until_complete(program)
     finally:
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(_end_all(loop))
         loop.close()
+
+
+def _counted(loop: Any, work: Any, context: Any = None) -> asyncio.Task[Any]:
+    """Remembers every task, so that none is looked for among all that the process has."""
+    more: dict[str, Any] = {} if context is None else {"context": context}
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **more)
+    loop.tasks.append(task)
+    return task
+
+
+async def _end_all(loop: VirtualLoop) -> None:
+    """Cancels whatever is left, and lets it come to its end."""
+    me = asyncio.current_task()
+    for _ in range(_FAREWELL_ROUNDS):
+        left = [task for task in loop.tasks if not task.done() and task is not me]
+        if not left:
+            return
+        for task in left:
+            task.cancel()
+        await asyncio.sleep(0)
 
 
 def clock(skew_s: float = 0.0) -> Clock:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
-from state_backend.errors import OutcomeUnknown, Unavailable
+from state_backend.errors import NoSpace, OutcomeUnknown, Unavailable
 from state_backend.limits import PAGE_LIMIT
 from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.testing.faults import AnswerLost, Fault, Faults, FaultyBackend, Refused
@@ -30,6 +30,7 @@ class Distant(FaultyBackend):
     def __init__(self, store: MemoryStore, faults: Faults, chance: random.Random | None) -> None:
         super().__init__(MemoryBackend(store), faults)
         self._chance = chance
+        self.full = False  #: It can be read and not written.
         self.weather: Fault | None = None  #: What every call meets, until it is fair again.
 
     async def _travel(self) -> None:
@@ -69,6 +70,8 @@ class Distant(FaultyBackend):
     async def put_txn(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
         await self._travel()
         self._read_in_weather()
+        if self.full:
+            raise NoSpace("a distant store", "its disk is full")
         if isinstance(self.weather, AnswerLost):
             await super().put_txn(compares, operations)
         if self.weather is not None:

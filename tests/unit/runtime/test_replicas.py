@@ -15,7 +15,7 @@ from coordinator.runtime import sessions
 from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.errors import ApplicationOver
 from coordinator.runtime.replica import Replica
-from state_backend.testing.faults import Refused
+from state_backend.testing.faults import Faults, Refused
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import World, registered
 
@@ -126,6 +126,21 @@ def test_directives_reach_the_session_whoever_appends() -> None:
             assert (delete.kind, delete.locator) == (DirectiveKind.DELETE, Locator("native", b"0"))
             assert session.answered == number.last
             assert session.outstanding == 1
+
+    virtual.run(story())
+
+
+def test_what_came_while_a_watch_was_interrupted_is_heard_of() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one = (await world.start(Faults(watch_commits=1), reap=False)).replica
+            two = (await world.start(reap=False)).replica
+            number = await registered(one)
+            async with await one.open_session(facts.APP, facts.DRIVER) as session:
+                await two.submit(facts.APP, number([*facts.writes(0), *facts.reads(0)]))
+                await virtual.moment()  # the watch has told of this commit, and is interrupted
+                await two.submit(facts.APP, number(facts.finishes(0)))
+                assert (await directive_of(session)).kind is DirectiveKind.FENCE
 
     virtual.run(story())
 
