@@ -176,6 +176,18 @@ def test_23_a_failed_deletion_is_tried_again_and_not_counted() -> None:
     assert story.freed() == ["A1 deleted: policy, 100 bytes"]
 
 
+def test_23_a_failed_deletion_is_tried_again_for_its_own_generation() -> None:
+    story = expiring()
+    story.fenced()
+    story.job("s2>A, s3:A!")
+    story.run("s2")
+    assert story.outcome(DELETE, c.Failed("disk full")) == ["A1 failed: disk full, again at 1200"]
+    (directive,) = story.state.directives.values()
+    assert story.teller.name_of(directive.shuffle_id) == "A1"
+    assert story.freed() == ["A1 deleted: policy, 100 bytes"]
+    assert story.lives() == "A2 readable"
+
+
 def test_23_a_service_that_cannot_fence_is_asked_rarely() -> None:
     story = expiring()
     assert story.outcome(FENCE, c.Cannot("no servers left")) == ["A1 fence refused: cannot, again at 31000"]
