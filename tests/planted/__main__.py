@@ -24,7 +24,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "machine": ("tests/property/test_machine.py",),
     "runtime": ("tests/unit/runtime", "tests/unit/wire", "tests/unit/server"),
     "contract": ("tests/contract/test_memory.py", "tests/unit/state_backend/test_faults.py"),
-    "simulation": ("tests/simulation/test_simulation.py::test_many_schedules_hold",),
+    "simulation": ("tests/simulation/test_simulation.py::test_some_schedules_of_faults_break_nothing",),
 }
 WITHIN_S = 300.0
 

@@ -302,7 +302,7 @@ def count_silence_of_before(patch: Patch) -> None:
 
 @bug(
     "a store that can be read and not written counts as silence of the drivers",
-    f"{RUNTIME}/test_housekeeping.py::test_41a_an_hour_in_which_nothing_can_be_written_reaps_nobody",
+    f"{RUNTIME}/test_housekeeping.py::test_41a_a_time_in_which_nothing_can_be_written_is_no_silence",
 )
 def count_an_outage_as_silence(patch: Patch) -> None:
     async def trusting(self: Reaper, lock: Lock) -> None:
