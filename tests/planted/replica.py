@@ -20,8 +20,8 @@ from coordinator.runtime.drafting import Draft
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.following import Follower
-from coordinator.runtime.housekeeping import Reaper, Silence
 from coordinator.runtime.journal import Journal, Mark, Sealed
+from coordinator.runtime.reaping import Reaper, Silence
 from coordinator.runtime.sessions import OpenSession
 from coordinator.runtime.waiting import Batch
 from coordinator.server.line import Line
@@ -118,13 +118,13 @@ def mistake_the_winner(patch: Patch) -> None:
 def lose_the_last_of_a_batch(patch: Patch) -> None:
     take = drafting._take
 
-    def hasty(made: Draft, batch: Batch, requests_max: int) -> None:
+    def hasty(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
         asked = batch.requests
         if len(asked) < 2:
-            take(made, batch, requests_max)
+            take(made, batch, requests_max, readable)
             return
         batch.requests = asked[:-1]
-        take(made, batch, requests_max)
+        take(made, batch, requests_max, readable)
         batch.requests = asked
         taken = made.taken[-1][1]
         if len(batch.answers) + len(taken) == len(asked) - 1:

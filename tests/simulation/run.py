@@ -27,7 +27,7 @@ import structlog
 from tests.simulation import schedule
 from tests.simulation.draw import drawn
 from tests.simulation.schedule import Outcome
-from tests.simulation.shrink import shortest
+from tests.simulation.shrink import RUNS_MAX, shortest
 from tests.simulation.story import (
     LEASE_FAULTS,
     LINK_FAULTS,
@@ -161,9 +161,9 @@ def _in_pieces(first: int, processes: int) -> Iterator[Figures]:
             yield from pool.map(run_seeds, [next(pieces) for _ in range(processes)])
 
 
-def tell_failure(outcome: Outcome) -> str:
+def tell_failure(outcome: Outcome, runs_max: int = RUNS_MAX) -> str:
     """A failing schedule, as short as it can be made, and what repeats it."""
-    found = shortest(outcome.story, schedule.run)
+    found = shortest(outcome.story, schedule.run, runs_max)
     lines = "\n".join(f"    {wrong}" for wrong in found.wrongs[:5])
     return f"{found.story.told()}\n  is wrong:\n{lines}\n  repeat it with:\n    {found.story.command}"
 

@@ -18,12 +18,12 @@ Run = Callable[[Story], Outcome]
 RUNS_MAX = 400
 
 
-def shortest(story: Story, run: Run) -> Outcome:
+def shortest(story: Story, run: Run, runs_max: int = RUNS_MAX) -> Outcome:
     """The outcome of the shortest story that was found to fail as this one does; its own where it does not fail."""
     best = run(story)
     if not best.wrongs:
         return best
-    kind, left = kind_of(best), RUNS_MAX
+    kind, left = kind_of(best), runs_max
     shrunk = True
     while shrunk and left > 0:
         shrunk = False

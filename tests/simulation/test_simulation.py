@@ -23,7 +23,7 @@ from state_backend.values import Keyspace, Revision
 from tests.planted.planting import named
 from tests.simulation import checks, facts, run, schedule, virtual
 from tests.simulation.draw import drawn
-from tests.simulation.shrink import kind_of, shortest
+from tests.simulation.shrink import RUNS_MAX, kind_of, shortest
 from tests.simulation.stories import FOUND
 from tests.simulation.story import Entry, Setting, Story, parsed
 from tests.simulation.world import World, registered
@@ -42,9 +42,9 @@ def quiet() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def told(figures: run.Figures) -> str:
+def told(figures: run.Figures, runs_max: int = RUNS_MAX) -> str:
     """The first failure, short, with the command that repeats it."""
-    return run.tell_failure(run.run_seed(figures.failed[0][0])) if figures.failed else ""
+    return run.tell_failure(run.run_seed(figures.failed[0][0]), runs_max) if figures.failed else ""
 
 
 @pytest.mark.timeout(900)
@@ -62,7 +62,7 @@ def test_many_schedules_of_faults_break_nothing(capsys: pytest.CaptureFixture[st
 def test_some_schedules_of_faults_break_nothing() -> None:
     """The first seeds, until one fails: what planted bugs are held against."""
     figures = run.run_until_failure(range(SOME))
-    assert not figures.failed, told(figures)
+    assert not figures.failed, told(figures, runs_max=40)
 
 
 @pytest.mark.parametrize("name", FOUND)
