@@ -41,6 +41,7 @@ class Part:
     tests: str | None = None  # pytest's -m
     folders: tuple[str, ...] = ("tests",)  # it is passed over when none of them exists
     only_all: bool = False
+    workers: int = 1  # processes that share the files of tests; what measures or kills has the machine to itself
 
     @property
     def python(self) -> Path:
@@ -62,13 +63,19 @@ PARTS = (
         needs=("dev", "generate"),
         commands=tuple(("make", "--no-print-directory", check) for check in CHECKS),
     ),
-    Part("tests", "everything that needs neither a Spark nor an etcd", tests="not spark and not etcd and not faults"),
+    Part(
+        "tests",
+        "everything that needs neither a Spark nor an etcd",
+        tests="not spark and not etcd and not faults",
+        workers=2,
+    ),
     Part(
         "etcd",
         "contract and integration on real etcd",
         needs=("dev", "etcd"),
         tests="etcd and not spark and not faults",
         folders=("tests/contract", "tests/integration"),
+        workers=2,
     ),
     Part(
         "faults",
@@ -116,7 +123,8 @@ def commands(part: Part, slow: bool) -> Iterator[Sequence[str]]:
     yield from part.commands
     if part.tests:
         markers = part.tests if slow else f"{part.tests} and not slow"
-        yield (str(part.python), "-m", "pytest", "tests", "-m", markers, "--color=no", "--durations=5")
+        shared = ("-n", str(part.workers), "--dist", "loadfile") if part.workers > 1 else ()
+        yield (str(part.python), "-m", "pytest", "tests", "-m", markers, "--color=no", "--durations=5", *shared)
 
 
 def environment(part: Part) -> dict[str, str]:

@@ -171,7 +171,7 @@ STEPS: list[tuple[Callable[[], Story], Break, e.Event, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "spoil", "event", "word"), STEPS, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("make", "spoil", "event", "word"), STEPS, ids=[f"{type(step[2]).__name__}, {step[3]}" for step in STEPS])
 def test_each_step_can_be_wrong(make: Callable[[], Story], spoil: Break, event: e.Event, word: str) -> None:
     before = copy(make().state)
     spoil(before)
