@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -241,22 +242,36 @@ def running_cluster(
 
     ``direct``: they reach one another without the network in between, for figures.
     """
-    network = Network()
-    cluster = _lay_out(folder, network, size, settings or {}, arguments, direct)
+    cluster = _with_members(folder, size, settings or {}, arguments, direct)
     try:
-        for member, heard in [(member, member.launch()) for member in cluster.members.values()]:
-            member.await_ready(heard)
         for server in cluster.servers.values():
             server.start()
         for server in cluster.servers.values():
             server.await_serving()
         yield cluster
-    except PortTaken as taken:
-        raise RuntimeError(f"somebody took the port {taken} in the moment before etcd asked for it") from taken
     finally:
-        for name in cluster.names:
-            cluster.kill(name)
-        network.close()
+        _end(cluster)
+
+
+def _with_members(
+    folder: Path, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool, tries: int = 3
+) -> Cluster:
+    """A cluster whose members are ready; at other ports where somebody was faster."""
+    for number in range(tries):
+        cluster = _lay_out(folder, folder / f"etcd-{number}", size, settings, arguments, direct)
+        try:
+            for member, heard in [(member, member.launch()) for member in cluster.members.values()]:
+                member.await_ready(heard)
+            return cluster
+        except PortTaken:
+            _end(cluster)
+    raise RuntimeError(f"somebody else took a port of ours in each of {tries} tries")
+
+
+def _end(cluster: Cluster) -> None:
+    for name in cluster.names:
+        cluster.kill(name)
+    cluster.network.close()
 
 
 @contextmanager
@@ -273,43 +288,42 @@ def lone_server(folder: Path, store: str, settings: dict[str, str] | None = None
 
 
 def _lay_out(
-    folder: Path, network: Network, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool
+    folder: Path, data: Path, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool
 ) -> Cluster:
-    members = _members(folder, network, size, arguments, direct)
-    ports = stable_ports(2 * size + size * size)
-    serving, doors, links = ports[:size], ports[size : 2 * size], list(ports[2 * size :])
+    ports = iter(stable_ports((5 + size) * size))
+    network = Network()
+    members = _members(data, network, [list(islice(ports, 3)) for _ in range(size)], arguments, direct)
     servers = {}
     for number in range(size):
         name = f"r{number}"
-        mine, links = links[:size], links[size:]
-        door = serving[number] if direct else doors[number]
+        serving, door, *links = islice(ports, 2 + size)
         if direct:
-            mine = [member.client_port for member in members.values()]
+            door, links = serving, [member.client_port for member in members.values()]
         else:
-            for port, (target, member) in zip(mine, members.items(), strict=True):
+            for port, (target, member) in zip(links, members.items(), strict=True):
                 network.lay(port, Port(name, target, member.client_port))
-            network.lay(door, Port(DRIVERS, name, serving[number]))
-        store = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in mine) + f"/{PREFIX}"
-        servers[name] = Server(name, folder, serving[number], store, f"127.0.0.1:{door}", settings)
+            network.lay(door, Port(DRIVERS, name, serving))
+        store = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in links) + f"/{PREFIX}"
+        servers[name] = Server(name, folder, serving, store, f"127.0.0.1:{door}", settings)
     return Cluster(network, members, servers, tuple(server.advertise for server in servers.values()))
 
 
-def _members(folder: Path, network: Network, size: int, arguments: tuple[str, ...], direct: bool) -> dict[str, Member]:
-    ports = stable_ports(3 * size)
-    clients, doors, peers = ports[:size], ports[size : 2 * size], ports[2 * size :]
-    peers = doors if direct else peers
-    initial = ",".join(f"e{number}=http://127.0.0.1:{door}" for number, door in enumerate(doors))
+def _members(
+    data: Path, network: Network, ports: list[list[int]], arguments: tuple[str, ...], direct: bool
+) -> dict[str, Member]:
+    """`ports`: of each, for its clients, its peers' way to it through the network, and its peers."""
+    initial = ",".join(f"e{number}=http://127.0.0.1:{door}" for number, (_, door, _) in enumerate(ports))
     members = {}
-    for number in range(size):
+    data.mkdir(parents=True)
+    for number, (client, door, peer) in enumerate(ports):
         name = f"e{number}"
-        more: tuple[str, ...] = ("--listen-peer-urls", f"http://127.0.0.1:{peers[number]}")
+        listening = door if direct else peer
+        more: tuple[str, ...] = ("--listen-peer-urls", f"http://127.0.0.1:{listening}")
         more += ("--heartbeat-interval", str(HEARTBEAT_MS), "--election-timeout", str(ELECTION_MS))
-        members[name] = Member(
-            name, folder / name, clients[number], doors[number], initial, arguments=(*more, *arguments)
-        )
+        members[name] = Member(name, data / name, client, door, initial, arguments=(*more, *arguments))
         if not direct:
-            network.introduce({member_id(doors[number]): name})
-            network.lay(doors[number], Port(STRANGER, name, peers[number]))
+            network.introduce({member_id(door): name})
+            network.lay(door, Port(STRANGER, name, peer))
     return members
 
 
