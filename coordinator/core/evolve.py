@@ -27,18 +27,20 @@ def evolve(state: State, recorded: e.Recorded) -> State:
 
 
 def fold(state: State, log: Iterable[e.Recorded]) -> State:
-    """Applies a log in place and gives the same state back."""
-    for recorded in log:
-        apply(state, recorded)
+    """Applies a log in place and gives the same state back. No rule reads the counters, so they are set at the end."""
+    last: e.Recorded | None = None
+    time_ms = state.meta.time_ms
+    for last in log:
+        time_ms = max(time_ms, last.time_ms)
+        _APPLY[type(last.event)](state, last, last.event)
+    if last is not None:
+        state.meta = replace(state.meta, next_sequence=Sequence(last.sequence + 1), time_ms=time_ms)
     return state
 
 
 def apply(state: State, recorded: e.Recorded) -> None:
     """Applies one event in place."""
-    state.meta = replace(
-        state.meta, next_sequence=Sequence(recorded.sequence + 1), time_ms=max(state.meta.time_ms, recorded.time_ms)
-    )
-    _APPLY[type(recorded.event)](state, recorded, recorded.event)
+    fold(state, (recorded,))
 
 
 _APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {

@@ -16,7 +16,6 @@ from coordinator.core.ids import (
     AppShuffle,
     ExecutionId,
     JobId,
-    Sequence,
     ShuffleId,
     Span,
     StageAttempt,
@@ -46,21 +45,21 @@ def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
     )
     last = max([event.final_stage, *(span.last for span in event.stages)])
     state.meta = replace(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
-    _forget_never_listed(state)
+    _forget_never_listed(state, at)
 
 
-def _forget_never_listed(state: State) -> None:
+def _forget_never_listed(state: State, at: e.Recorded) -> None:
     """Who asked early for a stage that no job has listed by now asked for nothing: stage ids only grow."""
     for stage, attempt in list(state.attempts.items()):
         if not attempt.submitted and stage.stage < state.meta.next_stage and not _listed(state, stage.stage):
-            _forget_attempt(state, attempt)
+            _forget_attempt(state, at, attempt)
 
 
 def _job_ended(state: State, at: e.Recorded, event: e.JobEnded) -> None:
     ended = state.jobs.pop(event.job, None)
     for stage, attempt in list(state.attempts.items()):
         if ended is not None and ended.lists(stage.stage) and not _listed(state, stage.stage):
-            _forget_attempt(state, attempt)
+            _forget_attempt(state, at, attempt)
     _shrink_gap(state, event.job)
 
 
@@ -68,11 +67,11 @@ def _listed(state: State, stage: StageId) -> bool:
     return any(job.lists(stage) for job in state.jobs.values())
 
 
-def _forget_attempt(state: State, attempt: Attempt) -> None:
+def _forget_attempt(state: State, at: e.Recorded, attempt: Attempt) -> None:
     for shuffle_id in attempt.reading:
         _drop_reader(state, shuffle_id, attempt.stage)
     if attempt.writing is not None:
-        _drop_writer(state, attempt.writing, attempt.stage)
+        _drop_writer(state, at, attempt.writing, attempt.stage)
     state.attempts.pop(attempt.stage, None)
 
 
@@ -96,17 +95,17 @@ def _stage_completed(state: State, at: e.Recorded, event: e.StageCompleted) -> N
     if attempt is None:
         return
     if event.failure:
-        _fail_attempt(state, attempt)
+        _fail_attempt(state, at, attempt)
     else:
         _finish_attempt(state, at, attempt, event)
 
 
-def _fail_attempt(state: State, attempt: Attempt) -> None:
+def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt) -> None:
     """Its retry will read again, as long as a live job lists the stage."""
     if attempt.writing is not None:
-        _drop_writer(state, attempt.writing, attempt.stage)
+        _drop_writer(state, at, attempt.writing, attempt.stage)
     if not _listed(state, attempt.stage.stage):
-        _forget_attempt(state, attempt)
+        _forget_attempt(state, at, attempt)
         return
     for shuffle_id in attempt.reading:
         generation = state.generations.get(shuffle_id)
@@ -125,9 +124,9 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
         _finish_reader(state, at, shuffle_id, attempt, event)
     same = [a for a in state.attempts.values() if a.stage.stage == attempt.stage.stage]
     for earlier in [a for a in same if not a.running]:
-        _forget_attempt(state, earlier)
+        _forget_attempt(state, at, earlier)
     if attempt.writing is not None:
-        _drop_writer(state, attempt.writing, attempt.stage)
+        _drop_writer(state, at, attempt.writing, attempt.stage)
     state.attempts.pop(attempt.stage, None)
     for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
         finished = job.finished or job.final_stage == attempt.stage.stage
@@ -170,10 +169,10 @@ def _drop_reader(state: State, shuffle_id: ShuffleId, stage: StageAttempt) -> No
         )
 
 
-def _drop_writer(state: State, shuffle_id: ShuffleId, stage: StageAttempt) -> None:
+def _drop_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: StageAttempt) -> None:
     generation = state.generations.get(shuffle_id)
     if generation is not None and stage in generation.writers:
-        here = Sequence(state.meta.next_sequence - 1)
+        here = at.sequence
         state.generations[shuffle_id] = replace(generation, writers=generation.writers - {stage}, rested=here)
 
 

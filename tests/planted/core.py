@@ -134,7 +134,7 @@ def fence_under_a_reader(patch: Patch) -> None:
 )
 def forget_the_retry(patch: Patch) -> None:
     patch.setattr(
-        fold_scheduler, "_fail_attempt", lambda state, attempt: fold_scheduler._forget_attempt(state, attempt)
+        fold_scheduler, "_fail_attempt", lambda state, at, attempt: fold_scheduler._forget_attempt(state, at, attempt)
     )
 
 
