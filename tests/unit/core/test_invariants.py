@@ -171,7 +171,10 @@ STEPS: list[tuple[Callable[[], Story], Break, e.Event, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "spoil", "event", "word"), STEPS, ids=[f"{type(step[2]).__name__}, {step[3]}" for step in STEPS])
+NAMES = [f"{type(event).__name__}, {word}" for _, _, event, word in STEPS]
+
+
+@pytest.mark.parametrize(("make", "spoil", "event", "word"), STEPS, ids=NAMES)
 def test_each_step_can_be_wrong(make: Callable[[], Story], spoil: Break, event: e.Event, word: str) -> None:
     before = copy(make().state)
     spoil(before)
