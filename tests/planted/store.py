@@ -13,6 +13,7 @@ from state_backend.errors import Conflict
 from state_backend.limits import PAGE_LIMIT
 from state_backend.lock import Lock
 from state_backend.memory import MemoryBackend, MemoryStore
+from state_backend.testing import watching
 from state_backend.transaction import effects_of
 from state_backend.values import Compare, Keyspace, LeaseId, Operation, Page, Present, Revision
 from tests.planted.bug import CONTRACT, Patch, bug
@@ -82,6 +83,7 @@ def pages_of_the_present(patch: Patch) -> None:
 )
 def a_watch_that_skips(patch: Patch) -> None:
     commits_from = MemoryStore.commits_from
+    patch.setattr(watching, "PATIENCE_SECONDS", 1)  # what never comes is not waited for so long
     patch.setattr(
         MemoryStore,
         "commits_from",
