@@ -13,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears in time that a deleted shuffle is written again, on a queue of its own, and has the scheduler's thread act.
+ * Hears in time that a deleted shuffle is written again, on the queue of the tap, and has the scheduler's thread act.
  *
  * Spark posts a map stage's submission when its tasks start, and looks at who reads it when the last of them has ended:
  * in between the work is done.
@@ -22,7 +22,6 @@ import org.slf4j.LoggerFactory;
  * the tap, of Python and of the coordinator. It never throws into the bus and never waits.
  */
 public class MarkListener extends SparkListener implements CleanerListener {
-  public static final String QUEUE = "shuffleLifecycleMarks";
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
   private static final Map OF_APPLICATION = new HashMap(); // DAG scheduler -> MarkListener
 
@@ -89,7 +88,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private void listen(SparkContext context) {
-    scheduler.bus.addToQueue(this, QUEUE);
+    scheduler.bus.addToQueue(this, Tap.QUEUE); // each queue more would wake a thread more for every task
     if (context.cleaner().isDefined()) {
       ((ContextCleaner) context.cleaner().get()).attachListener(this);
     }

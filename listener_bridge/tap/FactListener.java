@@ -28,7 +28,9 @@ public class FactListener extends SparkListener implements CleanerListener {
     this.outputs = outputs;
   }
 
+  /** The queue may be older than we are: what it dropped before concerns others. */
   void watchDrops(Counter counter) {
+    busDropsTold = counter == null ? 0L : counter.getCount();
     busDrops = counter;
   }
 

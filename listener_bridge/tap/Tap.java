@@ -23,7 +23,7 @@ public class Tap {
   }
 
   private void attach(SparkContext context) {
-    scheduler.bus.addToQueue(listener, QUEUE); // a queue of our own: its capacity and its drops are ours alone
+    scheduler.bus.addToQueue(listener, QUEUE); // the hook of `marks` is in it too: its drops are ours alone
     Object counter = scheduler.bus.metrics().metricRegistry().getCounters().get("queue." + QUEUE + ".numDroppedEvents");
     listener.watchDrops((Counter) counter);
     if (context.cleaner().isDefined()) {

@@ -15,8 +15,8 @@ from tests.support.spark import Gate, wait_for
 pytestmark = pytest.mark.spark
 
 NO_SHUFFLE = 1_000_000
-QUEUE = "shuffleLifecycleMarks"
-#: Somebody else on the hook's queue, who lets nothing through while the gate is closed.
+QUEUE, ALONE = "shuffleLifecycle", "late"
+#: Somebody else on the queue that the hook is moved to, who lets nothing through while the gate is closed.
 STOPPED = """package shufflelifecycle;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
@@ -49,12 +49,17 @@ def stopped(app: App, gate: Gate) -> Iterator[None]:
         app.tap.driver.load([STOPPED]), "Stopped", str(folder / "open"), str(folder / "arrived-queue")
     )
     bus = app.spark.sparkContext._jsc.sc().listenerBus()
-    bus.addToQueue(listener, QUEUE)
+    bus.removeListener(app.hook)
+    for one in (app.hook, listener):
+        bus.addToQueue(one, ALONE)
     try:
         yield
     finally:
         gate.open()
+        bus.waitUntilEmpty(30_000)
         bus.removeListener(listener)
+        bus.removeListener(app.hook)
+        bus.addToQueue(app.hook, QUEUE)
 
 
 def hear(app: App, queue: Gate) -> None:
