@@ -7,9 +7,6 @@ know who sent or stored it. Invariant: bytes that cannot be read whole are an er
 # Names say what is so (`Torn`), as the rest of the vocabulary does; an `Error` behind each would say nothing more.
 # ruff: noqa: N818
 
-# Names say what is so (`Torn`), as the rest of the vocabulary does; an `Error` behind each would say nothing more.
-# ruff: noqa: N818
-
 from __future__ import annotations
 
 
