@@ -1,9 +1,9 @@
 """How many requests a second become durable, on each store?
 
 Batches of GetShuffleId by tasks of one stage attempt (repeats, one event with a count per commit), and batches of facts
-that each append an event, through a replica in this process, with one batch under way and with four; beside a bare
-client of the same store that writes a value of the same size with the same compare, one transaction after the other: what
-the store itself allows. The last column is of GetShuffleId with four under way.
+that each append an event, through a replica in this process, with one batch under way and with four. Beside them a bare
+client of the same store that writes a value of the same size with the same compare, one transaction after the other:
+what the store itself allows. The last column is of GetShuffleId with four under way.
 """
 
 from __future__ import annotations
