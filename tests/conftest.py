@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 SPARK = Path(__file__).parent / "spark"
@@ -18,3 +21,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SPARK in item.path.parents:
             item.add_marker("spark")
+
+
+LOGGERS = ("coordinator", "shuffle_lifecycle", "state_backend", "asyncio")
+
+
+@pytest.fixture(autouse=True)
+def logs_as_they_were() -> Iterator[None]:
+    """What a test does to its process's logging ends with it: which tests share a process is chance."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [(logger.level, logger.propagate, list(logger.handlers)) for logger in loggers]
+    configured, configuration = structlog.is_configured(), structlog.get_config()
+    yield
+    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.propagate = propagate
+        logger.handlers[:] = handlers
+    if configured:
+        structlog.configure(**configuration)
+    else:
+        structlog.reset_defaults()

@@ -7,12 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import structlog
 
 from coordinator.core.events import RequestsAnswered
 from coordinator.core.ids import Span
@@ -36,10 +34,8 @@ SOME = 150
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
+def quiet() -> None:
     run.quiet()
-    yield
-    structlog.reset_defaults()
 
 
 def told(figures: run.Figures, runs_max: int = RUNS_MAX) -> str:

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import structlog
 
 from listener_bridge.embedded import Embedded
-
-
-@pytest.fixture(autouse=True)
-def log_as_it_was() -> Iterator[None]:
-    root = logging.getLogger("coordinator")
-    before = list(root.handlers)
-    structlog.reset_defaults()
-    yield
-    root.handlers[:] = before
-    root.propagate = True
-    structlog.reset_defaults()
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
