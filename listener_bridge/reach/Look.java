@@ -141,9 +141,9 @@ public class Look {
     roots.put(id, new Object[] {kind, fault == null ? why : why + "; " + fault, all});
   }
 
-  /** JSON. */
+  /** The fields of a JSON object. */
   public String toString() {
-    StringBuilder text = new StringBuilder("{\"roots\":[");
+    StringBuilder text = new StringBuilder("\"roots\":[");
     Iterator it = roots.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -152,6 +152,6 @@ public class Look {
       Row.quote(text.append(",\"").append(root[0]).append("\","), (String) root[1]);
       text.append(',').append(root[2]).append(it.hasNext() ? "]," : "]");
     }
-    return text.append("],\"everything\":null}").toString();
+    return text.append("],\"everything\":null").toString();
   }
 }

@@ -14,6 +14,7 @@ public class Walk {
   private final Bindings bindings;
   private final Executions executions;
   private final boolean executorsStay;
+  private final Effort effort = new Effort();
 
   public Walk(Object sc, Object tracker, Object server) throws Exception {
     this.context = (SparkContext) sc;
@@ -27,6 +28,12 @@ public class Walk {
 
   /** JSON. `dead`: ids of objects that are no roots, a blank between two. */
   public String look(String dead, long deadlineMs) {
+    long began = effort.nanos();
+    String found = found(dead, deadlineMs);
+    return "{\"jvm_ns\":" + (effort.nanos() - began) + "," + found + "}";
+  }
+
+  private String found(String dead, long deadlineMs) {
     try {
       Look look = new Look(context, intact, executorsStay, new Deadline(deadlineMs));
       Map bound = bindings.read();
@@ -44,9 +51,9 @@ public class Walk {
   }
 
   private static String everything(String why) {
-    StringBuilder text = new StringBuilder("{\"roots\":[],\"everything\":");
+    StringBuilder text = new StringBuilder("\"roots\":[],\"everything\":");
     Row.quote(text, why);
-    return text.append('}').toString();
+    return text.toString();
   }
 
   public void close() {

@@ -65,8 +65,12 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
-    """What the JVM's half of a look found. `everything`: why nothing may be let go; None where the walk was whole."""
+class Found:
+    """What a reading found. `everything`: why nothing may be let go; None where it was whole.
+
+    `jvm_s`: seconds of a processor that the JVM's half of it took.
+    """
 
     roots: tuple[Root, ...]
     everything: str | None = None
+    jvm_s: float = 0.0

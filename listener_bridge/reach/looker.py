@@ -20,7 +20,7 @@ from typing import Protocol
 
 from listener_bridge.reach import telling
 from listener_bridge.reach.candidates import Candidates
-from listener_bridge.reach.findings import Root
+from listener_bridge.reach.findings import Found, Root
 from listener_bridge.reach.pace import Pace
 from listener_bridge.tap.facts import Fact, MarkerPassed, Snapshot
 from listener_bridge.words import Request
@@ -38,7 +38,7 @@ class Sight(Protocol):
     def warm(self) -> None:
         """Load what the first look would have to load."""
 
-    def read(self) -> tuple[Root, ...] | str:
+    def read(self) -> Found:
         """All roots there are; or why that cannot be told."""
 
     def changes(self) -> int:
@@ -67,7 +67,7 @@ class Looker:
         """`mark` posts a mark; `settle` has a request stand at one; `missed` counts how often reports were lost."""
         self.candidates = Candidates()
         self.looks = 0  #: Reported so far.
-        self.looking_s = 0.0
+        self.looking_s = 0.0  #: Of a processor: a look that waits for one takes nothing from the program.
         self.on_found: Callable[[Sequence[Root]], None] = lambda _: None  #: Hears of what every look has found.
         self._sight = sight
         self._mark = mark
@@ -172,14 +172,12 @@ class Looker:
         number = self._number
         if not self._begin(number):
             return
-        began_s = time.monotonic()
+        began_s = time.thread_time()
         found = self._sight.read()
-        ended_s = time.monotonic()
-        was_new = isinstance(found, tuple) and self._report(number, found)
-        self.looking_s += ended_s - began_s
-        pace.took(time.monotonic(), ended_s - began_s, was_new)
-        if isinstance(found, str):
-            log.debug("look %d told nothing: %s", number, found)
+        was_new = self._report(number, found)
+        spent_s = time.thread_time() - began_s + found.jvm_s
+        self.looking_s += spent_s
+        pace.took(time.monotonic(), spent_s, was_new)
 
     def _begin(self, number: int) -> bool:
         """Put the first mark, and wait until it has passed."""
@@ -190,17 +188,21 @@ class Looker:
             self._changed.wait_for(lambda: self._passed == mark or self._stopped, MARK_LIMIT_S)
             return self._passed == mark and not self._stopped
 
-    def _report(self, number: int, found: tuple[Root, ...]) -> bool:
+    def _report(self, number: int, found: Found) -> bool:
+        """Tell what is new; answers whether there was anything."""
+        if found.everything is not None:
+            log.debug("look %d told nothing: %s", number, found.everything)
+            return False
         missed = self._missed()
         if missed != self._missed_seen:
             self._missed_seen = missed
             self._told.missed()
-        report = self._told.report(number, found)
+        report = self._told.report(number, found.roots)
         mark = f"{MARK}{number}-ends"
         self._settle(("look", number, "ends"), report, mark)
         self._mark(mark)
         self.looks += 1
-        self.on_found(found)
+        self.on_found(found.roots)
         return bool(report.report_cut.roots or report.report_cut.gone)
 
     def _pass(self, name: str) -> None:

@@ -1,8 +1,9 @@
 """When the next look may be taken: pure.
 
-Responsible for: the share of time that looks may take, and how soon a look follows what calls for one.
-Refuses to know: clocks, threads, and what a look is. Times are seconds of one monotonic clock.
-Invariant: over any stretch looks take at most `SHARE` of the time, and `BURST_S` more.
+Responsible for: the share of one processor that looks may take, and how soon a look follows what calls for one.
+Refuses to know: clocks, threads, and what a look is. Times are seconds of one monotonic clock, costs seconds of a
+processor: a look that waits while others compute takes nothing from them, and must not come later for it.
+Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
 Looks that find nothing new are taken ever more seldom; anything that happens makes them frequent again.
 """

@@ -11,9 +11,10 @@ still a root; an object that comes into being after that was not said to be dead
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
-from listener_bridge.reach.findings import Kind, Program, Region, Root, Walked
+from listener_bridge.reach.findings import Found, Kind, Program, Region, Root
 from listener_bridge.tap.facts import Fact, Snapshot
 
 
@@ -46,7 +47,7 @@ class Walker(Protocol):
     """The JVM's half."""
 
     def warm(self) -> None: ...
-    def walk(self, program: Program) -> Walked: ...
+    def walk(self, program: Program) -> Found: ...
 
 
 class ProgramSight:
@@ -83,14 +84,12 @@ class ProgramSight:
     def resync(self, present: Snapshot) -> None:
         self._regions.resync(present)
 
-    def read(self) -> tuple[Root, ...] | str:
+    def read(self) -> Found:
         """All roots there are; or why that cannot be told."""
         under_way = self._regions.read()
         program = self._handles.read()
         walked = self._walker.walk(program)
-        if walked.everything is not None:
-            return walked.everything
-        return (*walked.roots, *(_root(region) for region in under_way))
+        return replace(walked, roots=(*walked.roots, *(_root(region) for region in under_way)))
 
 
 def _root(region: Region) -> Root:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from listener_bridge.reach.findings import Kind, Program, Root, TargetId, Walked
+from listener_bridge.reach.findings import Found, Kind, Program, Root, TargetId
 from listener_bridge.tap import jvm
 from listener_bridge.tap.tap import Tap
 
@@ -36,13 +36,14 @@ class Walker:
         """Take a look for nothing: the first one in a JVM loads its classes, which takes a hundred times as long."""
         self.walk(Program())
 
-    def walk(self, program: Program) -> Walked:
+    def walk(self, program: Program) -> Found:
         """One look. It never raises: what kept it from looking is in `everything`."""
         try:
             answer = json.loads(self._java.look(" ".join(program.dead), self._deadline_ms))
         except Exception as error:  # noqa: BLE001 - a stopped context, a lost gateway: states of the world, told as values
-            return Walked((), f"the driver's JVM did not look: {str(error)[:500]}")
-        return Walked(tuple(_root(row, program) for row in answer["roots"]), answer["everything"])
+            return Found((), f"the driver's JVM did not look: {str(error)[:500]}")
+        roots = tuple(_root(row, program) for row in answer["roots"])
+        return Found(roots, answer["everything"], answer["jvm_ns"] / 1e9)
 
     def close(self) -> None:
         """Leave the bus. Harmless when repeated, and after the application has ended."""

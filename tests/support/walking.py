@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from listener_bridge.reach.findings import Program, Root, Walked
+from listener_bridge.reach.findings import Found, Program, Root
 from listener_bridge.reach.walk import Walker
 from listener_bridge.tap import facts
 from listener_bridge.tap.tap import Tap
@@ -34,7 +34,7 @@ class Seen:
     begin: int
     end: int
     complete: frozenset[int]
-    walked: Walked
+    walked: Found
 
     def left_out(self) -> frozenset[int]:
         if self.walked.everything is not None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import statistics
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from tests.support.spark import wait_for
 from tests.support.walking import Walking
 
 pytestmark = pytest.mark.spark
-HANDLES = 100
 LINEAGE = 2000
 
 ODD_RDD = """
@@ -215,25 +212,6 @@ def test_a_look_that_comes_too_late_says_so(run: Walking) -> None:
     finally:
         run.walker._deadline_ms = deadline_ms
     del long
-
-
-def test_a_look_takes_milliseconds(run: Walking, capsys: pytest.CaptureFixture[str]) -> None:
-    for handles, length in ((10, 10), (HANDLES, 10), (HANDLES, LINEAGE)):
-        held = lineage(run, length)
-        held = [held[-1].coalesce(2, False) for _ in range(handles)]
-        gc.collect()
-        seconds = sorted(timed(run) for _ in range(60))
-        with capsys.disabled():
-            line = f"median {statistics.median(seconds) * 1000:.1f} ms, p95 {seconds[57] * 1000:.1f} ms"
-            print(f"\n{handles} handles, {length} RDDs in the lineage: {line}")
-        assert statistics.median(seconds) < 0.1  # far above what a quiet machine takes
-        del held
-
-
-def timed(run: Walking) -> float:
-    began = time.perf_counter()
-    run.roots()
-    return time.perf_counter() - began
 
 
 def lineage(run: Walking, length: int) -> list[Any]:

@@ -10,8 +10,9 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -257,17 +258,17 @@ def test_a_program_that_moves_is_not_believed() -> None:
             b: list[object] = [a]
             a = b
 
-    def until_moved() -> Iterator[liveness.Dead]:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            yield liveness.dead_references(lambda frame: frame.f_code is restless.__code__)
+    def is_own(frame: FrameType) -> bool:
+        return frame.f_code is restless.__code__
 
+    deadline = time.monotonic() + 30
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     thread = threading.Thread(target=restless)
     thread.start()
     try:
-        answers.extend(answer for answer, _ in zip(until_moved(), range(200)))  # noqa: B905 - the first 200
+        while time.monotonic() < deadline and not (len(answers) >= 200 and any(answer.moved for answer in answers)):
+            answers.append(liveness.dead_references(is_own))
     finally:
         stop.set()
         thread.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from listener_bridge.reach.findings import Kind, Root
+from listener_bridge.reach.findings import Found, Kind, Root
 from listener_bridge.reach.looker import Looker
 from listener_bridge.tap.facts import Fact, KnownShuffle, MarkerPassed, ShuffleCleaned, Snapshot
 from listener_bridge.words import Request
@@ -18,7 +18,7 @@ class Eyes:
     """A sight that says what it is told to say, once it is asked."""
 
     def __init__(self, *found: tuple[Root, ...] | str) -> None:
-        self.found = list(found)
+        self.found = [Found(each) if isinstance(each, tuple) else Found((), each) for each in found]
         self.reads = 0
         self.heard: list[Fact] = []
         self.is_closed = False
@@ -27,7 +27,7 @@ class Eyes:
     def warm(self) -> None:
         pass
 
-    def read(self) -> tuple[Root, ...] | str:
+    def read(self) -> Found:
         self.on_read()
         self.reads += 1
         return self.found[min(self.reads, len(self.found)) - 1]
@@ -170,3 +170,13 @@ def test_a_sight_that_raises_ends_the_looks_and_not_the_bridge() -> None:
     looker.hear([ShuffleCleaned(1, 0)])
     looker.stop(LIMIT_S)
     assert stream.told == ["begin_look at look-1-begins", "look-1-begins"]
+
+
+def test_a_look_costs_what_it_took_of_a_processor_here_and_in_the_jvm() -> None:
+    eyes = Eyes((HELD,))
+    eyes.found = [Found((HELD,), jvm_s=30.0)]
+    looker, stream = looking(eyes)
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    looker.stop(LIMIT_S)
+    assert 30.0 < looker.looking_s < 31.0

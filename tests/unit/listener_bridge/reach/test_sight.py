@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from listener_bridge.reach.findings import Kind, Program, Region, Root, TargetId, Walked
+from listener_bridge.reach.findings import Found, Kind, Program, Region, Root, TargetId
 from listener_bridge.reach.sight import ProgramSight
 from listener_bridge.tap.facts import Fact, Snapshot
 
@@ -16,7 +16,7 @@ HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
 class Order:
     """All four parts, and the order in which they were asked."""
 
-    walked: Walked = field(default_factory=lambda: Walked((HELD,)))
+    walked: Found = field(default_factory=lambda: Found((HELD,)))
     asked: list[str] = field(default_factory=list)
     given: list[Program] = field(default_factory=list)
     changed: int = 0
@@ -74,7 +74,7 @@ class Walker:
     def warm(self) -> None:
         self.order.asked.append("warm")
 
-    def walk(self, program: Program) -> Walked:
+    def walk(self, program: Program) -> Found:
         self.order.asked.append("walk")
         self.order.given.append(program)
         return self.order.walked
@@ -86,13 +86,16 @@ def sight(order: Order) -> ProgramSight:
 
 def test_calls_are_read_first_and_the_jvm_last() -> None:
     order = Order()
-    assert sight(order).read() == (HELD, Root("call-7", Kind.ALGORITHM, frozenset({1, 2}), "`ALS.fit` is running"))
+    assert sight(order).read().roots == (
+        HELD,
+        Root("call-7", Kind.ALGORITHM, frozenset({1, 2}), "`ALS.fit` is running"),
+    )
     assert order.asked == ["regions", "handles", "walk"]
     assert order.given == [DEAD]
 
 
 def test_a_walk_that_failed_tells_nothing() -> None:
-    assert sight(Order(Walked((HELD,), everything="it took too long"))).read() == "it took too long"
+    assert sight(Order(Found((HELD,), everything="it took too long"))).read().everything == "it took too long"
 
 
 def test_the_first_look_finds_everything_loaded() -> None:
