@@ -40,11 +40,15 @@ class ServeConfig(BaseModel):
     advertise: str = Field(
         default="", description="address that drivers are told; where they reach it under another one"
     )
-    beyond_loopback: bool = Field(default=False, description="let other machines reach it; use TLS then")
+    beyond_loopback: bool = Field(
+        default=False, description="let other machines reach it although it asks them for no certificate"
+    )
     operator_token: SecretStr = Field(
         default=SecretStr(""), description="opens every application; empty: there is none"
     )
-    tls_certificate: str = Field(default="", description="PEM file of the server's certificate; goes with `tls_key`")
+    tls_certificate: str = Field(
+        default="", description="PEM file of the server's certificate; goes with `tls_key`; a renewed one is taken up"
+    )
     tls_key: str = Field(default="", description="PEM file of the server's private key")
     tls_client_ca: str = Field(default="", description="PEM file; clients must show a certificate that it has signed")
     reap: bool = Field(default=True, description="take part in housekeeping: close applications whose driver is gone")
@@ -86,6 +90,8 @@ class Config(BaseSettings):
     )
     token: SecretStr = Field(default=SecretStr(""), description="the application's secret, or the operator's")
     tls_ca: str = Field(default="", description="PEM file; the server must show a certificate that it has signed")
+    tls_certificate: str = Field(default="", description="PEM file: our own certificate, where servers ask for one")
+    tls_key: str = Field(default="", description="PEM file: the private key of `tls_certificate`")
     output: Literal["table", "json", "yaml"] = Field(default="table", description="table, json or yaml")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="what is told on stderr"

@@ -15,6 +15,7 @@ from coordinator.archive import api as archive
 from coordinator.config import WrongConfig
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.runtime import errors as runtime
+from coordinator.server.certificates import WrongCertificates
 from coordinator.server.security import BindRefused
 from coordinator.server.server import CannotListen
 from coordinator.wire import errors as wire
@@ -79,7 +80,8 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 _CODES: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
-    ((WrongConfig, store.WrongAddress, archive.WrongArchive, BindRefused, store.InvalidKey), Exit.USAGE),
+    ((WrongConfig, BindRefused, WrongCertificates), Exit.USAGE),
+    ((store.WrongAddress, store.InvalidKey, archive.WrongArchive), Exit.USAGE),
     ((store.NewerStore, wire.TooNew, wire.UnknownEvent, runtime.NewerLog), Exit.NEWER),
     ((store.Corrupt, store.NotAStore, wire.WireError, runtime.DamagedLog, runtime.EventsMissing), Exit.DAMAGED),
     ((runtime.ArchiveUnread, archive.ArchiveAway), Exit.UNAVAILABLE),

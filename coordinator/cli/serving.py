@@ -19,11 +19,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 
 from coordinator.app import replica_name, running
 from coordinator.cli import output
+from coordinator.cli.dialing import credentials_of, open_channel
 from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.verb import COMMON, verb
 from coordinator.config import Config, ServeConfig
 from coordinator.runtime.options import Options
+from coordinator.server.certificates import CertificateFiles, Certificates
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import CannotListen
 
@@ -38,7 +40,9 @@ def serve(
     listen: Annotated[str | None, typer.Option("--listen", metavar="ADDR", help="host:port; port 0: any free.")] = None,
     port: Annotated[int | None, typer.Option("--port", min=0, max=65_535, help="The port alone, on 127.0.0.1.")] = None,
     data: Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of the SQLite store.")] = None,
-    beyond: Annotated[bool, typer.Option("--beyond-loopback", help="Let other machines reach it.")] = False,
+    beyond: Annotated[
+        bool, typer.Option("--beyond-loopback", help="Let other machines reach it without certificates.")
+    ] = False,
 ) -> Any:
     """Runs a coordinator. SIGTERM or Ctrl-C drains it."""
     if listen is not None and port is not None:
@@ -64,7 +68,7 @@ async def _serve(config: Config) -> None:
             await stop.wait()
             log.info("draining")
     except CannotListen as error:
-        raise await _explained(config.serve.listen, error) from error
+        raise await _explained(config, error) from error
 
 
 def _stop_signal() -> asyncio.Event:
@@ -74,9 +78,10 @@ def _stop_signal() -> asyncio.Event:
     return stop
 
 
-async def _explained(listen: str, error: CannotListen) -> Failure:
+async def _explained(config: Config, error: CannotListen) -> Failure:
     """Says what is at the port, where that can be known."""
-    if await serves(listen):
+    listen = config.serve.listen
+    if await serves(listen, config):
         return failure(
             Exit.FAILED,
             f"a coordinator serves at {listen} already",
@@ -86,9 +91,9 @@ async def _explained(listen: str, error: CannotListen) -> Failure:
     return Failure(Exit.FAILED, f"{error} Here: --port 0, or serve.listen in the configuration.")
 
 
-async def serves(address: str) -> bool:
+async def serves(address: str, config: Config) -> bool:
     """Whether a coordinator is healthy there."""
-    async with grpc.aio.insecure_channel(address) as channel:
+    async with open_channel(address, credentials_of(config)) as channel:
         try:
             stub = health_pb2_grpc.HealthStub(channel)
             asked = health_pb2.HealthCheckRequest(service="shuffle_lifecycle.v1.ShuffleLifecycle")
@@ -143,31 +148,23 @@ def server_options(config: Config) -> ServerOptions:
     return ServerOptions(
         bind=serve.listen,
         bind_beyond_loopback=serve.beyond_loopback,
-        credentials=_credentials(serve),
+        certificates=_certificates(serve),
         operator_token=serve.operator_token.get_secret_value(),
         heartbeat_ms=int(serve.heartbeat_s * 1_000),
         drain_s=serve.drain_s,
     )
 
 
-def _credentials(serve: ServeConfig) -> grpc.ServerCredentials | None:
-    if not serve.tls_certificate and not serve.tls_key:
+def _certificates(serve: ServeConfig) -> Certificates | None:
+    named = (serve.tls_certificate, serve.tls_key)
+    if not all(named):
+        if any(named) or serve.tls_client_ca:
+            told = "of tls_certificate, tls_key and tls_client_ca not all that is needed is given"
+            expected = "tls_certificate and tls_key, and tls_client_ca where clients shall show a certificate"
+            raise failure(Exit.USAGE, told, expected, "Name them in [serve], or none of them.")
         return None
-    if not serve.tls_certificate or not serve.tls_key:
-        raise failure(
-            Exit.USAGE, "only one of tls_certificate and tls_key is given", "both", "Name both in [serve], or none."
-        )
-    pair = (_pem(serve.tls_key), _pem(serve.tls_certificate))
-    roots = _pem(serve.tls_client_ca) if serve.tls_client_ca else None
-    return grpc.ssl_server_credentials([pair], roots, require_client_auth=roots is not None)
-
-
-def _pem(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        told = f"{path} cannot be read ({error.strerror})"
-        raise failure(Exit.USAGE, told, "a PEM file", "Check the path and its rights.") from error
+    client_ca = Path(serve.tls_client_ca) if serve.tls_client_ca else None
+    return Certificates(CertificateFiles(Path(serve.tls_certificate), Path(serve.tls_key), client_ca))
 
 
 def _masked(store: str) -> str:

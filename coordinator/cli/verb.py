@@ -39,13 +39,15 @@ OPTIONS: dict[str, Any] = {
     ],
     "token": Annotated[str | None, _option("--token", "The application's secret, or the operator's.")],
     "tls_ca": Annotated[str | None, _option("--tls-ca", "The server's certificate authority.", metavar="FILE")],
+    "tls_certificate": Annotated[str | None, _option("--tls-certificate", "Our own certificate.", metavar="FILE")],
+    "tls_key": Annotated[str | None, _option("--tls-key", "The private key of it.", metavar="FILE")],
     "timeout_s": Annotated[float | None, _option("--timeout-s", "Seconds that one question may take.")],
     "output": Annotated[str | None, _option("--output -o", "table, json or yaml.", metavar="FORM")],
     "log_level": Annotated[str | None, _option("--log-level", "debug, info, warning or error, to stderr.")],
     "config": Annotated[Path | None, _option("--config", "Configuration file (TOML).", metavar="FILE")],
 }
 COMMON = ("log_level", "config")
-SERVER = ("server", "token", "tls_ca", "timeout_s")
+SERVER = ("server", "token", "tls_ca", "tls_certificate", "tls_key", "timeout_s")
 READING = (*SERVER, "store", "log", "archive", "output", *COMMON)
 CHANGING = (*SERVER, "store", "output", *COMMON)
 

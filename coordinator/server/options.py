@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import grpc
+from coordinator.server.certificates import Certificates
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,8 @@ class ServerOptions:
 
     replica: str = ""  #: Told in every Welcome: who answers here.
     bind: str = "127.0.0.1:7337"  #: Port 0: any that is free.
-    bind_beyond_loopback: bool = False  #: Somebody has said that other machines shall reach it.
-    credentials: grpc.ServerCredentials | None = field(default=None, repr=False)  #: TLS; None: plain text.
+    bind_beyond_loopback: bool = False  #: Other machines may reach it although it does not ask for certificates.
+    certificates: Certificates | None = field(default=None, repr=False)  #: TLS; None: plain text.
     operator_token: str = field(default="", repr=False)  #: Opens every application; empty: there is none.
     message_bytes_max: int = 4 * 1024 * 1024
     batch_max: int = 1_024  #: Requests of one batch.

@@ -17,6 +17,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason
 from coordinator.core.state import Meta
 from coordinator.runtime.api import Coordinator, UnknownApplication
+from coordinator.server.certificates import Certificates
 from coordinator.server.statuses import Refused, refuse
 
 _BEARER = "bearer "
@@ -25,10 +26,12 @@ _BEARER = "bearer "
 class BindRefused(ValueError):  # noqa: N818 - it says what is so
     """The address would let other machines in, and nobody has said that it shall."""
 
-    def __init__(self, bind: str, resolved: str) -> None:
+    def __init__(self, bind: str, resolved: str, certificates: Certificates | None) -> None:
+        how = "in plain text" if certificates is None else "without asking clients for a certificate"
         super().__init__(
-            f"{bind} listens on {resolved}, which other machines may reach; expected a loopback address such as "
-            "127.0.0.1:7337. Say so explicitly if other machines shall reach it, and use TLS then: tokens travel along."
+            f"{bind} listens on {resolved}, which other machines may reach, {how}; expected TLS with client "
+            "certificates (serve.tls_certificate, serve.tls_key and serve.tls_client_ca), or a loopback address such "
+            "as 127.0.0.1:7337. Where the network itself keeps strangers out, --beyond-loopback allows it."
         )
 
 
@@ -88,14 +91,18 @@ class Gate:
         return bool(self._operator_hash) and matches(token, self._operator_hash)
 
 
-def check_bind(bind: str, beyond_loopback: bool) -> None:
-    """Refuses an address that other machines may reach, unless that is wished."""
-    if beyond_loopback or bind.startswith("unix:"):
+def check_bind(bind: str, certificates: Certificates | None, beyond_loopback: bool) -> None:
+    """Refuses an address that other machines may reach, unless they must show certificates, or that is wished."""
+    if beyond_loopback or (certificates is not None and certificates.asks_clients):
         return
-    host = bind.rpartition(":")[0].strip("[]")
-    for resolved in _addresses(host):
+    for resolved in reachable_from(bind):
         if not ipaddress.ip_address(resolved).is_loopback:
-            raise BindRefused(bind, resolved)
+            raise BindRefused(bind, resolved, certificates)
+
+
+def reachable_from(bind: str) -> set[str]:
+    """The addresses that are listened on; none for a socket in the file system."""
+    return set() if bind.startswith("unix:") else _addresses(bind.rpartition(":")[0].strip("[]"))
 
 
 def _addresses(host: str) -> set[str]:

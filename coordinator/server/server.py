@@ -53,7 +53,7 @@ class Server:
 
     def bind(self) -> None:
         """Takes the port: its address is known, and nobody is answered yet. Raises `BindRefused`, `CannotListen`."""
-        check_bind(self._options.bind, self._options.bind_beyond_loopback)
+        check_bind(self._options.bind, self._options.certificates, self._options.bind_beyond_loopback)
         self.port = self._listen()
 
     async def start(self) -> None:
@@ -81,12 +81,12 @@ class Server:
         await self.stop()
 
     def _listen(self) -> int:
-        bind, credentials = self._options.bind, self._options.credentials
+        bind, certificates = self._options.bind, self._options.certificates
         try:
-            if credentials is None:
+            if certificates is None:
                 port = self._server.add_insecure_port(bind)
             else:
-                port = self._server.add_secure_port(bind, credentials)
+                port = self._server.add_secure_port(bind, certificates.credentials())
         except RuntimeError as error:
             raise CannotListen(bind, error) from error
         if port == 0:

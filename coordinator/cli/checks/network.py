@@ -25,11 +25,11 @@ _WAIT_S = 3.0
 async def servers(config: Config) -> list[Finding]:
     """Every coordinator that is named."""
     named = [address.strip() for address in config.server.split(",") if address.strip()]
-    return [await _server(address) for address in named]
+    return [await _server(address, config) for address in named]
 
 
-async def _server(address: str) -> Finding:
-    if await serves(address):
+async def _server(address: str, config: Config) -> Finding:
+    if await serves(address, config):
         return ok("server", f"{address} serves")
     return fail("server", f"{address} does not serve", "Start one there with `shufflectl serve`, or check the address.")
 
@@ -42,7 +42,7 @@ async def port(config: Config) -> Finding:
         return ok("port", f"{listen} is not looked at")
     if _is_free(host.strip("[]") or "0.0.0.0", int(number)):
         return ok("port", f"{listen} is free")
-    if await serves(listen):
+    if await serves(listen, config):
         return ok("port", f"{listen}: a coordinator serves there")
     return warn("port", f"{listen} is taken, and not by a coordinator", "Serve elsewhere: serve.listen, or --port 0.")
 

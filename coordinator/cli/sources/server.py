@@ -7,13 +7,13 @@ the answers mean. Invariant: only a question that surely was not answered is ask
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import grpc
 from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
 
+from coordinator.cli.dialing import credentials_of, open_channel
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.sources.api import Source
 from coordinator.config import Config
@@ -32,8 +32,7 @@ def open_server(config: Config) -> ServerSource:
     addresses = [address.strip() for address in config.server.split(",") if address.strip()]
     for address in addresses:
         _check_address(address)
-    credentials = _credentials(config.tls_ca) if config.tls_ca else None
-    return ServerSource(addresses, config.token.get_secret_value(), config.timeout_s, credentials)
+    return ServerSource(addresses, config.token.get_secret_value(), config.timeout_s, credentials_of(config))
 
 
 def _check_address(address: str) -> None:
@@ -42,14 +41,6 @@ def _check_address(address: str) -> None:
         raise failure(
             Exit.USAGE, f"the server's address is {address!r}", "host:port", "Several have commas between them."
         )
-
-
-def _credentials(ca: str) -> grpc.ChannelCredentials:
-    try:
-        return grpc.ssl_channel_credentials(Path(ca).read_bytes())
-    except OSError as error:
-        told = f"tls_ca {ca} cannot be read ({error.strerror})"
-        raise failure(Exit.USAGE, told, "a PEM file", "Check the path.") from error
 
 
 class ServerSource(Source):
@@ -157,14 +148,8 @@ class ServerSource(Source):
 
     def _stub(self) -> Any:
         if self._channel is None:
-            self._channel = self._open(self._addresses[0])
+            self._channel = open_channel(self._addresses[0], self._credentials)
         return service_pb2_grpc.ShuffleLifecycleStub(self._channel)
-
-    def _open(self, address: str) -> grpc.aio.Channel:
-        options = [("grpc.max_receive_message_length", -1)]
-        if self._credentials is not None:
-            return grpc.aio.secure_channel(address, self._credentials, options)
-        return grpc.aio.insecure_channel(address, options)
 
     def _away(self, unreached: list[str]) -> Exception:
         return failure(

@@ -1,16 +1,22 @@
-"""A driver and a real server that talk TLS, each with a certificate."""
+"""A driver, or shufflectl, and a real server that talk TLS, each with a certificate."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from coordinator.app import Replica, start_replica
+from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
 from coordinator.server.options import ServerOptions
+from coordinator.server.security import BindRefused
 from listener_bridge import settings, words
 from listener_bridge.bridge import Bridge
 from listener_bridge.channels import opener
@@ -19,6 +25,7 @@ from listener_bridge.shuffle_services.api import Cannot
 from listener_bridge.tap.facts import JobEnded
 from tests.support.certificates import Authority
 from tests.support.spark import wait_for
+from tests.unit.cli.calling import Shufflectl
 from tests.unit.listener_bridge.fakes import FakeService, FakeTap
 
 
@@ -28,15 +35,21 @@ def authority(tmp_path: Path) -> Authority:
 
 
 @pytest.fixture
+def shufflectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shufflectl:
+    return Shufflectl(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
 def sealed(tmp_path: Path, authority: Authority) -> Iterator[Replica]:
     """A server that lets in only whom the authority has given a certificate."""
-    files = authority.issue("server")
-    credentials = grpc.ssl_server_credentials(
-        [(files.key.read_bytes(), files.cert.read_bytes())], files.ca.read_bytes(), require_client_auth=True
-    )
-    replica = start_replica(f"sqlite://{tmp_path}/store.db", server=ServerOptions(credentials=credentials))
+    replica = start_replica("memory:", server=ServerOptions(certificates=certificates(authority)))
     yield replica
     replica.stop()
+
+
+def certificates(authority: Authority, client_ca: bool = True) -> Certificates:
+    files = authority.issue("server")
+    return Certificates(CertificateFiles(files.cert, files.key, files.ca if client_ca else None))
 
 
 def driver_at(address: str, tls: Tls | None) -> Bridge:
@@ -85,3 +98,90 @@ def test_who_cannot_show_one_is_not_let_in_and_the_job_goes_on(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(WrongSettingError, match=r"tls\.ca: .*none\.pem cannot be read"):
         opener(Tls(ca=str(tmp_path / "none.pem")))
+
+
+# --- files that change ------------------------------------------------------------------------------------------------
+
+
+def healthy(address: str, tls: Tls) -> bool:
+    """Whether somebody who comes anew is answered."""
+    with opener(tls)(address) as channel:
+        try:
+            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=20)
+        except grpc.RpcError as error:
+            said: Any = error
+            if said.code() is not grpc.StatusCode.UNAVAILABLE:
+                raise
+            return False
+        return True
+
+
+def test_renewed_certificates_and_authorities_count_without_a_restart(
+    sealed: Replica, authority: Authority, tmp_path: Path
+) -> None:
+    another = Authority(tmp_path / "another")
+    before, after = ours(authority), ours(another)
+    assert (healthy(sealed.address, before), healthy(sealed.address, after)) == (True, False)
+    renewed = another.issue("server")
+    for new, place in ((renewed.key, "server-key.pem"), (renewed.cert, "server.pem"), (renewed.ca, "ca.pem")):
+        replace(new, tmp_path / "authority" / place)
+    assert (healthy(sealed.address, before), healthy(sealed.address, after)) == (False, True)
+
+
+def test_files_that_do_not_fit_together_change_nothing(sealed: Replica, authority: Authority, tmp_path: Path) -> None:
+    driver = ours(authority)
+    assert healthy(sealed.address, driver)
+    stranger = Authority(tmp_path / "another").issue("server")
+    replace(stranger.key, tmp_path / "authority" / "server-key.pem")  # of another certificate
+    assert healthy(sealed.address, driver)
+    (tmp_path / "authority" / "server.pem").unlink()
+    assert healthy(sealed.address, driver)
+
+
+def replace(new: Path, place: Path) -> None:
+    """As a renewal does it: the file is there, whole, at every moment."""
+    shutil.copy(new, place.with_suffix(".new"))
+    os.replace(place.with_suffix(".new"), place)  # noqa: PTH105 - the name of what it does
+
+
+def test_a_key_of_another_certificate_is_named_at_the_start(authority: Authority) -> None:
+    one, other = authority.issue("one"), authority.issue("other")
+    with pytest.raises(WrongCertificates, match=r"one\.pem, .*other-key\.pem cannot be used .* belong together"):
+        Certificates(CertificateFiles(one.cert, other.key))
+    with pytest.raises(WrongCertificates, match=r"none\.pem cannot be read"):
+        Certificates(CertificateFiles(one.cert, one.key, one.ca.with_name("none.pem")))
+
+
+# --- other machines ---------------------------------------------------------------------------------------------------
+
+
+def test_other_machines_may_come_where_they_must_show_a_certificate(authority: Authority) -> None:
+    replica = start_replica("memory:", "0.0.0.0:0", server=ServerOptions(certificates=certificates(authority)))
+    port = replica.address.rpartition(":")[2]
+    assert healthy(f"127.0.0.1:{port}", ours(authority))
+    replica.stop()
+
+
+def test_and_not_where_they_need_none(authority: Authority) -> None:
+    options = ServerOptions(certificates=certificates(authority, client_ca=False))
+    with pytest.raises(BindRefused, match=r"without asking clients for a certificate.*--beyond-loopback allows it"):
+        start_replica("memory:", "0.0.0.0:0", server=options)
+
+
+# --- shufflectl -------------------------------------------------------------------------------------------------------
+
+
+def test_shufflectl_comes_with_a_certificate(sealed: Replica, authority: Authority, shufflectl: Shufflectl) -> None:
+    files = ours(authority)
+    named = ("--server", sealed.address, "--tls-ca", files.ca)
+    called = shufflectl("apps", *named, "--tls-certificate", files.certificate, "--tls-key", files.key, "-o", "json")
+    assert (called.code, called.data) == (0, [])
+    assert shufflectl("apps", *named).code == 4
+    half = shufflectl("apps", *named, "--tls-key", files.key)
+    assert (half.code, "only one of tls_certificate and tls_key" in half.err) == (2, True)
+
+
+def test_a_server_with_half_of_its_files_does_not_start(authority: Authority, shufflectl: Shufflectl) -> None:
+    shufflectl.env("SHUFFLECTL_SERVE__TLS_CLIENT_CA", str(authority.ca))
+    called = shufflectl("serve", "--store", "memory:")
+    assert (called.code, "expected tls_certificate and tls_key" in called.err) == (2, True)

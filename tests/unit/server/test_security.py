@@ -38,19 +38,19 @@ def test_a_token_comes_in_the_message_or_as_metadata(
 
 @pytest.mark.parametrize("bind", ["127.0.0.1:7337", "127.8.8.8:0", "[::1]:7337", "localhost:7337", "unix:/run/sl.sock"])
 def test_this_machine_may_be_listened_to(bind: str) -> None:
-    security.check_bind(bind, beyond_loopback=False)
+    security.check_bind(bind, None, beyond_loopback=False)
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0:7337", "[::]:7337", ":7337", "10.1.2.3:7337"])
 def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
-    with pytest.raises(security.BindRefused, match="expected a loopback address"):
-        security.check_bind(bind, beyond_loopback=False)
-    security.check_bind(bind, beyond_loopback=True)
+    with pytest.raises(security.BindRefused, match=r"in plain text; expected TLS with client"):
+        security.check_bind(bind, None, beyond_loopback=False)
+    security.check_bind(bind, None, beyond_loopback=True)
 
 
 def test_what_is_no_address_is_named() -> None:
     with pytest.raises(ValueError, match=r"'no such host' is no address"):
-        security.check_bind("no such host:7337", beyond_loopback=False)
+        security.check_bind("no such host:7337", None, beyond_loopback=False)
 
 
 @pytest.mark.parametrize(

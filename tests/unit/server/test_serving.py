@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from collections.abc import Callable
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # type: ignore[import-untyped]
 
@@ -124,32 +119,3 @@ async def test_a_port_in_use_is_named() -> None:
             await second.start()
         assert "choose another port" in str(caught.value)
         await second.stop()
-
-
-async def test_talks_tls_where_it_has_credentials() -> None:
-    key, certificate = self_signed()
-    credentials = grpc.ssl_server_credentials([(key, certificate)])
-    async with Server(FakeCoordinator(), ServerOptions(bind="localhost:0", credentials=credentials)) as server:
-        trusting = grpc.ssl_channel_credentials(certificate)
-        async with grpc.aio.secure_channel(server.address, trusting) as channel:
-            reply = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
-            assert reply.status == Serving.SERVING
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            with pytest.raises(grpc.aio.AioRpcError, match="UNAVAILABLE"):
-                await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
-
-
-def self_signed() -> tuple[bytes, bytes]:
-    """A key and a certificate for `localhost`."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc))
-        .not_valid_after(dt.datetime(2120, 1, 1, tzinfo=dt.timezone.utc))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    plain = serialization.NoEncryption()
-    pem = serialization.Encoding.PEM
-    return key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain), certificate.public_bytes(pem)

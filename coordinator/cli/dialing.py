@@ -1,0 +1,47 @@
+"""Opening a channel to a coordinator, in plain text or with TLS.
+
+Responsible for whom we trust and as whom we come, where the configuration says TLS. Refuses to know what is asked.
+Invariant: where a certificate or an authority is named, nothing is ever said in plain text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grpc
+
+from coordinator.cli.exits import Exit, failure
+from coordinator.config import Config
+
+_OPTIONS = [("grpc.max_receive_message_length", -1)]
+
+
+def credentials_of(config: Config) -> grpc.ChannelCredentials | None:
+    """TLS where a file is named; None: plain text."""
+    if bool(config.tls_certificate) != bool(config.tls_key):
+        told = "only one of tls_certificate and tls_key is given"
+        raise failure(Exit.USAGE, told, "both or none", "Name the other one too.")
+    if not config.tls_ca and not config.tls_certificate:
+        return None
+    return grpc.ssl_channel_credentials(
+        root_certificates=_pem("tls_ca", config.tls_ca),
+        private_key=_pem("tls_key", config.tls_key),
+        certificate_chain=_pem("tls_certificate", config.tls_certificate),
+    )
+
+
+def open_channel(address: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    """A channel; nothing is connected yet."""
+    if credentials is not None:
+        return grpc.aio.secure_channel(address, credentials, _OPTIONS)
+    return grpc.aio.insecure_channel(address, _OPTIONS)
+
+
+def _pem(key: str, path: str) -> bytes | None:
+    if not path:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        told = f"{key} {path} cannot be read ({error.strerror})"
+        raise failure(Exit.USAGE, told, "a PEM file", "Check the path and its rights.") from error
