@@ -56,6 +56,8 @@ def spark(name: str, environment: str, only_all: bool = False) -> Part:
 
 CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
 
+SIMULATION = ("-m", "tests.simulation.run", "--count", "10000", "--from", "150", "--every-fault")
+
 PARTS = (
     Part(
         "checks",
@@ -68,6 +70,12 @@ PARTS = (
         "everything that needs neither a Spark nor an etcd",
         tests="not spark and not etcd and not faults",
         workers=2,
+    ),
+    Part(
+        "simulation",
+        "schedules of faults on a virtual clock; more: make simulate",
+        commands=((str(setup.ENVIRONMENTS["dev"].python), *SIMULATION),),
+        folders=("tests/simulation",),
     ),
     Part(
         "etcd",

@@ -177,6 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=1_000)
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--every-fault", action="store_true", help="fail unless each kind of fault was met")
     parser.add_argument("--plant", help="with this planted bug (tests/planted)")
     asked = parser.parse_args(arguments)
     quiet()
@@ -200,7 +201,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for seed, wrongs in figures.failed[:_FAILURES_SHOWN]:
         print(f"\nseed {seed}: {wrongs[0][:300]}")
         print(tell_failure(run_seed(seed)))
-    return 1 if figures.failed else 0
+    unmet = sorted({fault for faults in FAULTS for fault in faults} - set(figures.met)) if asked.every_fault else []
+    if unmet:
+        print(f"never met, so nothing was tested by it: {', '.join(unmet)}")
+    return 1 if figures.failed or unmet else 0
 
 
 if __name__ == "__main__":
