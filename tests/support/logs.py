@@ -93,7 +93,7 @@ def _fences(log: Sequence[e.Recorded]) -> Iterator[str]:
     """9: what is asked for ends: a fence by its outcome or its generation's end; what is fenced is deleted."""
     asked = {event.directive: event.shuffle_id for event in of(log, e.FenceRequested)}
     fenced = {event.shuffle_id: event.directive for event in of(log, e.GenerationFenced)}
-    outcomes: Counter[DirectiveId] = Counter(fenced.values())
+    outcomes: Counter[DirectiveId] = Counter(event.directive for event in of(log, e.GenerationFenced))
     outcomes.update(event.directive for event in of(log, e.FenceRefused))
     over = {event.shuffle_id for event in of(log, e.GenerationLost)}
     deleted = {event.shuffle_id for event in of(log, e.GenerationDeleted)}
@@ -134,12 +134,17 @@ def _successors(log: Sequence[e.Recorded]) -> Iterator[str]:
 
 
 def _losses(log: Sequence[e.Recorded]) -> Iterator[str]:
-    """No executor dies in these applications: nobody may meet missing data, and nothing may be lost."""
+    """No executor dies in these applications: nobody may meet missing data, and nothing may be lost.
+
+    But a stage that begins to read a cache finds it gone where another thread's `unpersist` comes in between, and with
+    it what the cache had let go: a loss that is recovered (scenario 11).
+    """
     if of(log, e.ExecutorLost):
         return
+    from_a_cache = {event.stage for event in of(log, e.StageSubmitted) if event.cached}
     for recorded in log:
         event = recorded.event
-        if isinstance(event, e.StageCompleted) and "etch" in event.failure:
+        if isinstance(event, e.StageCompleted) and "etch" in event.failure and event.stage not in from_a_cache:
             yield f"2: stage {event.stage} met missing data ({recorded.sequence}): {event.failure[:200]}"
         elif isinstance(event, (e.OutputsLost, e.GenerationLost, e.DirectiveFailed, e.DeletionSuspended)):
             yield f"unexpected, without a lost executor ({recorded.sequence}): {event}"

@@ -1,0 +1,83 @@
+"""The checker of finished logs finds nothing in a right one, and each kind of wrong by its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from coordinator.core import events as e
+from coordinator.core.ids import Sequence, ShuffleId
+from coordinator.core.values import Suspension
+from tests.support import logs
+from tests.unit.replay.logs import attempt, deleted_and_missed
+
+FAILURE = "org.apache.spark.shuffle.MetadataFetchFailedException: Missing an output location for shuffle 0"
+Log = list[e.Recorded]
+
+
+@pytest.fixture
+def log() -> Log:
+    told = deleted_and_missed()
+    told.done(4)
+    told.carried_out()
+    return told.log
+
+
+def numbered(events: list[e.Recorded]) -> Log:
+    return [replace(recorded, sequence=Sequence(place)) for place, recorded in enumerate(events, 1)]
+
+
+def without(log: Log, kind: type[object]) -> Log:
+    return numbered([recorded for recorded in log if not isinstance(recorded.event, kind)])
+
+
+def doubled(log: Log, kind: type[object]) -> Log:
+    last = next(recorded for recorded in reversed(log) if isinstance(recorded.event, kind))
+    return numbered([*log, last])
+
+
+def falling_ids(log: Log) -> Log:
+    first = next(recorded for recorded in log if isinstance(recorded.event, e.GenerationStarted))
+    assert isinstance(first.event, e.GenerationStarted)
+    return numbered([*log, replace(first, event=replace(first.event, shuffle_id=ShuffleId(0)))])
+
+
+def failed(log: Log, stage: int) -> Log:
+    end = replace(log[-1], event=e.StageCompleted(attempt(stage), FAILURE))
+    return numbered([*log, end])
+
+
+def from_a_cache(log: Log, stage: int) -> Log:
+    begun = replace(log[-1], event=e.StageSubmitted(attempt(stage), cached=True))
+    return failed([*log, begun], stage)
+
+
+def test_a_right_log_has_nothing_wrong_in_it(log: Log) -> None:
+    assert logs.deletions(log)
+    assert logs.of(log, e.RecoveryOpened)
+    assert logs.wrong(log) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "spoil"),
+    [
+        ("5: the log has a gap", lambda log: log[:3] + log[4:]),
+        ("4: shuffle ids do not increase", falling_ids),
+        ("7: fence", lambda log: doubled(log, e.GenerationFenced)),
+        ("9: fence", lambda log: without(without(log, e.GenerationFenced), e.GenerationDeleted)),
+        ("9: generation", lambda log: without(log, e.GenerationDeleted)),
+        ("3: generation", lambda log: doubled(log, e.RecoveryOpened)),
+        ("11: ", lambda log: without(log, e.RecoveryOpened)),
+        ("2: stage 9.0 met missing data", lambda log: failed(log, 9)),
+        ("unexpected", lambda log: numbered([*log, replace(log[-1], event=e.DeletionSuspended(Suspension.BUDGET))])),
+    ],
+)
+def test_what_is_wrong_is_found_by_its_rule(log: Log, rule: str, spoil: Callable[[Log], Log]) -> None:
+    found = logs.wrong(spoil(log))
+    assert [wrong for wrong in found if wrong.startswith(rule)], found
+
+
+def test_11_a_cache_that_goes_under_its_reader_is_a_loss_that_is_recovered(log: Log) -> None:
+    assert logs.wrong(from_a_cache(log, 9)) == []
