@@ -61,7 +61,7 @@ class ServeConfig(BaseModel):
         default=10.0, gt=0, description="seconds after which a question gets an error instead"
     )
     snapshot_every_events: int = Field(
-        default=1_000, gt=0, description="events between two snapshots of an application, at least"
+        default=500, gt=0, description="events between two snapshots of an application, at least"
     )
     idle_s: float = Field(
         default=300.0, gt=0, description="seconds after which an application that nobody asks is forgotten"

@@ -38,6 +38,7 @@ from state_backend.values import (
     Entry,
     Keyspace,
     Operation,
+    Page,
     Put,
     Revision,
     RevisionIs,
@@ -45,8 +46,9 @@ from state_backend.values import (
 
 #: Design §4; a segment beyond it is cut between commands.
 SEGMENT_BYTES_MAX = 1 << 20
-#: Read at once: a page is at most so many times that large.
+#: Read at once. Small segments are read many at a time: each page is a round trip, and a driver waits for all of them.
 PAGE_SEGMENTS = 64
+PAGE_BYTES = PAGE_SEGMENTS * SEGMENT_BYTES_MAX
 
 log = structlog.get_logger(__name__)
 
@@ -247,9 +249,10 @@ class Journal:
         ``at``: as of this revision of the store. Raises `Compacted` where that is too long ago.
         """
         prefix = places.within_application(self.application)
-        last_key, more = places.segment(self.application, after), True
+        last_key, more, limit = places.segment(self.application, after), True, PAGE_SEGMENTS
         while more:
-            page = await self._backend.scan(Keyspace.EVENTS, prefix, last_key, PAGE_SEGMENTS, at)
+            page = await self._backend.scan(Keyspace.EVENTS, prefix, last_key, limit, at)
+            limit = _next_limit(limit, page)
             for entry in page.entries:
                 segment = self.decode(entry)
                 self.check_follows(after, segment)
@@ -297,3 +300,9 @@ def _following(head: Head, segment: Segment) -> Head:
         commit_id=segment.commit_id,
         version=max(head.version, needed(segment.records)),
     )
+
+
+def _next_limit(limit: int, page: Page) -> int:
+    """Twice as many segments, as long as so many of the largest met are no more than a page may hold."""
+    largest = max((len(entry.value) for entry in page.entries), default=SEGMENT_BYTES_MAX)
+    return max(PAGE_SEGMENTS, min(2 * limit, PAGE_BYTES // max(1, largest)))

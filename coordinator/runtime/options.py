@@ -19,7 +19,7 @@ class Options:
     answer_within_s: float = 10.0  #: What has no answer by then gets an error that says what is known.
     waiting_requests_max: int = 16_384  #: Of one application; more wait outside, and at last get `Overloaded`.
     commit_requests_max: int = 4_096  #: Decided together.
-    snapshot_every_events: int = 1_000  #: At least; and no more often than the state has rows.
+    snapshot_every_events: int = 500  #: At least; and no more often than the state has rows.
     heartbeat_s: float = 5.0  #: How often a driver's sign of life is written down, at most.
     silence_s: float = 60.0  #: After which a driver counts as gone.
     reap: bool = True  #: Take part in housekeeping.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,16 +15,16 @@ from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import copy, empty, rows
-from coordinator.runtime import places
+from coordinator.runtime import journal, places
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
 from coordinator.wire.codec import segment_to_message
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
 from state_backend.memory import MemoryBackend
-from state_backend.values import Keyspace
+from state_backend.values import Entry, Keyspace, Page, Revision
 from tests.simulation import checks, facts, virtual
-from tests.simulation.world import OPTIONS, World, registered
+from tests.simulation.world import OPTIONS, Distant, World, registered
 
 OFTEN = replace(OPTIONS, snapshot_every_events=20)
 
@@ -55,6 +56,40 @@ def test_the_load_of_every_prefix_is_the_state_that_was_live_there() -> None:
             assert await fresh.view(facts.APP) == lives[-1]
 
     virtual.run(story())
+
+
+def test_small_segments_are_read_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver whose replica has died waits for each page of its log."""
+    pages: list[int] = []
+    scan = Distant.scan
+
+    async def counted(self: Distant, keyspace: Keyspace, *more: Any, **named: Any) -> Page:
+        page = await scan(self, keyspace, *more, **named)
+        if keyspace is Keyspace.EVENTS:
+            pages.append(len(page.entries))
+        return page
+
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False, snapshot_every_events=1_000_000)).replica
+            number = await registered(replica)
+            for job in range(40):
+                for command in facts.whole(job):
+                    await replica.submit(facts.APP, number([command]))
+            monkeypatch.setattr(Distant, "scan", counted)
+            fresh = (await world.start(reap=False)).replica
+            assert await fresh.view(facts.APP) == await replica.view(facts.APP)
+
+    virtual.run(story())
+    assert sum(pages) > 200
+    assert pages[:2] == [journal.PAGE_SEGMENTS, 2 * journal.PAGE_SEGMENTS]
+
+
+def test_a_page_of_large_segments_stays_within_its_bytes() -> None:
+    large = Entry("a", bytes(journal.SEGMENT_BYTES_MAX), Revision(1), Revision(1), 1)
+    small = Entry("b", bytes(1_000), Revision(1), Revision(1), 1)
+    assert journal._next_limit(512, Page((small, large), Revision(1), True)) == journal.PAGE_SEGMENTS
+    assert journal._next_limit(512, Page((small,), Revision(1), True)) == 1_024
 
 
 def test_a_snapshot_and_the_tail_are_the_whole_log() -> None:
