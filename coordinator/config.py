@@ -43,8 +43,14 @@ class ServeConfig(BaseModel):
     beyond_loopback: bool = Field(
         default=False, description="let other machines reach it although it asks them for no certificate"
     )
-    operator_token: SecretStr = Field(
-        default=SecretStr(""), description="opens every application; empty: there is none"
+    administrators: str = Field(
+        default="",
+        description="SHA-256 of each administrator's token, with commas between them: who may pin, set policies and "
+        "see every application; `shufflectl token` makes one; none: on loopback an application's own token may",
+    )
+    registration_tokens: str = Field(
+        default="",
+        description="SHA-256 of tokens of which a driver must show one to register; none: everybody may who connects",
     )
     tls_certificate: str = Field(
         default="", description="PEM file of the server's certificate; goes with `tls_key`; a renewed one is taken up"
@@ -88,7 +94,7 @@ class Config(BaseSettings):
     archive: str = Field(
         default="", description="folder or URL that logs move to, and are read from; none: all stays in the store"
     )
-    token: SecretStr = Field(default=SecretStr(""), description="the application's secret, or the operator's")
+    token: SecretStr = Field(default=SecretStr(""), description="the application's secret, or an administrator's")
     tls_ca: str = Field(default="", description="PEM file; the server must show a certificate that it has signed")
     tls_certificate: str = Field(default="", description="PEM file: our own certificate, where servers ask for one")
     tls_key: str = Field(default="", description="PEM file: the private key of `tls_certificate`")

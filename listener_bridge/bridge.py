@@ -8,6 +8,7 @@ Invariant: whatever fails in here ends in a line of the log; `stop` returns with
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ class Bridge:
         tap: Tap,
         service: ShuffleService,
         registration: service_pb2.RegisterApplication,
-        token: str,
+        registration_token: str,
         addresses: Callable[[], Sequence[str]],
         sight: Sight | None = None,
         open_channel: Opener = plain,
@@ -59,7 +60,9 @@ class Bridge:
         self._tap = tap
         self._service = service
         self._registration = registration
-        self._token = token
+        self._registration_token = registration_token
+        self._proof = secrets.token_urlsafe(32)  # what the coordinator makes our token of, and makes it again
+        self.token = ""  #: The application's secret, once a Welcome has told it.
         self._clients = 1  # names of ours so far
         self._stopping = threading.Lock()
         self._is_ended = False  # the coordinator was told the end
@@ -174,7 +177,9 @@ class Bridge:
     def hello(self) -> service_pb2.Hello:
         return service_pb2.Hello(
             application=self._registration.application,
-            token=self._token,
+            token=self.token,
+            proof=self._proof,
+            registration_token=self._registration_token,
             client=f"driver-{self._clients}",
             confirmed=self.reporter.confirmed,
             register=self._registration,
@@ -182,6 +187,7 @@ class Bridge:
         )
 
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
+        self.token = welcome.token or self.token
         self.reporter.connected(welcome.limits.max_unconfirmed or 1_024)
         self.client.welcomed(address)
 

@@ -10,10 +10,8 @@ its end. Only a wrong argument of `attach` itself raises.
 from __future__ import annotations
 
 import atexit
-import hashlib
 import logging
 import platform
-import secrets
 import statistics
 import sys
 import threading
@@ -73,6 +71,11 @@ class Attachment:
         self._why = why
         self._store = store
         self._bridge: Bridge | None = None
+
+    @property
+    def token(self) -> str:
+        """The application's secret, for `shufflectl --token`; empty until a coordinator has answered."""
+        return self._bridge.token if self._bridge is not None else ""
 
     def detach(self) -> None:
         """Tell the coordinator the rest and the end, for at most a second, and let go. May be repeated."""
@@ -166,13 +169,13 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         can = service.probe()
         if can.deletes is True:
             keep_apart(tap, chosen.strict, chosen.deterministic)
-        application, token = str(uuid.uuid4()), chosen.token or secrets.token_urlsafe(24)
+        application = str(uuid.uuid4())
         addresses, store, release = _coordinator(chosen)
-        registration = _registration(spark, application, chosen, can, token)
+        registration = _registration(spark, application, chosen, can)
         attached = Attachment(application, chosen, registration.capabilities.why_not, store)
         sight = _eyes(spark, tap, chosen, can)
         open_channel = channels.opener(chosen.tls if chosen.addresses else None)
-        bridge = Bridge(tap, service, registration, token, addresses, sight, open_channel)
+        bridge = Bridge(tap, service, registration, chosen.token, addresses, sight, open_channel)
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         bridge.start()
     except BaseException:
@@ -216,7 +219,7 @@ def _let_go(bridge: Bridge, release: Callable[[float], None], limit_s: float) ->
 
 
 def _registration(
-    spark: SparkSession, application: str, chosen: Settings, can: Capability, token: str
+    spark: SparkSession, application: str, chosen: Settings, can: Capability
 ) -> service_pb2.RegisterApplication:
     return service_pb2.RegisterApplication(
         application=application,
@@ -224,7 +227,6 @@ def _registration(
         capabilities=words.capabilities(can),
         policy=words.policy(chosen.policy),
         settings=words.promises(chosen),
-        token_hash=hashlib.sha256(token.encode()).hexdigest(),
     )
 
 

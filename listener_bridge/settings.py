@@ -168,7 +168,7 @@ KEYS = {
     "grace": "between expiry and fence, restarted by use; a duration as 30s; 60s under `delayed`, else none",
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
     "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",
-    "token": "the secret that the coordinators ask for",
+    "token": "what the coordinators ask for before they register somebody new, where they do",
     "tls.enabled": "true: talk TLS to the coordinators; this is so where one of these files is named",
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
     "tls.certificate": "PEM file: our own certificate, where coordinators ask for one; goes with tls.key",

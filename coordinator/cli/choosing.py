@@ -1,4 +1,4 @@
-"""Verbs about shufflectl itself: `config show`, `version`.
+"""Verbs about shufflectl itself: `config show`, `version`, `token`.
 
 Responsible for showing what was chosen and where. Refuses to show secrets. Invariant: what `config show` prints is what
 the other verbs work with.
@@ -18,6 +18,7 @@ from coordinator.cli.here import Here
 from coordinator.cli.output import Column
 from coordinator.cli.verb import READING, verb
 from coordinator.config import keys
+from coordinator.server import tokens
 from coordinator.wire.upcast import VERSION
 
 _PACKAGES = ("shuffle-lifecycle", "grpcio", "protobuf", "pyspark")
@@ -47,6 +48,13 @@ def version(here: Here) -> Any:
     output.rows(here.form, rows, [Column("NAME", lambda r: r["name"]), Column("VERSION", lambda r: r["version"])], "")
 
 
+def token(here: Here) -> Any:
+    """Makes a token for an administrator, or for drivers that register, and what the coordinators keep of it."""
+    made = tokens.new_text()
+    rows = [{"name": "token", "value": made}, {"name": "sha256", "value": tokens.hash_of(made)}]
+    output.rows(here.form, rows, [Column("NAME", lambda r: r["name"]), Column("VALUE", lambda r: r["value"])], "")
+
+
 def release(package: str) -> str:
     """The installed version; empty where there is none."""
     try:
@@ -61,3 +69,4 @@ def register(app: typer.Typer) -> None:
     verb(group, options=READING)(show)
     app.add_typer(group, name="config")
     verb(app, options=("output", "config"))(version)
+    verb(app, options=("output", "config"))(token)

@@ -16,7 +16,7 @@ from coordinator.config import WrongConfig
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.runtime import errors as runtime
 from coordinator.server.certificates import WrongCertificates
-from coordinator.server.security import BindRefused
+from coordinator.server.interfaces import BindRefused
 from coordinator.server.server import CannotListen
 from coordinator.wire import errors as wire
 from replay.explain import UnknownShuffle

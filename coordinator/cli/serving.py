@@ -8,6 +8,7 @@ helps when it cannot.
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ from coordinator.server.server import CannotListen
 
 _FILE = "coordinator.db"
 _PROBE_S = 1.0
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 log = structlog.get_logger(__name__)
 
@@ -149,7 +151,8 @@ def server_options(config: Config) -> ServerOptions:
         bind=serve.listen,
         bind_beyond_loopback=serve.beyond_loopback,
         certificates=_certificates(serve),
-        operator_token=serve.operator_token.get_secret_value(),
+        administrators=_hashes("serve.administrators", serve.administrators),
+        registration_tokens=_hashes("serve.registration_tokens", serve.registration_tokens),
         heartbeat_ms=int(serve.heartbeat_s * 1_000),
         drain_s=serve.drain_s,
     )
@@ -165,6 +168,15 @@ def _certificates(serve: ServeConfig) -> Certificates | None:
         return None
     client_ca = Path(serve.tls_client_ca) if serve.tls_client_ca else None
     return Certificates(CertificateFiles(Path(serve.tls_certificate), Path(serve.tls_key), client_ca))
+
+
+def _hashes(key: str, told: str) -> tuple[str, ...]:
+    found = tuple(one.strip().lower() for one in told.split(",") if one.strip())
+    for one in found:
+        if not _SHA256.fullmatch(one):
+            said = f"{key} names something of {len(one)} characters"
+            raise failure(Exit.USAGE, said, "SHA-256 of tokens, 64 hexadecimal digits", "`shufflectl token` makes one.")
+    return found
 
 
 def _masked(store: str) -> str:

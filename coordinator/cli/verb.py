@@ -37,7 +37,7 @@ OPTIONS: dict[str, Any] = {
     "archive": Annotated[
         str | None, _option("--archive", "Where logs have moved to: a folder or a URL.", metavar="URL")
     ],
-    "token": Annotated[str | None, _option("--token", "The application's secret, or the operator's.")],
+    "token": Annotated[str | None, _option("--token", "The application's secret, or an administrator's.")],
     "tls_ca": Annotated[str | None, _option("--tls-ca", "The server's certificate authority.", metavar="FILE")],
     "tls_certificate": Annotated[str | None, _option("--tls-certificate", "Our own certificate.", metavar="FILE")],
     "tls_key": Annotated[str | None, _option("--tls-key", "The private key of it.", metavar="FILE")],

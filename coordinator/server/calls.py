@@ -16,11 +16,12 @@ from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.ids import ApplicationId, ClientId
-from coordinator.core.rejections import Answer, Rejection
+from coordinator.core.rejections import Answer, Reason, Rejection
+from coordinator.core.state import Meta
 from coordinator.runtime.api import Coordinator, UnknownApplication
 from coordinator.server.options import ServerOptions
-from coordinator.server.security import Gate, hash_of, token_of
-from coordinator.server.statuses import Refused
+from coordinator.server.security import Gate, Shown, token_of
+from coordinator.server.statuses import Refused, accept, peer_of
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import answer_fields, answers_to_message, command_of, requests_of
 
@@ -38,27 +39,40 @@ class Calls:
     async def command(self, call: Any, context: Context) -> dict[str, Any]:
         """Carries out the call's command; the fields of its reply."""
         request = _request(call)
-        await self.gate.admit(call.caller.application, token(call.caller, context), context.peer())
+        await self._admit(call.caller, [request], context)
         (answer,) = await self._submit(call.caller, [request], context)
         return _told(answer)
 
     async def register(self, call: Any, context: Context) -> dict[str, Any]:
         """Registers an application, which may be the first that is heard of it."""
-        request = _request(call)
-        return _told(await self.enroll(request, token(call.caller, context), context.peer()))
+        shown = Shown(token(call.caller, context), call.proof, call.registration_token)
+        answer, secret = await self.enroll(_request(call), shown)
+        accept(answer)
+        return {**_told(answer), "token": secret}
 
-    async def enroll(self, request: Request, secret: str, peer: str) -> Answer:
-        """Registers what is not known yet; what is known, only for who has its token."""
+    async def enroll(self, request: Request, shown: Shown) -> tuple[Answer, str]:
+        """Registers what is not known yet, and tells its token; what is known, only for who shows token or proof."""
         wished = request.command
         if not isinstance(wished, RegisterApplication) or not wished.application:
             raise Malformed("no application is named", "a UUID in `command.application`")
+        meta = await self._known(wished.application)
+        if meta is None:
+            minted = self.gate.mint(wished, shown)
+            answer = await self._register(request, wished, minted.kept)
+            if not _is_known_already(answer):
+                return answer, minted.token
+            meta = await self.coordinator.registration(wished.application)  # another replica was faster
+        secret = self.gate.know_again(wished, meta, shown)
+        return await self._register(request, wished, meta.token_hash), secret
+
+    async def _register(self, request: Request, wished: RegisterApplication, kept: str) -> Answer:
+        return await self.coordinator.register(replace(request, command=replace(wished, token_hash=kept)))
+
+    async def _known(self, application: ApplicationId) -> Meta | None:
         try:
-            await self.coordinator.registration(wished.application)
-            await self.gate.admit(wished.application, secret, peer)
+            return await self.coordinator.registration(application)
         except UnknownApplication:
-            pass
-        registered = replace(wished, token_hash=hash_of(secret))
-        return await self.coordinator.register(replace(request, command=registered))
+            return None
 
     async def submit(self, call: Any, context: Context) -> service_pb2.SubmitReply:
         """Carries out a batch of commands; refusals stand among the answers."""
@@ -68,14 +82,23 @@ class Calls:
         requests = requests_of(batch, ClientId(call.caller.client))
         if not call.caller.client:
             requests = [replace(request, number=0) for request in requests]
-        await self.gate.admit(call.caller.application, token(call.caller, context), context.peer())
+        await self._admit(call.caller, requests, context)
         answers = await self._submit(call.caller, requests, context)
         numbered = zip([request.number for request in requests], answers, strict=True)
         return service_pb2.SubmitReply(answers=answers_to_message(numbered).answers)
 
+    async def _admit(self, caller: Any, requests: Sequence[Request], context: Context) -> None:
+        role = await self.gate.admit(caller.application, token(caller, context))
+        self.gate.permit(role, caller.application, (request.command for request in requests))
+
     async def _submit(self, caller: Any, requests: Sequence[Request], context: Context) -> list[Answer]:
         application = ApplicationId(caller.application)
-        return await self.coordinator.submit(application, requests, within_s=context.time_remaining())
+        answers = await self.coordinator.submit(application, requests, within_s=context.time_remaining())
+        for request, answer in zip(requests, answers, strict=True):
+            if isinstance(answer, Rejection) and not request.number:  # of a client without a name the log notes none
+                kind = f"{answer.reason.value}: {type(request.command).__name__}"
+                await self.coordinator.audit(peer_of(context.peer()), kind, application)
+        return answers
 
 
 def token(caller: Any, context: Context) -> str:
@@ -102,3 +125,7 @@ def _told(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Rejection):
         raise Refused(answer)
     return answer_fields(answer)
+
+
+def _is_known_already(answer: Answer) -> bool:
+    return isinstance(answer, Rejection) and answer.reason is Reason.ALREADY_EXISTS

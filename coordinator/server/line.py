@@ -25,6 +25,7 @@ from coordinator.runtime.api import Coordinator, GoAway, Message, Notice, Sessio
 from coordinator.runtime.errors import Draining
 from coordinator.server.calls import Context, too_many
 from coordinator.server.options import ServerOptions
+from coordinator.server.security import Gate, Role
 from coordinator.server.shown import directive_shown
 from coordinator.server.statuses import refuse
 from coordinator.wire.errors import Malformed
@@ -35,9 +36,16 @@ class Line:
     """Runs from the Welcome to the end of the stream."""
 
     def __init__(
-        self, coordinator: Coordinator, session: Session, context: Context, options: ServerOptions, confirmed: int
+        self,
+        coordinator: Coordinator,
+        gate: Gate,
+        session: Session,
+        context: Context,
+        options: ServerOptions,
+        confirmed: int,
     ) -> None:
         self._coordinator = coordinator
+        self._gate = gate
         self._session = session
         self._context = context
         self._options = options
@@ -78,6 +86,7 @@ class Line:
         if len(batch.requests) > self._options.batch_max:
             raise too_many(len(batch.requests), self._options.batch_max)
         requests = requests_of(batch, self._session.client)
+        self._gate.permit(Role.APPLICATION, self._session.application, (request.command for request in requests))
         for request in requests:
             self._check_number(request.number)
             self._highest = max(self._highest, request.number)

@@ -6,8 +6,10 @@ Responsible for the numbers and secrets that somebody may want to choose. Refuse
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from coordinator.server import tokens
 from coordinator.server.certificates import Certificates
 
 
@@ -19,7 +21,9 @@ class ServerOptions:
     bind: str = "127.0.0.1:7337"  #: Port 0: any that is free.
     bind_beyond_loopback: bool = False  #: Other machines may reach it although it does not ask for certificates.
     certificates: Certificates | None = field(default=None, repr=False)  #: TLS; None: plain text.
-    operator_token: str = field(default="", repr=False)  #: Opens every application; empty: there is none.
+    administrators: tuple[str, ...] = ()  #: SHA-256 of each one's token.
+    registration_tokens: tuple[str, ...] = ()  #: SHA-256 of each; who registers shows one; none: everybody may.
+    mint: Callable[[], str] = tokens.new_text  #: The coordinator's part of an application's token.
     message_bytes_max: int = 4 * 1024 * 1024
     batch_max: int = 1_024  #: Requests of one batch.
     unconfirmed_max: int = 4_096  #: Requests of one session that were sent and not confirmed.

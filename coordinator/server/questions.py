@@ -42,7 +42,7 @@ class Questions:
 
     async def applications(self, asked: Any, context: Context) -> service_pb2.ListApplicationsReply:
         """Registered applications, a page."""
-        await self.gate.admit_operator(token_of(asked.token, context.invocation_metadata()), context.peer())
+        await self.gate.admit_administrator(token_of(asked.token, context.invocation_metadata()))
         size = _page_size(asked.page_size)
         found = await self.coordinator.applications(asked.page_token, size + 1, asked.running_only)
         page = found[:size]
@@ -53,7 +53,7 @@ class Questions:
 
     async def replicas(self, asked: Any, context: Context) -> service_pb2.ListReplicasReply:
         """Replicas of the same store."""
-        await self.gate.admit_operator(token_of(asked.token, context.invocation_metadata()), context.peer())
+        await self.gate.admit_administrator(token_of(asked.token, context.invocation_metadata()))
         found = await self.coordinator.roll_call()
         return service_pb2.ListReplicasReply(replicas=[shown.replica_shown(peer) for peer in found])
 
@@ -120,7 +120,7 @@ class Questions:
 
     async def _admitted(self, asked: Any, context: Context) -> ApplicationId:
         caller = asked.caller
-        await self.gate.admit(caller.application, token(caller, context), context.peer())
+        await self.gate.admit(caller.application, token(caller, context))
         return ApplicationId(caller.application)
 
     def _fitting(self, records: list[Recorded]) -> list[events_pb2.Record]:

@@ -1,48 +1,54 @@
 """Who may ask what.
 
-Responsible for tokens (kept as SHA-256, compared in constant time) and for the interfaces that are listened on. Refuses
-to know what is asked. Invariant: a wrong token learns nothing but that it is wrong, and is noted.
+Responsible for telling an application from an administrator by the token that is shown, for what each of them may do,
+and for who may register. Refuses to know how tokens are made (`tokens`) and what an answer is. Invariant: a wrong token
+learns nothing but that it is wrong; what is refused here says so in a word that the audit counts.
+
+An application's token is its driver's: it may tell and ask everything about that application, but not overrule what
+people have decided about it. An administrator's token may ask everything, and decide what people decide; it tells no
+facts, since facts are the driver's. Where nobody is named administrator and only this machine reaches the server, a
+person plays alone: then the application's token decides too, and lists are open.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import ipaddress
-import socket
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
+from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason
 from coordinator.core.state import Meta
-from coordinator.runtime.api import Coordinator, UnknownApplication
-from coordinator.server.certificates import Certificates
+from coordinator.runtime.api import Coordinator
+from coordinator.server import tokens
+from coordinator.server.interfaces import is_local
+from coordinator.server.options import ServerOptions
 from coordinator.server.statuses import Refused, refuse
 
 _BEARER = "bearer "
 
-
-class BindRefused(ValueError):  # noqa: N818 - it says what is so
-    """The address would let other machines in, and nobody has said that it shall."""
-
-    def __init__(self, bind: str, resolved: str, certificates: Certificates | None) -> None:
-        how = "in plain text" if certificates is None else "without asking clients for a certificate"
-        super().__init__(
-            f"{bind} listens on {resolved}, which other machines may reach, {how}; expected TLS with client "
-            "certificates (serve.tls_certificate, serve.tls_key and serve.tls_client_ca), or a loopback address such "
-            "as 127.0.0.1:7337. Where the network itself keeps strangers out, --beyond-loopback allows it."
-        )
+#: What people decide, and a driver does not.
+DECISIONS: tuple[type, ...] = (c.SetPolicy, c.SetPin, c.RemovePin, c.ResumeDeletion)
+#: What both may.
+_EITHERS: tuple[type, ...] = (c.EndApplication,)
 
 
-def hash_of(token: str) -> str:
-    """What is kept of a token; empty where there is none."""
-    return hashlib.sha256(token.encode()).hexdigest() if token else ""
+class Role(Enum):
+    """As whom somebody asks."""
+
+    APPLICATION = "the application"
+    ADMINISTRATOR = "an administrator"
 
 
-def matches(token: str, token_hash: str) -> bool:
-    """Whether it is the token; takes as long whether it is or not."""
-    return hmac.compare_digest(hash_of(token).encode(), token_hash.encode())
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What somebody shows who registers. ``proof``: the secret that its token is made of, and made again."""
+
+    token: str = ""
+    proof: str = ""
+    registration_token: str = ""
 
 
 def token_of(told: str, metadata: Iterable[Any] | None) -> str:
@@ -55,71 +61,112 @@ def token_of(told: str, metadata: Iterable[Any] | None) -> str:
     return ""
 
 
-def peer_of(told: str) -> str:
-    """The machine of a peer as gRPC tells it (`ipv4:10.0.0.7:51234`): its ports would be another peer each."""
-    return told.rpartition(":")[0] if told.startswith(("ipv4:", "ipv6:")) else told
-
-
 class Gate:
-    """Lets callers through, or notes and refuses them."""
+    """Lets callers through, or refuses them."""
 
-    def __init__(self, coordinator: Coordinator, operator_token: str) -> None:
+    def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
         self._coordinator = coordinator
-        self._operator_hash = hash_of(operator_token)
+        self._administrators = options.administrators
+        self._registration_tokens = options.registration_tokens
+        self._mint_text = options.mint
+        self._is_alone = not options.administrators and is_local(options.bind)
 
-    async def admit(self, application: str, token: str, peer: str) -> Meta:
-        """The application's registration, for who has its token or the operator's."""
+    async def admit(self, application: str, token: str) -> Role:
+        """As whom the caller asks, for who has the application's token or an administrator's."""
         if not application:
             raise refuse(Reason.INVALID, "no application is named", "the application's id", "Name it in `application`.")
-        try:
-            meta = await self._coordinator.registration(ApplicationId(application))
-        except UnknownApplication:
-            await self._coordinator.audit(peer_of(peer), "unknown application", application[:64])
-            raise
-        if not matches(token, meta.token_hash) and meta.token_hash and not self._is_operator(token):
-            await self._coordinator.audit(peer_of(peer), "wrong token", application)
-            raise _wrong_token(f"the token for application {application} is {_told(token)}")
-        return meta
+        meta = await self._coordinator.registration(ApplicationId(application))
+        is_administrator = self._is_administrator(token)
+        if tokens.matches(token, meta.token_hash):
+            return Role.APPLICATION
+        if is_administrator:
+            return Role.ADMINISTRATOR
+        raise _wrong_token(f"the token for application {application} is {_told(token)}", application)
 
-    async def admit_operator(self, token: str, peer: str) -> None:
+    async def admit_administrator(self, token: str) -> None:
         """For questions about all applications."""
-        if self._operator_hash and not self._is_operator(token):
-            await self._coordinator.audit(peer_of(peer), "wrong operator token", "")
-            raise _wrong_token(f"the operator's token is {_told(token)}")
+        if not self._is_alone and not self._is_administrator(token):
+            raise refuse(
+                Reason.PERMISSION_DENIED,
+                f"the administrator's token is {_told(token)}",
+                "the token of one that serve.administrators names",
+                "Send it as `token`, or as metadata `authorization: Bearer TOKEN`; `shufflectl token` makes one.",
+                kind="wrong administrator token",
+            )
 
-    def _is_operator(self, token: str) -> bool:
-        return bool(self._operator_hash) and matches(token, self._operator_hash)
+    def permit(self, role: Role, application: str, commands: Iterable[object]) -> None:
+        """Refuses what is not the caller's to say."""
+        for command in commands:
+            if not self._may(role, type(command)):
+                raise _wrong_role(role, application, type(command).__name__)
+
+    def _may(self, role: Role, command: type) -> bool:
+        if command in _EITHERS:
+            return True
+        if role is Role.ADMINISTRATOR:
+            return command in DECISIONS
+        return self._is_alone or command not in DECISIONS
+
+    def _is_administrator(self, token: str) -> bool:
+        return tokens.matches_any(token, self._administrators)
+
+    # ---- registering ------------------------------------------------------------------------------------------------
+
+    def mint(self, wished: c.RegisterApplication, shown: Shown) -> tokens.Minted:
+        """A token for an application that nobody has registered yet, if the caller may."""
+        if self._registration_tokens and not self._may_register(shown.registration_token):
+            raise refuse(
+                Reason.PERMISSION_DENIED,
+                f"the token that registering needs is {_told(shown.registration_token)}",
+                "one that serve.registration_tokens names",
+                "Drivers have it as spark.shuffleLifecycle.token.",
+                kind="wrong registration token",
+                about=wished.application,
+            )
+        if shown.proof and not tokens.PROOF_MIN <= len(shown.proof) <= tokens.PROOF_MAX:
+            raise refuse(
+                Reason.INVALID,
+                f"the proof has {len(shown.proof)} characters",
+                f"{tokens.PROOF_MIN} to {tokens.PROOF_MAX}, random and of this application alone",
+                "Make a longer one, or send none: then the token is told once and never again.",
+            )
+        proof = shown.proof or tokens.new_text()
+        return tokens.mint(wished.application, wished.driver.spark_attempt, proof, self._mint_text())
+
+    def know_again(self, wished: c.RegisterApplication, meta: Meta, shown: Shown) -> str:
+        """The token, for who registers again and shows its proof; empty for who shows the token."""
+        if tokens.matches(shown.token, meta.token_hash):
+            return ""
+        made = tokens.made_again(wished.application, wished.driver.spark_attempt, shown.proof, meta.token_hash)
+        if made:
+            return made
+        told = f"application {wished.application} is registered, and neither its token nor its proof was shown"
+        raise _wrong_token(told, wished.application)
+
+    def _may_register(self, shown: str) -> bool:
+        return tokens.matches_any(shown, (*self._registration_tokens, *self._administrators))
 
 
-def check_bind(bind: str, certificates: Certificates | None, beyond_loopback: bool) -> None:
-    """Refuses an address that other machines may reach, unless they must show certificates, or that is wished."""
-    if beyond_loopback or (certificates is not None and certificates.asks_clients):
-        return
-    for resolved in reachable_from(bind):
-        if not ipaddress.ip_address(resolved).is_loopback:
-            raise BindRefused(bind, resolved, certificates)
-
-
-def reachable_from(bind: str) -> set[str]:
-    """The addresses that are listened on; none for a socket in the file system."""
-    return set() if bind.startswith("unix:") else _addresses(bind.rpartition(":")[0].strip("[]"))
-
-
-def _addresses(host: str) -> set[str]:
-    if not host:
-        return {"0.0.0.0"}
-    try:
-        return {str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(host, None)}
-    except socket.gaierror as error:
-        raise ValueError(f"{host!r} is no address ({error}); expected HOST:PORT such as 127.0.0.1:7337") from error
-
-
-def _wrong_token(fact: str) -> Refused:
+def _wrong_token(fact: str, application: str) -> Refused:
     return refuse(
         Reason.PERMISSION_DENIED,
         fact,
-        "the token that it was registered with, or the operator's",
+        "the one that its registration was answered with, or an administrator's",
         "Send it as `token`, or as metadata `authorization: Bearer TOKEN`.",
+        kind="wrong token",
+        about=application,
+    )
+
+
+def _wrong_role(role: Role, application: str, command: str) -> Refused:
+    other = Role.ADMINISTRATOR if role is Role.APPLICATION else Role.APPLICATION
+    return refuse(
+        Reason.PERMISSION_DENIED,
+        f"{command} came from {role.value} ({application})",
+        f"{other.value}",
+        f"Nothing was done; {command} needs the token of {other.value}.",
+        kind="wrong role",
+        about=f"{application} {command}",
     )
 
 

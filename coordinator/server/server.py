@@ -13,8 +13,8 @@ from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]
 from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
 
 from coordinator.runtime.api import Coordinator
+from coordinator.server.interfaces import check_bind
 from coordinator.server.options import ServerOptions
-from coordinator.server.security import check_bind
 from coordinator.server.service import ShuffleLifecycle
 
 SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"].full_name

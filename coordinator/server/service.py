@@ -23,7 +23,7 @@ from coordinator.server.options import ServerOptions
 from coordinator.server.questions import Questions
 from coordinator.server.security import Gate
 from coordinator.server.sessions import Sessions
-from coordinator.server.statuses import abort, expected_errors
+from coordinator.server.statuses import abort, audited, expected_errors, peer_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,18 +34,19 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
     """`shuffle_lifecycle.v1.ShuffleLifecycle` over one replica."""
 
     def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
-        gate = Gate(coordinator, options.operator_token)
+        gate = Gate(coordinator, options)
+        self._coordinator = coordinator
         self._calls = Calls(coordinator, gate, options)
         self._questions = Questions(coordinator, gate, options)
         self._sessions = Sessions(coordinator, gate, self._calls, options)
 
     async def Session(self, requests: Any, context: Context) -> None:  # noqa: ARG002 - the line reads for itself
-        await _answered(self._sessions.serve(context), context)
+        await self._answered(self._sessions.serve(context), context)
 
     # ---- commands ---------------------------------------------------------------------------------------------------
 
     async def RegisterApplication(self, call: Any, context: Context) -> service_pb2.CommandReply:
-        return service_pb2.CommandReply(**await _answered(self._calls.register(call, context), context))
+        return service_pb2.CommandReply(**await self._answered(self._calls.register(call, context), context))
 
     async def EndApplication(self, call: Any, context: Context) -> service_pb2.CommandReply:
         return await self._command(call, context)
@@ -81,52 +82,59 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
         return await self._command(call, context)
 
     async def Submit(self, call: Any, context: Context) -> service_pb2.SubmitReply:
-        return await _answered(self._calls.submit(call, context), context)
+        return await self._answered(self._calls.submit(call, context), context)
 
     async def _command(self, call: Any, context: Context) -> service_pb2.CommandReply:
-        return service_pb2.CommandReply(**await _answered(self._calls.command(call, context), context))
+        return service_pb2.CommandReply(**await self._answered(self._calls.command(call, context), context))
 
     async def _ask(self, call: Any, context: Context) -> service_pb2.GetShuffleIdReply:
-        return service_pb2.GetShuffleIdReply(**await _answered(self._calls.command(call, context), context))
+        return service_pb2.GetShuffleIdReply(**await self._answered(self._calls.command(call, context), context))
 
     # ---- questions --------------------------------------------------------------------------------------------------
 
     async def ListApplications(self, asked: Any, context: Context) -> service_pb2.ListApplicationsReply:
-        return await _answered(self._questions.applications(asked, context), context)
+        return await self._answered(self._questions.applications(asked, context), context)
 
     async def GetApplication(self, asked: Any, context: Context) -> service_pb2.Application:
-        return await _answered(self._questions.application(asked, context), context)
+        return await self._answered(self._questions.application(asked, context), context)
 
     async def ListShuffles(self, asked: Any, context: Context) -> service_pb2.ListShufflesReply:
-        return await _answered(self._questions.shuffles(asked, context), context)
+        return await self._answered(self._questions.shuffles(asked, context), context)
 
     async def GetShuffle(self, asked: Any, context: Context) -> service_pb2.Shuffle:
-        return await _answered(self._questions.shuffle(asked, context), context)
+        return await self._answered(self._questions.shuffle(asked, context), context)
 
     async def GetGraph(self, asked: Any, context: Context) -> service_pb2.Graph:
-        return await _answered(self._questions.graph(asked, context), context)
+        return await self._answered(self._questions.graph(asked, context), context)
 
     async def ListDirectives(self, asked: Any, context: Context) -> service_pb2.ListDirectivesReply:
-        return await _answered(self._questions.directives(asked, context), context)
+        return await self._answered(self._questions.directives(asked, context), context)
 
     async def ListEvents(self, asked: Any, context: Context) -> service_pb2.ListEventsReply:
-        return await _answered(self._questions.events(asked, context), context)
+        return await self._answered(self._questions.events(asked, context), context)
 
     async def ListReplicas(self, asked: Any, context: Context) -> service_pb2.ListReplicasReply:
-        return await _answered(self._questions.replicas(asked, context), context)
+        return await self._answered(self._questions.replicas(asked, context), context)
 
     async def TailEvents(self, asked: Any, context: Context) -> AsyncGenerator[events_pb2.Record, None]:
         async with aclosing(self._questions.tail(asked, context)) as records:
-            while (record := await _answered(anext(records, None), context)) is not None:
+            while (record := await self._answered(anext(records, None), context)) is not None:
                 yield record
 
+    # ---- refusals ---------------------------------------------------------------------------------------------------
 
-async def _answered(work: Awaitable[R], context: Context) -> R:
-    """What the work gives; its errors end the call with their status."""
-    try:
-        return await work
-    except expected_errors() as error:
-        await abort(context, error)
-    except Exception as error:  # noqa: BLE001 - told to the caller and to the log
-        _LOG.exception("a call of %s failed; its caller was told so, other calls go on", context.peer())
-        await abort(context, error)
+    async def _answered(self, work: Awaitable[R], context: Context) -> R:
+        """What the work gives; its errors end the call with their status."""
+        try:
+            return await work
+        except expected_errors() as error:
+            await self._note(error, context)
+            await abort(context, error)
+        except Exception as error:  # noqa: BLE001 - told to the caller and to the log
+            _LOG.exception("a call of %s failed; its caller was told so, other calls go on", context.peer())
+            await abort(context, error)
+
+    async def _note(self, error: Exception, context: Context) -> None:
+        counted = audited(error)
+        if counted is not None:
+            await self._coordinator.audit(peer_of(context.peer()), *counted)

@@ -16,13 +16,13 @@ from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.core.commands import RegisterClient, Request
 from coordinator.core.ids import ApplicationId, ClientId
-from coordinator.core.rejections import Answer, Rejection
+from coordinator.core.rejections import Reason
 from coordinator.runtime.api import Coordinator, CoordinatorError, Session
 from coordinator.server.calls import Calls, Context
 from coordinator.server.line import Line
 from coordinator.server.options import ServerOptions
-from coordinator.server.security import Gate, token_of
-from coordinator.server.statuses import Refused
+from coordinator.server.security import Gate, Role, Shown, token_of
+from coordinator.server.statuses import accept, refuse
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import command_of
 
@@ -39,11 +39,11 @@ class Sessions:
     async def serve(self, context: Context) -> None:
         """One session, from its Hello to its end."""
         hello = await self._hello(context)
-        await self._admit(hello, context)
+        secret = await self._admit(hello, context)
         session = await self.coordinator.open_session(ApplicationId(hello.application), ClientId(hello.client))
         async with session:
-            await context.write(service_pb2.SessionReply(welcome=await self._welcome(session)))
-            await Line(self.coordinator, session, context, self.options, hello.confirmed).run()
+            await context.write(service_pb2.SessionReply(welcome=await self._welcome(session, secret)))
+            await Line(self.coordinator, self.gate, session, context, self.options, hello.confirmed).run()
 
     async def _hello(self, context: Context) -> service_pb2.Hello:
         try:
@@ -62,27 +62,39 @@ class Sessions:
             raise Malformed("Hello.client is empty", "a name for the client, the same whenever it comes back")
         return hello
 
-    async def _admit(self, hello: service_pb2.Hello, context: Context) -> None:
-        secret = token_of(hello.token, context.invocation_metadata())
+    async def _admit(self, hello: service_pb2.Hello, context: Context) -> str:
+        """The token, where this Hello is to be told it; else empty."""
+        shown = token_of(hello.token, context.invocation_metadata())
         if hello.HasField("register"):
-            await self._enroll(hello, secret, context.peer())
-        else:
-            await self.gate.admit(hello.application, secret, context.peer())
+            return await self._enroll(hello, Shown(shown, hello.proof, hello.registration_token))
+        role = await self.gate.admit(hello.application, shown)
+        if role is not Role.APPLICATION:
+            raise refuse(
+                Reason.PERMISSION_DENIED,
+                f"a session of application {hello.application} was opened by {role.value}",
+                "its own driver",
+                "Ask and decide with single calls.",
+                kind="wrong role",
+                about=f"{hello.application} Session",
+            )
+        return ""
 
-    async def _enroll(self, hello: service_pb2.Hello, secret: str, peer: str) -> None:
+    async def _enroll(self, hello: service_pb2.Hello, shown: Shown) -> str:
         """Registers the application, and a client that is new; neither under a number: harmless when repeated."""
         if hello.register.application != hello.application:
             raise Malformed(
                 f"Hello registers application {hello.register.application!r} and is of {hello.application!r}", "one id"
             )
         client = ClientId(hello.client)
-        _accept(await self.calls.enroll(Request(client, 0, command_of(hello.register)), secret, peer))
+        answer, secret = await self.calls.enroll(Request(client, 0, command_of(hello.register)), shown)
+        accept(answer)
         if hello.confirmed == 0:
             requests = [Request(client, 0, RegisterClient(client))]
             (answer,) = await self.coordinator.submit(ApplicationId(hello.application), requests)
-            _accept(answer)
+            accept(answer)
+        return secret
 
-    async def _welcome(self, session: Session) -> service_pb2.Welcome:
+    async def _welcome(self, session: Session, secret: str) -> service_pb2.Welcome:
         return service_pb2.Welcome(
             replica=self.options.replica,
             answered=session.answered,
@@ -94,6 +106,7 @@ class Sessions:
                 heartbeat_ms=self.options.heartbeat_ms,
             ),
             elsewhere=await self._elsewhere(),
+            token=secret,
         )
 
     async def _elsewhere(self) -> list[str]:
@@ -103,8 +116,3 @@ class Sessions:
         except CoordinatorError:
             return []
         return [peer.address for peer in peers if peer.address and peer.replica != self.options.replica]
-
-
-def _accept(answer: Answer) -> None:
-    if isinstance(answer, Rejection):
-        raise Refused(answer)

@@ -12,7 +12,7 @@ import grpc
 from google.rpc import code_pb2  # type: ignore[import-untyped]
 from grpc_status import rpc_status  # type: ignore[import-untyped]
 
-from coordinator.core.rejections import Reason, Rejection
+from coordinator.core.rejections import Answer, Reason, Rejection
 from coordinator.runtime import errors as e
 from coordinator.wire.errors import WireError
 from coordinator.wire.status import rejection_of, status_of, status_with
@@ -39,15 +39,41 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
 class Refused(Exception):  # noqa: N818 - it says what is so
     """The server itself refuses: the call is not let through to the replica."""
 
-    def __init__(self, rejection: Rejection, retry_ms: int = 0) -> None:
+    def __init__(self, rejection: Rejection, retry_ms: int = 0, kind: str = "", about: str = "") -> None:
         super().__init__(str(rejection))
         self.rejection = rejection
         self.retry_ms = retry_ms
+        self.kind = kind  #: Under which the audit counts it; empty: the log knows of it already.
+        self.about = about  #: What the audit notes beside it, of the last one of its kind.
 
 
-def refuse(reason: Reason, fact: str, expected: str, next_step: str, retry_ms: int = 0) -> Refused:
+def refuse(
+    reason: Reason, fact: str, expected: str, next_step: str, retry_ms: int = 0, kind: str = "", about: str = ""
+) -> Refused:
     """A refusal to raise."""
-    return Refused(Rejection(reason, fact, expected, next_step), retry_ms)
+    return Refused(Rejection(reason, fact, expected, next_step), retry_ms, kind or reason.value, about or fact)
+
+
+def accept(answer: Answer) -> None:
+    """Ends the call where a request without a number was refused: the log notes nothing of it."""
+    if isinstance(answer, Rejection):
+        raise Refused(answer, kind=answer.reason.value, about=answer.fact)
+
+
+def audited(error: Exception) -> tuple[str, str] | None:
+    """Kind and detail of what the audit counts; None: it is no refusal, or the application's log has it."""
+    if isinstance(error, Refused):
+        return (error.kind, error.about) if error.kind else None
+    if isinstance(error, e.UnknownApplication):
+        return "unknown application", error.application[:64]
+    if isinstance(error, e.Overloaded):
+        return "overloaded", error.fact
+    return ("malformed", error.fact) if isinstance(error, WireError) else None
+
+
+def peer_of(told: str) -> str:
+    """The machine of a peer as gRPC tells it (`ipv4:10.0.0.7:51234`): its ports would be another peer each."""
+    return told.rpartition(":")[0] if told.startswith(("ipv4:", "ipv6:")) else told
 
 
 def status_for(error: Exception) -> Any:

@@ -26,11 +26,13 @@ from typing import IO
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
+from coordinator.server.tokens import hash_of
 from tests.faults.network import STRANGER, Network, Port
 from tests.support import etcd
 from tests.support.etcd import Member, PortTaken
 
 ROOT = Path(__file__).resolve().parents[2]
+ADMINISTRATOR = "sees every application of a run"
 DRIVERS = "driver"
 PREFIX = "faults"
 START_S = 60.0
@@ -91,6 +93,7 @@ class Server:
             "XDG_CONFIG_HOME": str(self.folder),
             "SHUFFLECTL_STORE": self.store,
             "SHUFFLECTL_SERVE__ADVERTISE": self.advertise,
+            "SHUFFLECTL_SERVE__ADMINISTRATORS": hash_of(ADMINISTRATOR),
         }
         return {**inherited, **mine, **self.settings}
 

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,18 +142,12 @@ class Driver:
         tap = QuietTap(recorder, application)
         self._disk = Disk(application, recorder, tap.post_marker, slowness)
         self._tap = tap
-        self._bridge = WatchedBridge(
-            recorder, tap, self._disk, registration(application), self._token, lambda: self._addresses
-        )
-        self._tasks = Tasks(application, self._token, addresses, recorder, self._chance, self._is_over)
+        self._bridge = WatchedBridge(recorder, tap, self._disk, registration(application), "", lambda: self._addresses)
+        self._tasks = Tasks(application, lambda: self._bridge.token, addresses, recorder, self._chance, self._is_over)
         self._places = 0
         self._stages = 0
         self._jobs = 0
         self._thread = threading.Thread(target=self._run, name=f"story {application}", daemon=True)
-
-    @property
-    def _token(self) -> str:
-        return f"token of {self.application}"
 
     def start(self) -> None:
         self._bridge.start()
@@ -324,7 +318,7 @@ class Tasks:
     def __init__(
         self,
         application: str,
-        token: str,
+        token: Callable[[], str],
         addresses: Sequence[str],
         recorder: Recorder,
         chance: random.Random,
@@ -361,7 +355,7 @@ class Tasks:
             confirmed = self._number - 1
             caller = service_pb2.Caller(
                 application=self._application,
-                token=self._token,
+                token=self._token(),
                 client=TASKS,
                 number=self._number,
                 confirmed=confirmed,

@@ -28,7 +28,7 @@ import grpc
 from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 
 from tests.faults import checker, history, store
-from tests.faults.cluster import ROOT, Cluster, running_cluster
+from tests.faults.cluster import ADMINISTRATOR, ROOT, Cluster, running_cluster
 from tests.faults.disk import Slowness
 from tests.faults.history import Recorder
 from tests.faults.nemesis import DriverProcesses, Nemesis
@@ -265,7 +265,7 @@ def await_done(cluster: Cluster, drivers: Drivers) -> list[str]:
 
 def _outstanding(stub: service_pb2_grpc.ShuffleLifecycleStub, name: str) -> int:
     """How many directives and fences wait; an application that nobody can be asked about counts as one."""
-    caller = service_pb2.Caller(application=name, token=f"token of {name}")
+    caller = service_pb2.Caller(application=name, token=ADMINISTRATOR)
     expired = service_pb2.ListShufflesRequest(caller=caller, lives=[common_pb2.LIFE_EXPIRED], page_size=1_000)
     try:
         reply = stub.ListDirectives(service_pb2.ListDirectivesRequest(caller=caller), timeout=10, wait_for_ready=True)

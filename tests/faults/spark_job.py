@@ -25,7 +25,7 @@ def main() -> None:
     spark = start_session(folder / "spark", **SETTINGS)
     expected = undisturbed(spark)
     print("running", flush=True)
-    with attach(spark, policy="eager", address=addresses, token="secret", budget_premature=PREMATURE) as attachment:
+    with attach(spark, policy="eager", address=addresses, budget_premature=PREMATURE) as attachment:
         driving = Driving(spark, expected, seed, lambda: False, seconds)
         driving.run()
         status = attachment.status()

@@ -78,6 +78,7 @@ class SimulatedDriver:
         self._since_s = 0.0
         self._line: Line | None = None
         self._welcomed = False
+        self._token = ""
         self._asleep_until_s = 0.0
         self._directives = 0
         self._outcomes: dict[DirectiveId, c.Outcome] = {}
@@ -157,7 +158,12 @@ class SimulatedDriver:
         command = c.RegisterApplication(self.application, Driver(name="story"), self._capabilities, self._policy)
         register = shape_of(c.RegisterApplication).write(command)
         told = service_pb2.Hello(
-            application=self.application, client=CLIENT, register=register, confirmed=self._confirmed
+            application=self.application,
+            token=self._token,
+            proof=f"what only the driver of {self.application} knows",
+            client=CLIENT,
+            register=register,
+            confirmed=self._confirmed,
         )
         return service_pb2.SessionRequest(hello=told)
 
@@ -185,6 +191,7 @@ class SimulatedDriver:
         kind = message.WhichOneof("message")
         if kind == "welcome":
             self._welcomed = self.known = True
+            self._token = message.welcome.token or self._token
             self.say()
         elif kind == "answers":
             for number, answer in answers_of(message.answers):

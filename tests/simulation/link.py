@@ -199,6 +199,6 @@ class Line:
 
 def sessions_of(coordinator: Coordinator, replica: str) -> Sessions:
     """A server's sessions, without the server."""
-    options = ServerOptions(replica)
-    gate = Gate(coordinator, "")
+    options = ServerOptions(replica, mint=lambda: f"a mint of {replica}")
+    gate = Gate(coordinator, options)
     return Sessions(coordinator, gate, Calls(coordinator, gate, options), options)

@@ -19,20 +19,24 @@ class SessionRequest(_message.Message):
     def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., batch: _Optional[_Union[Batch, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("application", "token", "client", "confirmed", "register", "agent")
+    __slots__ = ("application", "token", "client", "confirmed", "register", "agent", "proof", "registration_token")
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_FIELD_NUMBER: _ClassVar[int]
     REGISTER_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
+    PROOF_FIELD_NUMBER: _ClassVar[int]
+    REGISTRATION_TOKEN_FIELD_NUMBER: _ClassVar[int]
     application: str
     token: str
     client: str
     confirmed: int
     register: RegisterApplication
     agent: str
-    def __init__(self, application: _Optional[str] = ..., token: _Optional[str] = ..., client: _Optional[str] = ..., confirmed: _Optional[int] = ..., register: _Optional[_Union[RegisterApplication, _Mapping]] = ..., agent: _Optional[str] = ...) -> None: ...
+    proof: str
+    registration_token: str
+    def __init__(self, application: _Optional[str] = ..., token: _Optional[str] = ..., client: _Optional[str] = ..., confirmed: _Optional[int] = ..., register: _Optional[_Union[RegisterApplication, _Mapping]] = ..., agent: _Optional[str] = ..., proof: _Optional[str] = ..., registration_token: _Optional[str] = ...) -> None: ...
 
 class Batch(_message.Message):
     __slots__ = ("requests", "confirmed")
@@ -121,18 +125,20 @@ class SessionReply(_message.Message):
     def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., answers: _Optional[_Union[Answers, _Mapping]] = ..., directives: _Optional[_Union[Directives, _Mapping]] = ..., go_away: _Optional[_Union[GoAway, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ...) -> None: ...
 
 class Welcome(_message.Message):
-    __slots__ = ("replica", "answered", "outstanding", "limits", "elsewhere")
+    __slots__ = ("replica", "answered", "outstanding", "limits", "elsewhere", "token")
     REPLICA_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_FIELD_NUMBER: _ClassVar[int]
     OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     ELSEWHERE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
     replica: str
     answered: int
     outstanding: int
     limits: Limits
     elsewhere: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, replica: _Optional[str] = ..., answered: _Optional[int] = ..., outstanding: _Optional[int] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., elsewhere: _Optional[_Iterable[str]] = ...) -> None: ...
+    token: str
+    def __init__(self, replica: _Optional[str] = ..., answered: _Optional[int] = ..., outstanding: _Optional[int] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., elsewhere: _Optional[_Iterable[str]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class Limits(_message.Message):
     __slots__ = ("max_batch", "max_unconfirmed", "max_message_bytes", "heartbeat_ms")
@@ -593,12 +599,16 @@ class Caller(_message.Message):
     def __init__(self, application: _Optional[str] = ..., token: _Optional[str] = ..., client: _Optional[str] = ..., number: _Optional[int] = ..., confirmed: _Optional[int] = ...) -> None: ...
 
 class RegisterApplicationCall(_message.Message):
-    __slots__ = ("caller", "command")
+    __slots__ = ("caller", "command", "proof", "registration_token")
     CALLER_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
+    PROOF_FIELD_NUMBER: _ClassVar[int]
+    REGISTRATION_TOKEN_FIELD_NUMBER: _ClassVar[int]
     caller: Caller
     command: RegisterApplication
-    def __init__(self, caller: _Optional[_Union[Caller, _Mapping]] = ..., command: _Optional[_Union[RegisterApplication, _Mapping]] = ...) -> None: ...
+    proof: str
+    registration_token: str
+    def __init__(self, caller: _Optional[_Union[Caller, _Mapping]] = ..., command: _Optional[_Union[RegisterApplication, _Mapping]] = ..., proof: _Optional[str] = ..., registration_token: _Optional[str] = ...) -> None: ...
 
 class EndApplicationCall(_message.Message):
     __slots__ = ("caller", "command")
@@ -703,12 +713,14 @@ class SubmitReply(_message.Message):
     def __init__(self, answers: _Optional[_Iterable[_Union[NumberedAnswer, _Mapping]]] = ...) -> None: ...
 
 class CommandReply(_message.Message):
-    __slots__ = ("accepted", "already_confirmed")
+    __slots__ = ("accepted", "already_confirmed", "token")
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     ALREADY_CONFIRMED_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
     accepted: Accepted
     already_confirmed: AlreadyConfirmed
-    def __init__(self, accepted: _Optional[_Union[Accepted, _Mapping]] = ..., already_confirmed: _Optional[_Union[AlreadyConfirmed, _Mapping]] = ...) -> None: ...
+    token: str
+    def __init__(self, accepted: _Optional[_Union[Accepted, _Mapping]] = ..., already_confirmed: _Optional[_Union[AlreadyConfirmed, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class GetShuffleIdReply(_message.Message):
     __slots__ = ("ready", "not_ready", "recover", "already_confirmed")

@@ -25,6 +25,7 @@ from shuffle_lifecycle.v1 import service_pb2_grpc
 
 from coordinator.core.commands import Command, RegisterApplication, Request
 from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.server.tokens import hash_of
 from coordinator.wire.messages import request_to_message
 from coordinator.wire.shapes import shape_of
 from tests.unit.replay.logs import Told
@@ -32,6 +33,8 @@ from tests.unit.replay.logs import Told
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = (sys.executable, "-m", "coordinator.cli.main")
 PATIENCE_S = 60
+TOKEN = "of the administrator of a test"
+_ADMINISTRATOR = {"SHUFFLECTL_SERVE__ADMINISTRATORS": hash_of(TOKEN), "SHUFFLECTL_TOKEN": TOKEN}
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,13 @@ def environment(folder: Path) -> dict[str, str]:
     """Nothing of the machine's own configuration."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SHUFFLECTL_")}
     path = os.pathsep.join([str(ROOT), str(ROOT / "proto")])
-    return {**inherited, "PYTHONPATH": path, "XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
+    return {
+        **inherited,
+        "PYTHONPATH": path,
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_STATE_HOME": str(folder),
+        **_ADMINISTRATOR,
+    }
 
 
 def shufflectl(folder: Path, *arguments: object) -> Ended:
@@ -108,25 +117,27 @@ def _address(process: subprocess.Popen[str]) -> str:
     return found[1]
 
 
-def tell(address: str, told: Told, token: str = "") -> None:
-    """Tells the coordinator all that the application did."""
-    asyncio.run(_tell(address, told.application, told.said, token))
+def tell(address: str, told: Told) -> str:
+    """Tells the coordinator all that the application did; gives the application's token."""
+    return asyncio.run(_tell(address, told.application, told.said, ""))
 
 
-def tell_more(address: str, application: ApplicationId, *commands: Command) -> None:
+def tell_more(address: str, application: ApplicationId, *commands: Command, token: str = TOKEN) -> None:
     """Tells it a little more."""
-    asyncio.run(_tell(address, application, list(commands), ""))
+    asyncio.run(_tell(address, application, list(commands), token))
 
 
-async def _tell(address: str, application: ApplicationId, said: list[Command], token: str) -> None:
-    caller = pb.Caller(application=application, token=token)
+async def _tell(address: str, application: ApplicationId, said: list[Command], token: str) -> str:
     async with grpc.aio.insecure_channel(address) as channel:
         stub: Any = service_pb2_grpc.ShuffleLifecycleStub(channel)
         for command in said:
+            caller = pb.Caller(application=application, token=token)
             if isinstance(command, RegisterApplication):
                 message = shape_of(RegisterApplication).write(command)
-                await stub.RegisterApplication(pb.RegisterApplicationCall(caller=caller, command=message))
+                registered = await stub.RegisterApplication(pb.RegisterApplicationCall(caller=caller, command=message))
+                token = registered.token or token
             else:
                 request = request_to_message(Request(ClientId(""), 0, command))
                 reply = await stub.Submit(pb.SubmitCall(caller=caller, requests=[request]))
                 assert not reply.answers[0].HasField("rejection"), reply
+    return token

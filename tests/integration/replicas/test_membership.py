@@ -100,7 +100,7 @@ async def test_a_replica_that_dies_is_gone_when_its_lease_has_ended(
     name = seen[dying.address]["replica"]
     assert (after[None]["replica"], after[None]["state"], after[None]["sessions"]) == (name, "gone", 1)
     assert set(after) == {first.address, third.address, None}
-    async with session(third.address, register=False) as (_, welcome, _):
+    async with session(third.address) as (_, welcome, _):
         assert (welcome.answered, list(welcome.elsewhere)) == (3, [first.address])
         at_last = await asyncio.to_thread(listed, tmp_path, "--server", f"{dying.address},{first.address}")
         assert {address: row["sessions"] for address, row in at_last.items()} == {first.address: 0, third.address: 1}
@@ -139,7 +139,7 @@ async def test_a_replica_that_is_told_to_stop_sends_its_drivers_on(
 
 async def _go_on(address: str, confirmed: int, until: int) -> None:
     """The rest is asked again, and all of it is answered."""
-    async with session(address, register=False, confirmed=confirmed) as (driver, welcome, _):
+    async with session(address, confirmed=confirmed) as (driver, welcome, _):
         assert welcome.answered >= confirmed
         for first in range(confirmed + 1, until, 250):
             numbers = range(first, min(first + 250, until))

@@ -68,14 +68,14 @@ async def stub_of(address: str) -> AsyncIterator[Any]:
         yield service_pb2_grpc.ShuffleLifecycleStub(channel)
 
 
-async def submit(stub: Any, command: Command) -> Any:
+async def submit(stub: Any, token: str, command: Command) -> Any:
     request = request_to_message(Request(ClientId(""), 0, command))
-    call = pb.SubmitCall(caller=pb.Caller(application=APP), requests=[request])
+    call = pb.SubmitCall(caller=pb.Caller(application=APP, token=token), requests=[request])
     return (await stub.Submit(call, timeout=PATIENCE_S)).answers[0]
 
 
-async def events(stub: Any) -> int:
-    reply = await stub.ListEvents(pb.ListEventsRequest(caller=pb.Caller(application=APP), limit=10_000))
+async def events(stub: Any, token: str) -> int:
+    reply = await stub.ListEvents(pb.ListEventsRequest(caller=pb.Caller(application=APP, token=token), limit=10_000))
     return len(reply.records)
 
 
@@ -84,32 +84,32 @@ async def test_43_two_releases_serve_one_store(tmp_path: Path, store: str) -> No
     other.whole_chain()
     with next_release(tmp_path, store) as newer:
         with serving(tmp_path, store) as older:
-            await asyncio.to_thread(tell, newer, deleted_and_missed())
+            token = await asyncio.to_thread(tell, newer, deleted_and_missed())
             await asyncio.to_thread(tell, older.address, other)
             rows = shufflectl(tmp_path, "replicas", "--server", older.address, "-o", "json").data
             assert {row["address"]: row["reads_version"] for row in rows} == {newer: 2, older.address: 1}
             async with stub_of(newer) as new, stub_of(older.address) as old:
-                refusal = (await submit(new, LOST)).rejection
+                refusal = (await submit(new, token, LOST)).rejection
                 assert ("version 2" in refusal.fact, "at most 1" in refusal.expected) == (True, True), refusal
-                assert await events(old) == await events(new) > 30, "what is written can be read by both"
+                assert await events(old, token) == await events(new, token) > 30, "what is written can be read by both"
             older.process.send_signal(signal.SIGTERM)
             await asyncio.to_thread(older.process.communicate, timeout=PATIENCE_S)
         async with stub_of(newer) as new:
-            while (await submit(new, LOST)).HasField("rejection"):  # noqa: ASYNC110 - the other end is a process
+            while (await submit(new, token, LOST)).HasField("rejection"):  # noqa: ASYNC110 - the other end is a process
                 await asyncio.sleep(0.02)  # until it has heard that the other is gone
         with serving(tmp_path, store) as older:
-            await meets_what_it_cannot_read(tmp_path, store, older.address)
+            await meets_what_it_cannot_read(tmp_path, store, older.address, token)
             async with stub_of(newer) as new:
-                while not (await submit(new, LOST)).HasField("rejection"):  # noqa: ASYNC110
+                while not (await submit(new, token, LOST)).HasField("rejection"):  # noqa: ASYNC110
                     await asyncio.sleep(0.02)  # until it has heard that the other is back
-                assert (await submit(new, EndApplication())).HasField("accepted"), "all else goes on"
+                assert (await submit(new, token, EndApplication())).HasField("accepted"), "all else goes on"
 
 
-async def meets_what_it_cannot_read(folder: Path, store: str, address: str) -> None:
+async def meets_what_it_cannot_read(folder: Path, store: str, address: str, token: str) -> None:
     """An error that says what to do, for that application alone."""
     async with stub_of(address) as old:
         with pytest.raises(grpc.aio.AioRpcError, match="written by a newer release") as refused:
-            await events(old)
+            await events(old, token)
         assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
     beside = await asyncio.to_thread(shufflectl, folder, "events", "--store", store, APP)
     assert (beside.code, "pgrade" in beside.err) == (7, True), beside

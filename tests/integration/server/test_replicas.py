@@ -24,17 +24,17 @@ from coordinator.wire.codec import record_from_message
 from state_backend.open import open_backend
 from tests.unit.server import facts
 from tests.unit.server.driver import Driver, hello
-from tests.unit.server.fakes import APP, TOKEN
+from tests.unit.server.fakes import APP, MINT, PROOF, TOKEN
 
 READY = Ready(ShuffleId(1))
 
 
 @asynccontextmanager
-async def replica(store: Path, name: str) -> AsyncIterator[Any]:
+async def replica(store: Path, name: str, mint: str = MINT) -> AsyncIterator[Any]:
     """A stub of a server over a replica of its own on the store."""
     backend = await open_backend(f"sqlite:///{store}")
     try:
-        options = ServerOptions(bind="127.0.0.1:0", replica=name, drain_s=0.2)
+        options = ServerOptions(bind="127.0.0.1:0", replica=name, drain_s=0.2, mint=lambda: mint)
         async with (
             Replica(backend, Options(replica=name, heartbeat_s=0)) as coordinator,
             Server(coordinator, options) as server,
@@ -144,3 +144,18 @@ async def test_ten_thousand_questions_of_one_stage_are_answered_and_counted(stor
         kept = [recorded.event for recorded in await events(stub)]
         assert sum(getattr(event, "repeats", 0) for event in kept) == 9_999
         assert GetShuffleId.__name__ not in {type(event).__name__ for event in kept}
+
+
+async def test_two_replicas_that_are_asked_to_register_at_once_tell_one_token(store: Path) -> None:
+    async with replica(store, "a", "one mint") as first, replica(store, "b", "another mint") as second:
+        registering = pb.RegisterApplicationCall(command={"application": APP, "driver": {}}, proof=PROOF)
+        told = await asyncio.gather(*(stub.RegisterApplication(registering) for stub in (first, second, first, second)))
+        assert len({reply.token for reply in told}) == 1
+        caller = pb.Caller(application=APP, token=told[0].token)
+        for stub in (first, second):
+            assert (await stub.GetApplication(pb.GetApplicationRequest(caller=caller))).application == APP
+        assert len(await events_as(first, caller)) == 1
+
+
+async def events_as(stub: Any, caller: pb.Caller) -> list[Any]:
+    return list((await stub.ListEvents(pb.ListEventsRequest(caller=caller))).records)

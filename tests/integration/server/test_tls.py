@@ -15,8 +15,8 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from coordinator.app import Replica, start_replica
 from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
+from coordinator.server.interfaces import BindRefused
 from coordinator.server.options import ServerOptions
-from coordinator.server.security import BindRefused
 from listener_bridge import settings, words
 from listener_bridge.bridge import Bridge
 from listener_bridge.channels import opener

@@ -21,7 +21,6 @@ from coordinator.app import start_replica
 from tests.support.spark import LOCAL, LOCAL_CLUSTER, Gate, gate, in_background, shuffle_files, spark_session, wait_for
 
 T = TypeVar("T")
-TOKEN = "a-test"
 _COUNT = itertools.count()
 
 
@@ -31,10 +30,11 @@ class Log:
 
     address: str
     application: str
+    token: Callable[[], str]
 
     def events(self, *kinds: str) -> list[Any]:
         """The events of these kinds, or all, in order."""
-        caller = service_pb2.Caller(application=self.application, token=TOKEN)
+        caller = service_pb2.Caller(application=self.application, token=self.token())
         with grpc.insecure_channel(self.address) as channel:
             ask = service_pb2_grpc.ShuffleLifecycleStub(channel)
             reply = ask.ListEvents(service_pb2.ListEventsRequest(caller=caller, limit=10_000))
@@ -61,7 +61,7 @@ class Log:
 
     @property
     def caller(self) -> service_pb2.Caller:
-        return service_pb2.Caller(application=self.application, token=TOKEN)
+        return service_pb2.Caller(application=self.application, token=self.token())
 
 
 @dataclass
@@ -123,9 +123,9 @@ class Run:
 
     @contextmanager
     def attached_to(self, address: str, policy: str = "frontier", **overrides: Any) -> Iterator[tuple[Any, Log]]:
-        with listener_bridge.attach(self.spark, policy=policy, address=address, token=TOKEN, **overrides) as attachment:
+        with listener_bridge.attach(self.spark, policy=policy, address=address, **overrides) as attachment:
             assert attachment.application, attachment.status().why
-            yield attachment, Log(address.split(",")[-1], attachment.application)
+            yield attachment, Log(address.split(",")[-1], attachment.application, lambda: attachment.token)
 
     def settled(self, attachment: Any) -> None:
         """All that happened is told and answered, and all that was asked for is done."""

@@ -20,7 +20,7 @@ from shuffle_lifecycle.v1 import service_pb2
 import listener_bridge
 from coordinator.core import events as e
 from coordinator.core.state import State
-from tests.spark.bridge.conftest import TOKEN, Log, Run
+from tests.spark.bridge.conftest import Log, Run
 from tests.spark.chaos.driving import Driving, undisturbed
 from tests.spark.chaos.workloads import SETTINGS
 from tests.support import logs
@@ -54,9 +54,7 @@ def test_whatever_is_deleted_every_result_is_right(
         expected = undisturbed(spark)
         with (
             deleting_at_random(seed, ODDS) as chance,
-            listener_bridge.attach(
-                spark, policy="eager", store=store, token=TOKEN, budget_premature=UNBOUNDED
-            ) as attachment,
+            listener_bridge.attach(spark, policy="eager", store=store, budget_premature=UNBOUNDED) as attachment,
         ):
             driving = Driving(spark, expected, seed, lambda: attachment.status().deleted >= deletions, WITHIN_S)
             driving.run()
@@ -87,7 +85,7 @@ def a_store(kind: str, folder: Path) -> Iterator[str]:
 def settle(run: Run, attachment: Any) -> None:
     """Everything that was asked for has its outcome."""
     run.settled(attachment)
-    log = Log(attachment.status().address, attachment.application)
+    log = Log(attachment.status().address, attachment.application, lambda: attachment.token)
     asking = service_pb2.ListDirectivesRequest(caller=log.caller)
     wait_for(lambda: not log.ask("ListDirectives", asking).directives, "all outcomes")
 

@@ -17,7 +17,7 @@ from grpc_status import rpc_status  # type: ignore[import-untyped]
 from shuffle_lifecycle.v1 import common_pb2, errors_pb2, service_pb2
 
 from coordinator.app import start_replica
-from tests.spark.bridge.conftest import TOKEN, Log
+from tests.spark.bridge.conftest import Log
 from tests.spark.scenarios.conftest import deleted
 from tests.spark.scenarios.test_deleting import close, newest
 from tests.support.gates import held_at
@@ -29,13 +29,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 
 def report(log: Log, app_shuffle: int, shuffle_id: int, client: str = "", number: int = 0) -> Any:
     """A task's report that it did not find a generation."""
-    caller = service_pb2.Caller(application=log.application, token=TOKEN, client=client, number=number)
+    caller = service_pb2.Caller(application=log.application, token=log.token(), client=client, number=number)
     missing = service_pb2.ReportMissing(app_shuffle=app_shuffle, shuffle_id=shuffle_id, detail="a task looked")
     return log.ask("ReportMissingShuffle", service_pb2.ReportMissingShuffleCall(caller=caller, command=missing))
 
 
 def ask(log: Log, app_shuffle: int, stage: Any, application: str = "") -> Any:
-    caller = service_pb2.Caller(application=application or log.application, token=TOKEN)
+    caller = service_pb2.Caller(application=application or log.application, token=log.token())
     question = service_pb2.GetShuffleId(app_shuffle=app_shuffle, stage=stage)
     return log.ask("GetShuffleId", service_pb2.GetShuffleIdCall(caller=caller, command=question))
 
@@ -93,7 +93,7 @@ def test_27_and_35_two_replicas_give_one_recovery_and_a_repeat_its_first_answer(
             wait_for(lambda: attachment.status().state == "connected", "the session")
             held = run.gate()
             first, a, a1 = missing(run, attachment, log, held)
-            replicas = [Log(one.address, log.application), Log(two.address, log.application)]
+            replicas = [Log(one.address, log.application, log.token), Log(two.address, log.application, log.token)]
             with ThreadPoolExecutor(8) as pool:
                 told = [task.result() for task in [pool.submit(report, replicas[n % 2], a, a1) for n in range(8)]]
             assert len({reply.recover.recovery for reply in told}) == 1
@@ -113,7 +113,7 @@ def test_27_and_35_two_replicas_give_one_recovery_and_a_repeat_its_first_answer(
 
 
 def register(log: Log, client: str) -> None:
-    caller = service_pb2.Caller(application=log.application, token=TOKEN, client=client)
+    caller = service_pb2.Caller(application=log.application, token=log.token(), client=client)
     request = service_pb2.NumberedRequest(number=1, register_client=service_pb2.RegisterClient(client=client))
     log.ask("Submit", service_pb2.SubmitCall(caller=caller, requests=[request]))
 

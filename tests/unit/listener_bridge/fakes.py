@@ -128,7 +128,9 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
     def _welcome(self, hello: service_pb2.Hello) -> service_pb2.Welcome:
         highest = max([0, *self.numbers()]) if hello.client == self.hellos[0].client else 0
         limits = service_pb2.Limits(max_batch=8, max_unconfirmed=64, max_message_bytes=1 << 20, heartbeat_ms=200)
-        return service_pb2.Welcome(answered=highest if self.answered < 0 else self.answered, limits=limits)
+        answered = highest if self.answered < 0 else self.answered
+        token = "" if hello.token else f"told-{len(self.hellos)}"
+        return service_pb2.Welcome(answered=answered, limits=limits, token=token)
 
     def _hear(self, requests: Iterator[Any], line: queue.SimpleQueue[service_pb2.SessionReply | None]) -> None:
         try:

@@ -64,8 +64,23 @@ def test_facts_arrive_numbered_and_in_order(coordinator: FakeCoordinator, attach
     assert coordinator.numbers() == list(range(1, 101))
     [hello] = coordinator.hellos
     assert (hello.application, hello.token, hello.client, hello.register) == (
-        "app-1", "secret", "driver-1", attached.registration,
+        "app-1", "", "driver-1", attached.registration,
     )  # fmt: skip
+    assert hello.registration_token == "secret"
+    assert len(hello.proof) >= 32
+
+
+def test_the_token_that_a_welcome_told_is_shown_from_then_on(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tell(1)
+    coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+    attached.wait_answered()
+    coordinator.stop()
+    coordinator.start()
+    attached.tell(2)
+    coordinator.wait(lambda: jobs(coordinator) == [1, 2], "the rest")
+    first, *_, last = coordinator.hellos
+    assert (first.token, last.token, attached.bridge.token) == ("", "told-1", "told-1")
+    assert (first.proof, last.proof) == (last.proof, first.proof)
 
 
 def test_silence_is_filled_with_heartbeats(coordinator: FakeCoordinator, attached: Attached) -> None:

@@ -11,14 +11,14 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.core.rejections import Answer
 from coordinator.wire.messages import answers_of
-from tests.unit.server.fakes import APP, DRIVER, TOKEN, Running
+from tests.unit.server.fakes import APP, DRIVER, PROOF, TOKEN, Running
 
 PATIENCE_S = 10
 
 
 def hello(register: Any = True, token: str = TOKEN, **told: Any) -> pb.SessionRequest:
     """A driver's first message; ``register``: whether it registers, or what."""
-    fields: dict[str, Any] = {"application": APP, "client": DRIVER, "token": token, **told}
+    fields: dict[str, Any] = {"application": APP, "client": DRIVER, "token": token, "proof": PROOF, **told}
     if register:
         fields["register"] = {"application": APP, "driver": {"name": "nightly"}} if register is True else register
     return pb.SessionRequest(hello=pb.Hello(**fields))

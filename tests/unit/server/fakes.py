@@ -22,12 +22,15 @@ from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State, copy, empty, settle
 from coordinator.runtime.api import ApplicationRecord, Coordinator, GoAway, Message, Peer, Session, UnknownApplication
+from coordinator.server import tokens
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
 
 APP = ApplicationId("4f1c2a7e-app")
 DRIVER = ClientId("driver")
-TOKEN = "s3cret"
+MINT = "the mint of a test"
+PROOF = "a proof that is long enough to be taken"
+TOKEN = tokens.mint(APP, "", PROOF, MINT).token
 
 
 class FakeSession(Session):
@@ -184,7 +187,7 @@ class Running:
 async def running(coordinator: FakeCoordinator | None = None, **options: Any) -> AsyncIterator[Running]:
     """A server on a free port."""
     coordinator = coordinator or FakeCoordinator()
-    told = {"bind": "127.0.0.1:0", "replica": "replica-1", "drain_s": 0.2, **options}
+    told = {"bind": "127.0.0.1:0", "replica": "replica-1", "drain_s": 0.2, "mint": lambda: MINT, **options}
     async with (
         Server(coordinator, ServerOptions(**told)) as server,
         grpc.aio.insecure_channel(server.address) as channel,
@@ -194,6 +197,6 @@ async def running(coordinator: FakeCoordinator | None = None, **options: Any) ->
 
 async def register(running: Running, application: str = APP, **told: Any) -> None:
     """Registers the application, with its token."""
-    caller = service_pb2.Caller(application=application, token=TOKEN)
     command = service_pb2.RegisterApplication(application=application, driver={"name": "nightly"}, **told)
-    await running.stub.RegisterApplication(service_pb2.RegisterApplicationCall(caller=caller, command=command))
+    call = service_pb2.RegisterApplicationCall(caller={"application": application}, command=command, proof=PROOF)
+    await running.stub.RegisterApplication(call)

@@ -140,35 +140,12 @@ async def test_the_token_may_come_as_metadata() -> None:
         assert reply.ready.shuffle_id == 1
 
 
-async def test_the_operators_token_opens_every_application() -> None:
-    async with running(operator_token="operator") as run:
-        await told(run)
-        assert (await ask_call(run, token="operator")).ready.shuffle_id == 1
-
-
 async def test_an_unknown_application_is_named_and_noted() -> None:
     async with running() as run:
         reason, words = await refusal(ask_call(run), Code.NOT_FOUND)
         assert reason == "UnknownApplication"
         assert APP in words
         assert run.coordinator.audited == [("unknown application", APP)]
-
-
-async def test_registering_again_needs_the_same_token() -> None:
-    async with running() as run:
-        await register(run)
-        await register(run)
-        command = pb.RegisterApplication(application=APP, driver={})
-        call = pb.RegisterApplicationCall(caller=run.caller(token="wrong"), command=command)
-        await refusal(run.stub.RegisterApplication(call), Code.PERMISSION_DENIED)
-
-
-async def test_only_the_hash_of_a_token_is_kept() -> None:
-    async with running() as run:
-        await register(run)
-        kept = run.coordinator.states[APP].meta.token_hash
-        assert len(kept) == 64
-        assert TOKEN not in kept
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.core.lifecycle import Life
 from coordinator.server.shown import number_of
+from coordinator.server.tokens import hash_of
 from coordinator.wire.codec import record_from_message
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, Running, register, running
@@ -60,11 +61,11 @@ async def test_applications_come_in_pages() -> None:
         assert rest.next_page_token == ""
 
 
-async def test_applications_are_listed_for_the_operator_where_there_is_one() -> None:
-    async with running(operator_token="operator") as run:
+async def test_applications_are_listed_for_an_administrator_where_there_is_one() -> None:
+    async with running(administrators=(hash_of("admin"),)) as run:
         await refusal(run.stub.ListApplications(pb.ListApplicationsRequest()), Code.PERMISSION_DENIED)
-        assert run.coordinator.audited == [("wrong operator token", "")]
-        reply = await run.stub.ListApplications(pb.ListApplicationsRequest(token="operator"))
+        assert run.coordinator.audited == [("wrong administrator token", "the administrator's token is missing")]
+        reply = await run.stub.ListApplications(pb.ListApplicationsRequest(token="admin"))
         assert list(reply.applications) == []
 
 

@@ -1,22 +1,10 @@
-"""Tokens, and the interfaces that are listened on."""
+"""Who is told apart by what, and the interfaces that are listened on."""
 
 from __future__ import annotations
 
 import pytest
 
-from coordinator.server import security
-
-
-def test_a_token_is_kept_as_its_hash_and_compared_whole() -> None:
-    kept = security.hash_of("s3cret")
-    assert "s3cret" not in kept
-    assert security.matches("s3cret", kept)
-    assert not security.matches("s3cre", kept)
-    assert not security.matches("", kept)
-
-
-def test_no_token_has_no_hash() -> None:
-    assert security.hash_of("") == ""
+from coordinator.server import interfaces, security, statuses
 
 
 @pytest.mark.parametrize(
@@ -38,19 +26,19 @@ def test_a_token_comes_in_the_message_or_as_metadata(
 
 @pytest.mark.parametrize("bind", ["127.0.0.1:7337", "127.8.8.8:0", "[::1]:7337", "localhost:7337", "unix:/run/sl.sock"])
 def test_this_machine_may_be_listened_to(bind: str) -> None:
-    security.check_bind(bind, None, beyond_loopback=False)
+    interfaces.check_bind(bind, None, beyond_loopback=False)
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0:7337", "[::]:7337", ":7337", "10.1.2.3:7337"])
 def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
-    with pytest.raises(security.BindRefused, match=r"in plain text; expected TLS with client"):
-        security.check_bind(bind, None, beyond_loopback=False)
-    security.check_bind(bind, None, beyond_loopback=True)
+    with pytest.raises(interfaces.BindRefused, match=r"in plain text; expected TLS with client"):
+        interfaces.check_bind(bind, None, beyond_loopback=False)
+    interfaces.check_bind(bind, None, beyond_loopback=True)
 
 
 def test_what_is_no_address_is_named() -> None:
     with pytest.raises(ValueError, match=r"'no such host' is no address"):
-        security.check_bind("no such host:7337", None, beyond_loopback=False)
+        interfaces.check_bind("no such host:7337", None, beyond_loopback=False)
 
 
 @pytest.mark.parametrize(
@@ -62,4 +50,4 @@ def test_what_is_no_address_is_named() -> None:
     ],
 )
 def test_a_peer_is_a_machine(told: str, peer: str) -> None:
-    assert security.peer_of(told) == peer
+    assert statuses.peer_of(told) == peer

@@ -11,8 +11,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # type: ignore[import-untyped]
 
 from coordinator.runtime.errors import Draining
+from coordinator.server.interfaces import BindRefused
 from coordinator.server.options import ServerOptions
-from coordinator.server.security import BindRefused
 from coordinator.server.server import SERVICE, CannotListen, Server
 from tests.unit.server import facts
 from tests.unit.server.driver import session

@@ -220,7 +220,7 @@ async def test_a_wrong_token_opens_no_session() -> None:
         async with session(run):
             pass
         driver = Driver(run.stub.Session())
-        await driver.send(hello(token="wrong"))
+        await driver.send(hello(token="wrong", proof="of somebody else, and long enough to be one"))
         await ends_in(driver, Code.PERMISSION_DENIED)
         assert run.coordinator.audited == [("wrong token", APP)]
 
