@@ -106,7 +106,7 @@ class Client:
             self._known.append(address)
 
     def _talk(self, address: str) -> None:
-        session = self._session = Session(self._desk, address, self._open_channel)
+        session = self._session = Session(self._desk, address, self._open_channel, len(self._known) > 1)
         if self._closed.is_set():
             return
         ending = session.converse()

@@ -3,7 +3,7 @@
 Responsible for: the stream of the session: what is said first, batches as they come, a heartbeat in silence, handing on
 what is heard, and noticing a peer that does not answer.
 Refuses to know: other replicas, what to do when it ends (`client`), what requests and directives mean.
-Invariant: it ends within `ANSWER_LIMIT_S` of the peer's falling silent, and only its own two threads wait for it.
+Invariant: it ends within its patience of the peer's falling silent, and only its own two threads wait for it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from listener_bridge.channels import Opener, plain
 CONNECT_LIMIT_S = 3.0  # a replica that is paused or cut off takes connections and says nothing
 WELCOME_LIMIT_S = 15.0  # to register and to read the log
 ANSWER_LIMIT_S = 30.0
+ANSWER_LIMIT_WITH_OTHERS_S = 6.0  # where somebody else may answer: a move that was not needed does no harm
 HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
 BATCH_BYTES_MAX = 1_000_000
@@ -53,13 +54,15 @@ class Desk(Protocol):
 class Session:
     """One conversation. `converse` belongs to one thread; `close` may be called from any."""
 
-    def __init__(self, desk: Desk, address: str, open_channel: Opener = plain) -> None:
+    def __init__(self, desk: Desk, address: str, open_channel: Opener = plain, has_others: bool = False) -> None:
+        """`has_others`: there are addresses to go on to where this one falls silent."""
         self.why = ""  #: What was said of the ending, for people.
         self.elsewhere: tuple[str, ...] = ()
         self.was_welcomed = False
         self._desk = desk
         self._address = address
         self._open = open_channel
+        self._patience_s = ANSWER_LIMIT_WITH_OTHERS_S if has_others else ANSWER_LIMIT_S
         self._ending: Ending | None = None
         self._welcome = threading.Event()
         self._limits = service_pb2.Limits()
@@ -155,10 +158,14 @@ class Session:
         bytes_max = max(1_000, min((limits.max_message_bytes or 2 * BATCH_BYTES_MAX) // 2, BATCH_BYTES_MAX))
         pause_s = min(max(0.1, (limits.heartbeat_ms or 5_000) / 1000), HEARTBEAT_MAX_S)
         while not self.is_over:
-            batch = self._desk.take(most, bytes_max, pause_s, self)
+            batch = self._desk.take(most, bytes_max, self._pause_s(pause_s), self)
             self._watch_silence()
             if not self.is_over:
                 yield self._message(batch)
+
+    def _pause_s(self, heartbeat_s: float) -> float:
+        """How long to wait for something to say; whoever waits for an answer looks at the clock meanwhile."""
+        return min(heartbeat_s, self._patience_s / 4) if self._asked_s else heartbeat_s
 
     def _message(self, batch: service_pb2.Batch) -> service_pb2.SessionRequest:
         if not batch.requests:
@@ -169,8 +176,8 @@ class Session:
     def _watch_silence(self) -> None:
         """A peer that owes answers and says nothing is as good as away."""
         since_s = max(self._asked_s, self._heard_s)
-        if self._asked_s and self._desk.is_behind() and time.monotonic() - since_s > ANSWER_LIMIT_S:
-            self._hang_up("no answer", ANSWER_LIMIT_S)
+        if self._asked_s and self._desk.is_behind() and time.monotonic() - since_s > self._patience_s:
+            self._hang_up("no answer", self._patience_s)
 
     def _hang_up(self, what: str, limit_s: float) -> None:
         self._end(Ending.AWAY, f"{what} within {limit_s:g} s")

@@ -355,7 +355,7 @@ def test_40_lies_change_nothing(
 def test_40_one_that_never_welcomes_or_answers_is_left(
     coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "ANSWER_LIMIT_S", 0.3)
+    monkeypatch.setattr(session, "ANSWER_LIMIT_WITH_OTHERS_S", 0.3)
     monkeypatch.setattr(session, "WELCOME_LIMIT_S", 0.3)
     coordinator.welcomes = False
     with FakeCoordinator() as silent, FakeCoordinator() as good:
