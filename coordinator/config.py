@@ -11,11 +11,11 @@ import difflib
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -24,6 +24,8 @@ from pydantic_settings import (
     SettingsConfigDict,
     SettingsError,
 )
+
+from coordinator.runtime.limits import Limits
 
 PREFIX = "SHUFFLECTL_"
 FILE_VARIABLE = f"{PREFIX}CONFIG"
@@ -81,6 +83,20 @@ class ServeConfig(BaseModel):
     drain_s: float = Field(default=10.0, ge=0, description="seconds that calls under way may take when it stops")
 
 
+def _limits_model() -> type[BaseModel]:
+    """The table of limits, as keys."""
+    keys: dict[str, Any] = {
+        row.name: (int, Field(default=row.default, gt=0, description=row.metadata["meaning"])) for row in fields(Limits)
+    }
+    return create_model("LimitsConfig", __config__=ConfigDict(extra="forbid"), **keys)
+
+
+if TYPE_CHECKING:
+    LimitsConfig = BaseModel
+else:
+    LimitsConfig = _limits_model()
+
+
 class Config(BaseSettings):
     """All that can be chosen."""
 
@@ -104,6 +120,7 @@ class Config(BaseSettings):
     )
     timeout_s: float = Field(default=10.0, gt=0, description="seconds that one question may take")
     serve: ServeConfig = ServeConfig()
+    limits: LimitsConfig = LimitsConfig()
 
     @classmethod
     def settings_customise_sources(

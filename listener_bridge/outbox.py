@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from listener_bridge.shorten import shortened
 from listener_bridge.words import Request
 
 WAITING_MAX = 20_000
@@ -52,7 +53,7 @@ class Outbox:
             elif len(self._waiting) >= self._waiting_max:
                 self.open_gap(1)
             else:
-                self._waiting.append(request)
+                self._waiting.append(shortened(request))
 
     def open_gap(self, dropped: int = 0) -> None:
         """Content is missing: nothing that waits makes sense without it."""

@@ -46,6 +46,14 @@ _SERVE = """
 In the file these stand in the table `[serve]`. `listen`, `data` and `beyond_loopback` have flags.
 """
 
+_LIMITS = """
+## Limits of a coordinator: `[limits]`
+
+What a client can make grow, and how far. What goes beyond is refused as a whole, with `RESOURCE_EXHAUSTED` or
+`INVALID_ARGUMENT` and words that name the limit, and is counted in the log or in `audit`; a session that is too fast is
+read more slowly instead.
+"""
+
 _DRIVER = """
 ## Of a driver: `spark.shuffleLifecycle.*`
 
@@ -71,8 +79,10 @@ def page() -> str:
     """The whole page."""
     own = [key for key in keys() if "." not in key.name]
     serve = [key for key in keys() if key.name.startswith("serve.")]
+    limits = [key for key in keys() if key.name.startswith("limits.")]
     exits = "\n".join(f"| {code.value} | {meaning} |" for code, meaning in MEANINGS.items())
-    return f"{_HEAD}\n{_table(own)}\n{_SERVE}\n{_table(serve)}\n{_DRIVER}{_driver_keys()}\n{_EXITS}{exits}\n"
+    coordinators = f"{_SERVE}\n{_table(serve)}\n{_LIMITS}\n{_table(limits)}\n"
+    return f"{_HEAD}\n{_table(own)}\n{coordinators}{_DRIVER}{_driver_keys()}\n{_EXITS}{exits}\n"
 
 
 def _table(of: Iterable[Key]) -> str:
@@ -81,7 +91,8 @@ def _table(of: Iterable[Key]) -> str:
 
 def _row(key: Key) -> str:
     default = f"`{key.default}`" if key.default else ""
-    return f"| `{key.name.removeprefix('serve.')}` | `{key.variable}` | {default} | {key.description} ({key.kind}) |"
+    name = key.name.rpartition(".")[2]
+    return f"| `{name}` | `{key.variable}` | {default} | {key.description} ({key.kind}) |"
 
 
 def _driver_keys() -> str:

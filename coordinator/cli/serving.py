@@ -25,10 +25,12 @@ from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.verb import COMMON, verb
 from coordinator.config import Config, ServeConfig
+from coordinator.runtime.limits import Limits
 from coordinator.runtime.options import Options
 from coordinator.server.certificates import CertificateFiles, Certificates
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import CannotListen
+from coordinator.wire.bounds import Bounds
 
 _FILE = "coordinator.db"
 _PROBE_S = 1.0
@@ -141,12 +143,18 @@ def options_of(config: Config) -> Options:
         idle_s=serve.idle_s,
         archive_every_s=serve.archive_every_s,
         retention_s=serve.retention_s,
+        limits=limits_of(config),
     )
+
+
+def limits_of(config: Config) -> Limits:
+    """What may grow, and how far."""
+    return Limits(**config.limits.model_dump())
 
 
 def server_options(config: Config) -> ServerOptions:
     """How it listens."""
-    serve = config.serve
+    serve, limits = config.serve, limits_of(config)
     return ServerOptions(
         bind=serve.listen,
         bind_beyond_loopback=serve.beyond_loopback,
@@ -155,6 +163,13 @@ def server_options(config: Config) -> ServerOptions:
         registration_tokens=_hashes("serve.registration_tokens", serve.registration_tokens),
         heartbeat_ms=int(serve.heartbeat_s * 1_000),
         drain_s=serve.drain_s,
+        message_bytes_max=limits.message_bytes,
+        batch_max=limits.batch,
+        unconfirmed_max=limits.unconfirmed,
+        bounds=Bounds(limits.text_bytes, limits.payload_bytes, limits.items),
+        calls_max=limits.calls,
+        requests_per_s=limits.requests_per_s,
+        registrations_per_s=limits.registrations_per_s,
     )
 
 

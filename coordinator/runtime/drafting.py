@@ -6,15 +6,17 @@ the store. Invariant: nothing outside the draft changes, so it can be thrown awa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coordinator.core import decide
+from coordinator.core.commands import Request
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ShuffleId
 from coordinator.core.rejections import Answer, Rejection
 from coordinator.core.state import State
+from coordinator.runtime.limits import Limits, crowded, no_room
 from coordinator.runtime.moves import RECORDS_MAX, touched
 from coordinator.runtime.waiting import Batch
 from coordinator.wire.upcast import VERSION
@@ -23,6 +25,7 @@ from coordinator.wire.versions import needed
 #: A single command may move a few more records than a segment shall; what the store's limit of 128 operations leaves.
 RECORDS_HARD_MAX = 60
 EVENTS_MAX = 4_096
+_LIMITS = Limits()
 
 
 class Poisoned(Exception):  # noqa: N818 - it names the batch, not a failure of ours
@@ -43,6 +46,7 @@ class Draft:
     count: int = 0
     records: set[ShuffleId] = field(default_factory=set)
     full: bool = False  #: The last request did not fit: make it anew with ``count`` requests.
+    crowded: dict[str, int] = field(default_factory=dict)  #: Tables that are at their limit, each with it.
     newer: int = 0  #: The version of what was decided last, where not every replica can read it.
 
     @property
@@ -61,10 +65,16 @@ def refusal(state: State, batches: Iterable[Batch], now_ms: int, why: Rejection)
 
 
 def draft(
-    state: State, batches: Iterable[Batch], requests_max: int, now_ms: int, tick: bool, readable: int = VERSION
+    state: State,
+    batches: Iterable[Batch],
+    requests_max: int,
+    now_ms: int,
+    tick: bool,
+    readable: int = VERSION,
+    limits: Limits = _LIMITS,
 ) -> Draft:
     """Decides what is due and the first requests that wait, in order. ``readable``: by every replica."""
-    made = Draft(Desk.over(state, now_ms), tick)
+    made = Draft(Desk.over(state, now_ms), tick, crowded=crowded(state, limits))
     if tick:
         _tick(made, readable)
     for batch in batches:
@@ -86,7 +96,8 @@ def _tick(made: Draft, readable: int) -> None:
 
 def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
     """Decides what is left of the batch, as far as it fits."""
-    desk, log, answer = made.desk, made.desk.log, decide.answer
+    desk, log = made.desk, made.desk.log
+    answer = decide.answer if not made.crowded else _answer_in_a_crowd(made.crowded)
     answers: list[Answer] = []
     made.taken.append((batch, answers))
     seen = len(log)
@@ -104,6 +115,16 @@ def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
     except Exception as error:
         raise Poisoned(batch) from error
     made.count += len(answers)
+
+
+def _answer_in_a_crowd(full: dict[str, int]) -> Callable[[Desk, Request], Answer]:
+    """Answers what adds nothing to a full table, and refuses the rest."""
+
+    def answer(desk: Desk, request: Request) -> Answer:
+        why = no_room(desk.state, request.command, full)
+        return decide.answer(desk, request) if why is None else decide.refuse(desk, request, why)
+
+    return answer
 
 
 def _beyond(log: Sequence[Recorded], readable: int) -> int:

@@ -75,7 +75,7 @@ class Engine:
         self._options = options
         self._clock = clock
         self._readable = readable
-        self._waiting = Waiting(self.application, options.waiting_requests_max, clock)
+        self._waiting = Waiting(self.application, options.limits.waiting, clock)
         self._in_flight: frozenset[Batch] = frozenset()
         self._turn = asyncio.Lock()  #: Held while the state, or the mark, is being changed.
         self._wake = asyncio.Event()
@@ -252,7 +252,7 @@ class Engine:
         while self._waiting or tick:
             try:
                 now_ms, readable = self.time.now_ms(), self._readable()
-                made = drafting.draft(self.state, self._waiting, most, now_ms, tick, readable)
+                made = drafting.draft(self.state, self._waiting, most, now_ms, tick, readable, self._options.limits)
             except Poisoned as poisoned:
                 tick = self._refuse_poisoned(poisoned) and tick
                 continue

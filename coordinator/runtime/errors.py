@@ -100,6 +100,18 @@ class Overloaded(CoordinatorError):
         )
 
 
+class TooManyApplications(CoordinatorError):
+    """The store has as many running applications as it shall have."""
+
+    def __init__(self, application: ApplicationId, limit: int) -> None:
+        super().__init__(
+            f"{limit} applications run, and {application} would be one more",
+            f"at most {limit}",
+            "End some, wait until those whose driver is gone are closed, or raise limits.applications.",
+        )
+        self.application = application
+
+
 def over_size(application: ApplicationId, what: str, size: int, limit: int) -> Rejection:
     """One command alone makes more than a commit may hold: an answer, so that those behind it are answered too."""
     return Rejection(

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coordinator.runtime.limits import Limits
+
+_LIMITS = Limits()
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -17,7 +21,7 @@ class Options:
     address: str = ""  #: Where drivers reach it; empty: where it listens, if it does.
     release: str = ""  #: Of the program, for people.
     answer_within_s: float = 10.0  #: What has no answer by then gets an error that says what is known.
-    waiting_requests_max: int = 16_384  #: Of one application; more wait outside, and at last get `Overloaded`.
+    limits: Limits = _LIMITS  #: What may grow, and how far.
     commit_requests_max: int = 4_096  #: Decided together.
     snapshot_every_events: int = 500  #: At least; and no more often than the state has rows.
     heartbeat_s: float = 5.0  #: How often a driver's sign of life is written down, at most.

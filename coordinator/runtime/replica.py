@@ -25,6 +25,7 @@ from coordinator.runtime import peers, places, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
 from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.audit import Audit
+from coordinator.runtime.census import Census
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.engines import Engines
@@ -81,6 +82,7 @@ class Replica(Coordinator):
         self._pulses: dict[ApplicationId, Pulse] = {}
         self._house = Housekeeper(backend, self._chores(archive is not None), options, self._clock)
         self._audit = Audit(backend, options, self._clock)
+        self._census = Census(backend, options.limits.applications, self._clock)
         self._running = False
         self._leaving = False  #: It takes no new session; those that are open are served until they are sent away.
 
@@ -145,6 +147,7 @@ class Replica(Coordinator):
             engine = await self._engines.get_or_new(application)
         if not engine.mark.revision:
             await self._check_new(application)
+            await self._let_in(application)
         answers = await engine.submit((request,), self._options.answer_within_s)
         if engine.mark.revision == 0:
             await self._engines.forget(application)
@@ -160,6 +163,15 @@ class Replica(Coordinator):
         if ended is not None:
             await self._engines.forget(application)
             raise ApplicationOver(application, "its log is in the archive")
+
+    async def _let_in(self, application: ApplicationId) -> None:
+        """One more application; where there is no room, nothing is kept of it."""
+        try:
+            with _store_errors(application):
+                await self._census.let_in(application)
+        except CoordinatorError:
+            await self._engines.forget(application)
+            raise
 
     async def submit(
         self, application: ApplicationId, requests: Sequence[Request], within_s: float | None = None

@@ -20,8 +20,9 @@ from coordinator.core.rejections import Answer, Reason, Rejection
 from coordinator.core.state import Meta
 from coordinator.runtime.api import Coordinator, UnknownApplication
 from coordinator.server.options import ServerOptions
+from coordinator.server.pace import Pace
 from coordinator.server.security import Gate, Shown, token_of
-from coordinator.server.statuses import Refused, accept, peer_of
+from coordinator.server.statuses import Refused, accept, peer_of, refuse
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import answer_fields, answers_to_message, command_of, requests_of
 
@@ -35,6 +36,8 @@ class Calls:
     coordinator: Coordinator
     gate: Gate
     options: ServerOptions
+    pace: Pace  #: Of an application's requests; its session waits, single calls are refused.
+    arrivals: Pace  #: Of new applications.
 
     async def command(self, call: Any, context: Context) -> dict[str, Any]:
         """Carries out the call's command; the fields of its reply."""
@@ -58,6 +61,7 @@ class Calls:
         meta = await self._known(wished.application)
         if meta is None:
             minted = self.gate.mint(wished, shown)
+            _keep_pace(self.arrivals, "", 1, "new applications", "limits.registrations_per_s")
             answer = await self._register(request, wished, minted.kept)
             if not _is_known_already(answer):
                 return answer, minted.token
@@ -93,12 +97,18 @@ class Calls:
 
     async def _submit(self, caller: Any, requests: Sequence[Request], context: Context) -> list[Answer]:
         application = ApplicationId(caller.application)
+        _keep_pace(self.pace, application, len(requests), "requests of the application", "limits.requests_per_s")
         answers = await self.coordinator.submit(application, requests, within_s=context.time_remaining())
         for request, answer in zip(requests, answers, strict=True):
             if isinstance(answer, Rejection) and not request.number:  # of a client without a name the log notes none
                 kind = f"{answer.reason.value}: {type(request.command).__name__}"
                 await self.coordinator.audit(peer_of(context.peer()), kind, application)
         return answers
+
+
+def calls_of(coordinator: Coordinator, gate: Gate, options: ServerOptions) -> Calls:
+    """The commands of a server with these options."""
+    return Calls(coordinator, gate, options, Pace(options.requests_per_s), Pace(options.registrations_per_s))
 
 
 def token(caller: Any, context: Context) -> str:
@@ -125,6 +135,20 @@ def _told(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Rejection):
         raise Refused(answer)
     return answer_fields(answer)
+
+
+def _keep_pace(pace: Pace, who: str, count: int, what: str, limit: str) -> None:
+    wait_s = pace.wait_s(who, count)
+    if wait_s:
+        pace.forgive(who, count)
+        raise refuse(
+            Reason.EXHAUSTED,
+            f"more than {pace.per_s} {what} have come a second for a while",
+            f"at most {pace.per_s} ({limit})",
+            f"Nothing was done; come again in {wait_s:.1f} s.",
+            max(1, int(wait_s * 1_000)),
+            kind="limit",
+        )
 
 
 def _is_known_already(answer: Answer) -> bool:

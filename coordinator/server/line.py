@@ -23,9 +23,10 @@ from coordinator.core.rejections import Reason
 from coordinator.core.state import Directive
 from coordinator.runtime.api import Coordinator, GoAway, Message, Notice, Session
 from coordinator.runtime.errors import Draining
-from coordinator.server.calls import Context, too_many
+from coordinator.server.calls import Calls, Context, too_many
 from coordinator.server.options import ServerOptions
-from coordinator.server.security import Gate, Role
+from coordinator.server.reading import check_read
+from coordinator.server.security import Role
 from coordinator.server.shown import directive_shown
 from coordinator.server.statuses import refuse
 from coordinator.wire.errors import Malformed
@@ -38,14 +39,14 @@ class Line:
     def __init__(
         self,
         coordinator: Coordinator,
-        gate: Gate,
+        calls: Calls,
         session: Session,
         context: Context,
         options: ServerOptions,
         confirmed: int,
     ) -> None:
         self._coordinator = coordinator
-        self._gate = gate
+        self._calls = calls
         self._session = session
         self._context = context
         self._options = options
@@ -69,6 +70,7 @@ class Line:
         """Takes in the driver's messages until it hangs up."""
         message: Any
         while (message := await self._context.read()) is not grpc.aio.EOF:
+            check_read(message, self._options.bounds)
             await self._session.heartbeat()
             await self._take(message)
         async with self._changed:
@@ -78,7 +80,9 @@ class Line:
     async def _take(self, message: Any) -> None:
         kind = message.WhichOneof("message")
         if kind == "batch":
-            await self._gather(self._checked(message.batch))
+            requests = self._checked(message.batch)
+            await self._gather(requests)
+            await asyncio.sleep(self._calls.pace.wait_s(self._session.application, len(requests)))
         elif kind != "heartbeat":
             raise Malformed(f"a session's message is {kind or 'empty'}", "Batch or Heartbeat after the Hello")
 
@@ -86,7 +90,7 @@ class Line:
         if len(batch.requests) > self._options.batch_max:
             raise too_many(len(batch.requests), self._options.batch_max)
         requests = requests_of(batch, self._session.client)
-        self._gate.permit(Role.APPLICATION, self._session.application, (request.command for request in requests))
+        self._calls.gate.permit(Role.APPLICATION, self._session.application, (request.command for request in requests))
         for request in requests:
             self._check_number(request.number)
             self._highest = max(self._highest, request.number)

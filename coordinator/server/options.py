@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from coordinator.runtime.limits import Limits
 from coordinator.server import tokens
 from coordinator.server.certificates import Certificates
+from coordinator.wire.bounds import Bounds
+
+_LIMITS = Limits()
+_BOUNDS = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +29,13 @@ class ServerOptions:
     administrators: tuple[str, ...] = ()  #: SHA-256 of each one's token.
     registration_tokens: tuple[str, ...] = ()  #: SHA-256 of each; who registers shows one; none: everybody may.
     mint: Callable[[], str] = tokens.new_text  #: The coordinator's part of an application's token.
-    message_bytes_max: int = 4 * 1024 * 1024
-    batch_max: int = 1_024  #: Requests of one batch.
-    unconfirmed_max: int = 4_096  #: Requests of one session that were sent and not confirmed.
+    message_bytes_max: int = _LIMITS.message_bytes
+    batch_max: int = _LIMITS.batch  #: Requests of one batch.
+    unconfirmed_max: int = _LIMITS.unconfirmed  #: Requests of one session that were sent and not confirmed.
+    bounds: Bounds = _BOUNDS  #: Of single fields of a message.
+    calls_max: int = _LIMITS.calls  #: Calls and sessions under way.
+    requests_per_s: int = _LIMITS.requests_per_s  #: Of one application.
+    registrations_per_s: int = _LIMITS.registrations_per_s
     hello_within_s: float = 10.0
     write_within_s: float = 30.0  #: A session whose driver does not read for so long is closed.
     farewell_s: float = 1.0  #: A GoAway waits no longer for the answers that are under way.

@@ -10,12 +10,19 @@ from __future__ import annotations
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]
-from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
+from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.runtime.api import Coordinator
 from coordinator.server.interfaces import check_bind
 from coordinator.server.options import ServerOptions
+from coordinator.server.reading import handlers_of
 from coordinator.server.service import ShuffleLifecycle
+
+#: Of one connection.
+_STREAMS_MAX = 256
+_IDLE_MS = 300_000
+_HANDSHAKE_MS = 10_000
+_METADATA_BYTES = 16_384
 
 SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"].full_name
 
@@ -38,7 +45,8 @@ class Server:
         self._options = options
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=_channel_options(options))
-        service_pb2_grpc.add_ShuffleLifecycleServicer_to_server(ShuffleLifecycle(coordinator, options), self._server)
+        service = ShuffleLifecycle(coordinator, options)
+        self._server.add_generic_rpc_handlers((handlers_of(service, service),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         if options.reflection:
             names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
@@ -106,5 +114,10 @@ def _channel_options(options: ServerOptions) -> list[tuple[str, int]]:
         ("grpc.keepalive_timeout_ms", options.keepalive_ms // 2),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", options.keepalive_ms // 3),
+        ("grpc.http2.max_ping_strikes", 2),
+        ("grpc.max_concurrent_streams", _STREAMS_MAX),
+        ("grpc.max_connection_idle_ms", _IDLE_MS),
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+        ("grpc.max_metadata_size", _METADATA_BYTES),
         ("grpc.so_reuseport", 0),
     ]

@@ -17,13 +17,15 @@ from typing import Any, TypeVar
 
 from shuffle_lifecycle.v1 import events_pb2, service_pb2, service_pb2_grpc
 
+from coordinator.core.rejections import Reason
 from coordinator.runtime.api import Coordinator
-from coordinator.server.calls import Calls, Context
+from coordinator.server.calls import Context, calls_of
 from coordinator.server.options import ServerOptions
 from coordinator.server.questions import Questions
+from coordinator.server.reading import check_read
 from coordinator.server.security import Gate
 from coordinator.server.sessions import Sessions
-from coordinator.server.statuses import abort, audited, expected_errors, peer_of
+from coordinator.server.statuses import RETRY_MS, abort, audited, expected_errors, peer_of, refuse
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,7 +38,9 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
     def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
         gate = Gate(coordinator, options)
         self._coordinator = coordinator
-        self._calls = Calls(coordinator, gate, options)
+        self._options = options
+        self._under_way = 0
+        self._calls = calls_of(coordinator, gate, options)
         self._questions = Questions(coordinator, gate, options)
         self._sessions = Sessions(coordinator, gate, self._calls, options)
 
@@ -120,6 +124,29 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
         async with aclosing(self._questions.tail(asked, context)) as records:
             while (record := await self._answered(anext(records, None), context)) is not None:
                 yield record
+
+    # ---- the door ---------------------------------------------------------------------------------------------------
+
+    async def enter(self, request: Any, context: Context) -> None:
+        """Lets a call in, or ends it; `leave` follows in both cases."""
+        self._under_way += 1
+        await self._answered(self._check(request), context)
+
+    def leave(self) -> None:
+        """A call is over."""
+        self._under_way -= 1
+
+    async def _check(self, request: Any) -> None:
+        if self._under_way > self._options.calls_max:
+            raise refuse(
+                Reason.EXHAUSTED,
+                f"{self._under_way} calls and sessions are under way",
+                f"at most {self._options.calls_max} (limits.calls)",
+                "Go to another replica, or come back in a moment.",
+                RETRY_MS,
+                kind="limit",
+            )
+        check_read(request, self._options.bounds)
 
     # ---- refusals ---------------------------------------------------------------------------------------------------
 

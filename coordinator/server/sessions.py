@@ -21,6 +21,7 @@ from coordinator.runtime.api import Coordinator, CoordinatorError, Session
 from coordinator.server.calls import Calls, Context
 from coordinator.server.line import Line
 from coordinator.server.options import ServerOptions
+from coordinator.server.reading import check_read
 from coordinator.server.security import Gate, Role, Shown, token_of
 from coordinator.server.statuses import accept, refuse
 from coordinator.wire.errors import Malformed
@@ -43,7 +44,7 @@ class Sessions:
         session = await self.coordinator.open_session(ApplicationId(hello.application), ClientId(hello.client))
         async with session:
             await context.write(service_pb2.SessionReply(welcome=await self._welcome(session, secret)))
-            await Line(self.coordinator, self.gate, session, context, self.options, hello.confirmed).run()
+            await Line(self.coordinator, self.calls, session, context, self.options, hello.confirmed).run()
 
     async def _hello(self, context: Context) -> service_pb2.Hello:
         try:
@@ -54,6 +55,8 @@ class Sessions:
                 "Hello as the first message",
                 "Open the session again and send it at once.",
             ) from None
+        if first is not grpc.aio.EOF:
+            check_read(first, self.options.bounds)
         if first is grpc.aio.EOF or first.WhichOneof("message") != "hello":
             found = "missing" if first is grpc.aio.EOF else first.WhichOneof("message") or "empty"
             raise Malformed(f"the first message of a session is {found}", "Hello")

@@ -26,6 +26,7 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.Unavailable: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.InDoubt: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
     e.Overloaded: (code_pb2.RESOURCE_EXHAUSTED, RETRY_MS),
+    e.TooManyApplications: (code_pb2.RESOURCE_EXHAUSTED, 10 * RETRY_MS),
     e.Draining: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.DamagedLog: (code_pb2.DATA_LOSS, 0),
     e.NewerLog: (code_pb2.FAILED_PRECONDITION, 0),
@@ -66,8 +67,8 @@ def audited(error: Exception) -> tuple[str, str] | None:
         return (error.kind, error.about) if error.kind else None
     if isinstance(error, e.UnknownApplication):
         return "unknown application", error.application[:64]
-    if isinstance(error, e.Overloaded):
-        return "overloaded", error.fact
+    if isinstance(error, (e.Overloaded, e.TooManyApplications)):
+        return "limit", error.fact
     return ("malformed", error.fact) if isinstance(error, WireError) else None
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 
 from coordinator.runtime.api import Coordinator, CoordinatorError
-from coordinator.server.calls import Calls
+from coordinator.server.calls import calls_of
 from coordinator.server.options import ServerOptions
 from coordinator.server.security import Gate
 from coordinator.server.sessions import Sessions
@@ -201,4 +201,4 @@ def sessions_of(coordinator: Coordinator, replica: str) -> Sessions:
     """A server's sessions, without the server."""
     options = ServerOptions(replica, mint=lambda: f"a mint of {replica}")
     gate = Gate(coordinator, options)
-    return Sessions(coordinator, gate, Calls(coordinator, gate, options), options)
+    return Sessions(coordinator, gate, calls_of(coordinator, gate, options), options)

@@ -30,6 +30,7 @@ from coordinator.runtime.errors import (
     Unavailable,
     UnknownApplication,
 )
+from coordinator.runtime.limits import Limits
 from coordinator.runtime.replica import Replica
 from coordinator.wire.records import Head, decode
 from state_backend.errors import Denied
@@ -293,7 +294,7 @@ def test_a_commit_is_in_doubt_as_long_as_nobody_can_read_who_won() -> None:
 
 def test_more_than_may_wait_is_refused_and_nothing_of_it_happens() -> None:
     async def story() -> None:
-        async with World(options=replace(OPTIONS, waiting_requests_max=4)) as world:
+        async with World(options=replace(OPTIONS, limits=Limits(waiting=4))) as world:
             running = await world.start(reap=False)
             number = await registered(running.replica)
             running.backend.weather = Refused()

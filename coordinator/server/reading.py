@@ -1,0 +1,109 @@
+"""Bytes that arrive, as messages.
+
+Responsible for the methods' readers, for bytes that are no message, and for messages that are too large inside. Refuses
+to know what a message means. Invariant: whatever bytes come, reading them raises nothing into gRPC: what cannot be read
+is handed on as such, and refused as every other mistake of a caller is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+from shuffle_lifecycle.v1 import events_pb2, service_pb2
+
+from coordinator.wire.bounds import Bounds
+from coordinator.wire.errors import Malformed
+
+_SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Bytes that are not the message that was expected."""
+
+    expected: str
+    size: int
+
+
+class Door(Protocol):
+    """Who lets a call in, or ends it; and is told when it is over."""
+
+    async def enter(self, request: Any, context: Any) -> None: ...
+    def leave(self) -> None: ...
+
+
+def check_read(message: Any, bounds: Bounds) -> None:
+    """Raises `Malformed` for what cannot be read, or is too large inside."""
+    if isinstance(message, Unreadable):
+        raise Malformed(
+            f"{message.size} bytes are no {message.expected}",
+            f"a message {message.expected} of {_SERVICE.full_name}",
+            "Use the .proto files of the coordinator's release.",
+        )
+    if isinstance(message, Message):
+        bounds.check(message)
+
+
+def handlers_of(servicer: Any, door: Door) -> grpc.GenericRpcHandler:
+    """The methods of the service, as the generated code would register them, behind the door."""
+    handlers = {method.name: _handler(method, getattr(servicer, method.name), door) for method in _SERVICE.methods}
+    return grpc.method_handlers_generic_handler(_SERVICE.full_name, handlers)
+
+
+def _handler(method: Any, work: Callable[..., Any], door: Door) -> Any:
+    make, guard = {
+        (False, False): (grpc.unary_unary_rpc_method_handler, _single),
+        (False, True): (grpc.unary_stream_rpc_method_handler, _many),
+        (True, True): (grpc.stream_stream_rpc_method_handler, _line),
+    }[method.client_streaming, method.server_streaming]
+    asked: Any = getattr(service_pb2, method.input_type.name)
+    told: Any = getattr(service_pb2, method.output_type.name, None) or getattr(events_pb2, method.output_type.name)
+    return make(guard(work, door), request_deserializer=_reader(asked), response_serializer=told.SerializeToString)
+
+
+def _reader(kind: Any) -> Callable[[bytes], Any]:
+    def read(received: bytes) -> Any:
+        try:
+            return kind.FromString(received)
+        except DecodeError:
+            return Unreadable(kind.DESCRIPTOR.name, len(received))
+
+    return read
+
+
+def _single(work: Callable[..., Any], door: Door) -> Callable[..., Any]:
+    async def call(request: Any, context: Any) -> Any:
+        try:
+            await door.enter(request, context)
+            return await work(request, context)
+        finally:
+            door.leave()
+
+    return call
+
+
+def _many(work: Callable[..., Any], door: Door) -> Callable[..., Any]:
+    async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+        try:
+            await door.enter(request, context)
+            async for reply in work(request, context):
+                yield reply
+        finally:
+            door.leave()
+
+    return call
+
+
+def _line(work: Callable[..., Any], door: Door) -> Callable[..., Any]:
+    async def call(requests: Any, context: Any) -> None:
+        try:
+            await door.enter(None, context)
+            await work(requests, context)
+        finally:
+            door.leave()
+
+    return call

@@ -1,0 +1,111 @@
+"""What one application, and a store, may hold: refused beyond, in words, and everything else goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from coordinator.core import commands as c
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ExecutionId, JobId, LookId, StageId
+from coordinator.core.rejections import Accepted, Reason, Rejection
+from coordinator.core.values import Lineage, Outputs, Policy, RootKind, Rule
+from coordinator.runtime.errors import TooManyApplications
+from coordinator.runtime.limits import Limits
+from tests.simulation import facts, virtual
+from tests.simulation.world import OPTIONS, World, registered
+
+TWO = Limits(shuffles=2, readers=2, jobs=2, executions=2, roots=2, clients=2, groups=2)
+
+
+def job(number: int) -> c.ReportJobStarted:
+    return c.ReportJobStarted(JobId(number), StageId(number))
+
+
+def writing(shuffle: int) -> c.ReportJobStarted:
+    lineage = (Lineage(AppShuffle(shuffle), maps=1),)
+    return c.ReportJobStarted(JobId(1), StageId(1), reads=(AppShuffle(shuffle),), lineage=lineage)
+
+
+def stage(number: int) -> c.ReportStageSubmitted:
+    return c.ReportStageSubmitted(facts.attempt(number), tasks=1)
+
+
+def root(number: int) -> c.ReportCut:
+    return c.ReportCut(LookId(1), (c.ReportedRoot(f"root {number}", RootKind.HANDLE, ()),))
+
+
+def group(number: int) -> c.SetPolicy:
+    return c.SetPolicy(Policy(Rule.EAGER), group=f"group {number}")
+
+
+#: What is limited -> two commands that fill it, and a third that would be one too many.
+GROWING: dict[str, tuple[c.Command, c.Command, c.Command]] = {
+    "jobs": (job(1), job(2), job(3)),
+    "shuffles": (writing(1), writing(2), writing(3)),
+    "readers": (stage(1), stage(2), stage(3)),
+    "executions": tuple(c.ReportExecutionStarted(ExecutionId(n)) for n in (1, 2, 3)),  # type: ignore[dict-item]
+    "roots": (root(1), root(2), root(3)),
+    "groups": (group(1), group(2), group(3)),
+    "clients": tuple(c.RegisterClient(ClientId(f"client {n}")) for n in (1, 2, 3)),  # type: ignore[dict-item]
+}
+
+
+@pytest.mark.parametrize("what", GROWING)
+def test_one_more_is_refused_in_words_and_the_rest_goes_on(what: str) -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, limits=TWO)) as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            number = facts.Numbers()
+            if what == "roots":
+                await replica.submit(facts.APP, number([c.BeginLook(LookId(1))]))
+            *fill, more = GROWING[what] if what != "clients" else GROWING[what][1:]  # the driver's own is one
+            for one in fill:
+                assert await replica.submit(facts.APP, number([one])) == [Accepted()]
+            before = (await replica.view(facts.APP)).meta.next_sequence
+            (refusal, again) = await replica.submit(facts.APP, number([more, fill[0]]))
+            assert isinstance(refusal, Rejection)
+            assert refusal.reason is Reason.EXHAUSTED
+            assert f"has 2 {what}, and {type(more).__name__} adds one" in refusal.fact
+            assert f"raise limits.{what}" in refusal.next_step
+            assert again == Accepted()
+            told = [recorded.event for recorded in await replica.events(facts.APP, before - 1)]
+            assert {getattr(kept, "answer", "") for event in told for kept in getattr(event, "refused", ())} == {
+                "exhausted"
+            }
+
+    virtual.run(story())
+
+
+def test_what_is_told_anew_as_a_whole_is_looked_through() -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, limits=TWO)) as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            number = facts.Numbers()
+            await replica.submit(facts.APP, number([job(1), job(2)]))
+            resync = c.Resync(jobs=(job(1), job(2), job(3)), outputs=(Outputs(AppShuffle(1), 1, 1),))
+            (refusal,) = await replica.submit(facts.APP, number([resync]))
+            assert isinstance(refusal, Rejection)
+            assert "Resync adds one" in refusal.fact
+
+    virtual.run(story())
+
+
+def test_the_store_holds_so_many_running_applications_and_an_ended_one_makes_room() -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, limits=Limits(applications=2))) as world:
+            replica = (await world.start(reap=False)).replica
+            first, second, third = (ApplicationId(f"{facts.APP[:-1]}{n}") for n in range(3))
+            for one in (first, second):
+                await registered(replica, one)
+            with pytest.raises(TooManyApplications, match="at most 2"):
+                await registered(replica, third)
+            await registered(replica, first)  # is known: nothing grows
+            await replica.submit(second, [c.Request(facts.DRIVER, 0, c.EndApplication())])
+            await asyncio.sleep(10)
+            await registered(replica, third)
+
+    virtual.run(story())
