@@ -1,6 +1,6 @@
-"""The application that ``cost`` times: empty tasks, then small jobs; attached or not.
+"""The application that ``cost`` times: empty tasks, small jobs, then queries of seconds; attached or not.
 
-python -m benchmarks.cost_job FOLDER TASKS JOBS ATTACHED(0|1)
+python -m benchmarks.cost_job FOLDER TASKS JOBS QUERIES ATTACHED(0|1)
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+_ROWS = 3_000_000
+
 
 def main() -> None:
-    folder, tasks, jobs, attached = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1"
+    folder, (tasks, jobs, queries, attached) = Path(sys.argv[1]), map(int, sys.argv[2:])
     spark = session(folder, {})
     attachment = None
     if attached:
@@ -23,9 +25,13 @@ def main() -> None:
 
         attachment = attach(spark, policy="frontier", store=f"sqlite://{folder}/coordinator.db")
     spark.sparkContext.parallelize(range(100), 10).count()  # workers are up
-    found = {"tasks_s": _empty_tasks(spark, tasks), "jobs_s": small_jobs(spark, jobs), "listener_us": 0.0}
+    found = {
+        "tasks_s": _empty_tasks(spark, tasks),
+        "jobs_s": small_jobs(spark, jobs),
+        "queries_s": _long(spark, queries),
+    }
     if attachment is not None:
-        found["listener_us"] = _listener_us(spark)
+        found["listener_median_us"], found["listener_mean_us"] = _listener_us(spark)
         attachment.detach()
     spark.stop()
     (folder / "result.json").write_text(json.dumps(found))
@@ -71,13 +77,24 @@ def small_jobs(spark: SparkSession, jobs: int) -> float:
     return time.perf_counter() - begun
 
 
-def _listener_us(spark: SparkSession) -> float:
-    """The mean of our queue's own timer on the listener bus."""
+def _long(spark: SparkSession, queries: int) -> float:
+    """Two shuffles each, and some two seconds of computing in the JVM."""
+    begun = time.perf_counter()
+    for number in range(queries):
+        rows = spark.range(0, _ROWS, 1, 4).selectExpr(f"sha2(string(id + {number}), 256) AS text", "id % 1009 AS k")
+        sums = rows.groupBy("k").agg({"text": "max"})
+        assert sums.repartition(4).where("`max(text)` > '0'").count() == 1_009
+    return time.perf_counter() - begun
+
+
+def _listener_us(spark: SparkSession) -> tuple[float, float]:
+    """Median and mean of Spark's timer of what our queue hears; it counts waiting for a processor too."""
     bus = spark.sparkContext._jsc.sc().listenerBus()
     timers: Any = bus.metrics().metricRegistry().getTimers()
     for name in timers.keySet():
         if "FactListener" in name or "shuffleLifecycle" in name:
-            return float(timers.get(name).getSnapshot().getMean()) / 1_000
+            taken = timers.get(name).getSnapshot()
+            return float(taken.getMedian()) / 1_000, float(taken.getMean()) / 1_000
     raise LookupError(f"no timer of ours on the listener bus, only {list(timers.keySet())}")
 
 
