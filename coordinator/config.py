@@ -26,6 +26,7 @@ from pydantic_settings import (
 )
 
 from coordinator.runtime.limits import Limits
+from state_backend.address import masked
 
 PREFIX = "SHUFFLECTL_"
 FILE_VARIABLE = f"{PREFIX}CONFIG"
@@ -168,11 +169,11 @@ class Loaded:
     origins: Mapping[str, str]
 
     def value(self, key: Key) -> object:
-        """What was chosen; secrets are hidden."""
+        """What was chosen; secrets are hidden, also in the address of the store."""
         found: Any = self.config
         for part in key.name.split("."):
             found = getattr(found, part)
-        return str(found) if isinstance(found, SecretStr) else found
+        return masked(found) if key.name == "store" else str(found) if isinstance(found, SecretStr) else found
 
 
 def keys(model: type[BaseModel] = Config, under: str = "") -> Iterator[Key]:

@@ -72,25 +72,25 @@ def parse_address(text: str) -> Address:
         return _sqlite(text, parts)
     if parts.scheme == "etcd":
         return _etcd(text, parts)
-    raise WrongAddress(_masked(text), f"has the scheme {parts.scheme!r}" if parts.scheme else "has no scheme")
+    raise WrongAddress(masked(text), f"has the scheme {parts.scheme!r}" if parts.scheme else "has no scheme")
 
 
 def _memory(text: str, parts: SplitResult) -> MemoryAddress:
     if parts.netloc or parts.path or parts.query:
-        raise WrongAddress(_masked(text), "says more than that the store is in memory")
+        raise WrongAddress(masked(text), "says more than that the store is in memory")
     return MemoryAddress()
 
 
 def _sqlite(text: str, parts: SplitResult) -> SqliteAddress:
     if parts.netloc:
-        raise WrongAddress(_masked(text), f"names a host, {parts.netloc!r}; a file needs three slashes")
+        raise WrongAddress(masked(text), f"names a host, {parts.netloc!r}; a file needs three slashes")
     if parts.query or parts.fragment:
-        raise WrongAddress(_masked(text), "has options, which a file does not take")
+        raise WrongAddress(masked(text), "has options, which a file does not take")
     if not parts.path or parts.path.endswith("/"):
-        raise WrongAddress(_masked(text), "names no file")
+        raise WrongAddress(masked(text), "names no file")
     path = Path(unquote(parts.path))
     if not path.parent.is_dir():
-        raise WrongAddress(_masked(text), f"names a file in {path.parent}, which is not a folder")
+        raise WrongAddress(masked(text), f"names a file in {path.parent}, which is not a folder")
     return SqliteAddress(path)
 
 
@@ -99,14 +99,14 @@ def _etcd(text: str, parts: SplitResult) -> EtcdAddress:
     endpoints = tuple(_endpoint(text, host) for host in hosts.split(","))
     prefix = unquote(parts.path).strip("/")
     if len(prefix.encode()) > PREFIX_BYTES_MAX or not prefix.isprintable():
-        raise WrongAddress(_masked(text), f"has a prefix that is no printable text of at most {PREFIX_BYTES_MAX} bytes")
+        raise WrongAddress(masked(text), f"has a prefix that is no printable text of at most {PREFIX_BYTES_MAX} bytes")
     return EtcdAddress(endpoints, prefix, _credentials(text, login), _tls(text, parts.query))
 
 
 def _endpoint(text: str, host: str) -> str:
     name, separator, port = host.rpartition(":")
     if not separator or not name or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise WrongAddress(_masked(text), f"has the endpoint {host!r}, which is not host:port")
+        raise WrongAddress(masked(text), f"has the endpoint {host!r}, which is not host:port")
     return host
 
 
@@ -115,7 +115,7 @@ def _credentials(text: str, login: str) -> Credentials | None:
         return None
     user, separator, password = login.partition(":")
     if not user or not separator:
-        raise WrongAddress(_masked(text), "has a user without a password, or a password without a user")
+        raise WrongAddress(masked(text), "has a user without a password, or a password without a user")
     return Credentials(unquote(user), unquote(password))
 
 
@@ -123,11 +123,11 @@ def _tls(text: str, query: str) -> TlsFiles | None:
     options = dict(parse_qsl(query, keep_blank_values=True))
     unknown = sorted(options.keys() - _OPTIONS)
     if unknown:
-        raise WrongAddress(_masked(text), f"has the unknown option {unknown[0]!r}; known are {sorted(_OPTIONS)}")
+        raise WrongAddress(masked(text), f"has the unknown option {unknown[0]!r}; known are {sorted(_OPTIONS)}")
     if options.get("tls", "true") != "true":
-        raise WrongAddress(_masked(text), f"has tls={options['tls']!r}; say tls=true or leave it out")
+        raise WrongAddress(masked(text), f"has tls={options['tls']!r}; say tls=true or leave it out")
     if ("cert" in options) != ("key" in options):
-        raise WrongAddress(_masked(text), "has only one of cert and key; they go together")
+        raise WrongAddress(masked(text), "has only one of cert and key; they go together")
     files = {name: _file(text, name, value) for name, value in options.items() if name != "tls"}
     return TlsFiles(**files) if options else None
 
@@ -135,11 +135,11 @@ def _tls(text: str, query: str) -> TlsFiles | None:
 def _file(text: str, name: str, value: str) -> Path:
     path = Path(value)
     if not path.is_file():
-        raise WrongAddress(_masked(text), f"names {name}={value!r}, which is not a file")
+        raise WrongAddress(masked(text), f"names {name}={value!r}, which is not a file")
     return path
 
 
-def _masked(text: str) -> str:
+def masked(text: str) -> str:
     """The address without its password, also where it cannot be read otherwise."""
     before, at, after = text.rpartition("@")
     if not at:

@@ -45,6 +45,12 @@ def test_a_file_is_found_by_its_variable_and_by_its_place(file: Path, tmp_path: 
     assert load({}, {"XDG_CONFIG_HOME": str(tmp_path)}).config.store == ""
 
 
+def test_the_password_of_a_store_is_not_shown(shufflectl: Shufflectl) -> None:
+    called = shufflectl("config", "show", "--store", "etcd://ann:her-secret@10.0.0.1:2379/ours", "-o", "json")
+    assert called.code == 0
+    assert {"key": "store", "value": "etcd://ann:***@10.0.0.1:2379/ours"} in called.data
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
