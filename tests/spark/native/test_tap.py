@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -194,3 +196,28 @@ def test_however_a_program_ends_it_ends(ending: str, tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert "Traceback" not in ended.stderr
+
+
+ROWS, A_BATCH_S, AHEAD = 400, 0.05, 5
+
+
+def test_rows_that_keep_coming_are_given_in_few_batches_and_none_is_lost(run: Any) -> None:
+    """Twenty batches a second and a few ahead, however fast rows come and however often somebody asks."""
+    driver = run.tap.driver
+    rows = driver.construct(run.tap.loader, "RowBuffer", 1_000_000)
+
+    def tell() -> None:
+        for number in range(ROWS):
+            rows.put(driver.construct(run.tap.loader, "Row", "counted").number("n", number))
+
+    taken: list[str] = []
+    began_s = time.monotonic()
+    with in_background(tell) as telling:
+        while sum(batch.count("\n") for batch in taken) < ROWS:
+            taken.append(rows.take(1_000, 1_000))
+        telling.result()
+    took_s = time.monotonic() - began_s
+    told = [json.loads(row) for batch in taken for row in batch.splitlines()]
+    assert [row["n"] for row in told] == list(range(ROWS))
+    assert [row["seq"] for row in told] == list(range(ROWS))
+    assert len(taken) <= took_s / A_BATCH_S + AHEAD
