@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from coordinator.archive.folder import Folder
 from coordinator.core.commands import EndApplication, Request
 from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Ending
+from coordinator.runtime.errors import UnknownApplication
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from state_backend.errors import Denied
@@ -58,31 +60,31 @@ def guarded(tmp_path: Path) -> Iterator[str]:
 
 @asynccontextmanager
 async def replica(address: str, name: str, archive: Path) -> AsyncIterator[Replica]:
-    options = Options(
-        name,
-        heartbeat_s=0.1,
-        silence_s=1.0,
-        lease_s=2.0,
-        snapshot_every_events=15,
-        archive_every_s=0.2,
-        retention_s=0.5,
-    )
-    async with await open_backend(address) as backend:
-        async with Replica(backend, options, archive=Folder(archive)) as running:
-            yield running
+    brisk = Options(name, heartbeat_s=0.1, silence_s=1.0, lease_s=2.0, archive_every_s=0.2, retention_s=0.5)
+    options = replace(brisk, snapshot_every_events=15)
+    async with (
+        await open_backend(address) as backend,
+        Replica(backend, options, archive=Folder(archive)) as running,
+    ):
+        yield running
 
 
-async def until_over(running: Replica, application: ApplicationId) -> Ending | None:
-    """Until somebody has closed it."""
-    while (ending := (await running.view(application)).meta.ending) is None:  # noqa: ASYNC110 - the store says it
+async def ending_of(running: Replica, application: ApplicationId) -> Ending | None:
+    """How it has ended, as soon as somebody has closed it; it may have left the store by then."""
+    while True:
+        try:
+            meta = (await running.view(application)).meta
+        except UnknownApplication:
+            meta = await running.registration(application)
+        if meta.ending is not None:
+            return meta.ending
         await asyncio.sleep(0.05)
-    return ending
 
 
-async def until_gone(address: str, application: ApplicationId) -> None:
-    """Until it has left the store for the archive."""
+async def until(address: str, keyspace: Keyspace, there: bool, application: ApplicationId) -> None:
+    """Until the keyspace holds something of the application, or nothing any more."""
     async with await open_backend(address) as backend:
-        while (await backend.scan_keys(Keyspace.HEADS, application)).keys:  # noqa: ASYNC110 - the store says it
+        while bool((await backend.scan_keys(keyspace, application)).keys) is not there:  # noqa: ASYNC110 - a process
             await asyncio.sleep(0.05)
 
 
@@ -95,19 +97,19 @@ async def test_a_role_for_our_prefix_is_enough_for_all_that_replicas_do(guarded:
                 await one.submit(facts.APP, numbers(facts.whole(job)))
                 await session.heartbeat()
             assert (await two.view(facts.APP)).meta.next_sequence > 30
+            await asyncio.wait_for(until(address, Keyspace.SNAPSHOTS, True, facts.APP), PATIENCE_S)
             following = aiter(two.follow(facts.APP))
             assert (await asyncio.wait_for(anext(following), PATIENCE_S)).sequence == 1
             await one.audit("a peer", "wrong token", "x")
             assert {peer.replica for peer in await two.replicas()} == {"a", "b"}
             assert len(await one.roll_call()) == 2
             await registered(one, LOST)  # and its driver says nothing more
-            assert await asyncio.wait_for(until_over(two, LOST), PATIENCE_S) is Ending.LOST
+            assert await asyncio.wait_for(ending_of(two, LOST), PATIENCE_S) is Ending.LOST
             numbers = await registered(one, MOVED)
             await one.submit(MOVED, [*numbers(facts.whole(0)), Request(facts.DRIVER, 0, EndApplication())])
-            await asyncio.wait_for(until_gone(address, MOVED), PATIENCE_S)
+            await asyncio.wait_for(until(address, Keyspace.HEADS, False, MOVED), PATIENCE_S)
     async with await open_backend(address) as backend:
         assert len((await backend.scan_keys(Keyspace.AUDIT)).keys) == 1
-        assert (await backend.scan_keys(Keyspace.SNAPSHOTS)).keys
         assert (await backend.scan_keys(Keyspace.REPLICAS)).keys == ()
     for verb in ("doctor", "verify"):
         looked = await asyncio.to_thread(shufflectl, tmp_path, verb, "--store", address, "--archive", tmp_path / "logs")
