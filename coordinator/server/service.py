@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+import grpc
 from shuffle_lifecycle.v1 import events_pb2, service_pb2, service_pb2_grpc
 
 from coordinator.core.rejections import Reason
@@ -45,7 +46,10 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
         self._sessions = Sessions(coordinator, gate, self._calls, options)
 
     async def Session(self, requests: Any, context: Context) -> None:  # noqa: ARG002 - the line reads for itself
-        await self._answered(self._sessions.serve(context), context)
+        try:
+            await self._answered(self._sessions.serve(context), context)
+        except grpc.aio.InternalError:
+            _LOG.debug("a driver has gone while it was being answered")
 
     # ---- commands ---------------------------------------------------------------------------------------------------
 
@@ -157,6 +161,8 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
         except expected_errors() as error:
             await self._note(error, context)
             await abort(context, error)
+        except grpc.aio.InternalError:  # there is nobody any more whom anything could be told
+            raise
         except Exception as error:  # noqa: BLE001 - told to the caller and to the log
             _LOG.exception("a call of %s failed; its caller was told so, other calls go on", context.peer())
             await abort(context, error)
