@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from coordinator.cli import changing, checking, choosing, history, looking, proving, running, serving, showing
+from coordinator.cli import changing, checking, choosing, history, looking, proving, refused, running, serving, showing
 from coordinator.cli.exits import MEANINGS
 from coordinator.cli.verb import OPTIONS, READING, shared
 
@@ -42,6 +42,6 @@ def build() -> typer.Typer:
     _before.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
     _before.__annotations__ = {"ctx": typer.Context, **{name: OPTIONS[name] for name in READING}}
     app.callback()(_before)
-    for family in (serving, running, showing, looking, history, changing, checking, proving, choosing):
+    for family in (serving, running, showing, looking, history, changing, checking, proving, refused, choosing):
         family.register(app)
     return app

@@ -36,7 +36,7 @@ from coordinator.runtime.verifying import Verdict, verify
 from coordinator.server import shown
 from coordinator.wire.codec import Segment, decode_segment
 from coordinator.wire.errors import WireError
-from coordinator.wire.records import ApplicationRecord, decode
+from coordinator.wire.records import ApplicationRecord, AuditRecord, decode
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
@@ -115,6 +115,17 @@ class StoreSource(FoldedSource):
 
     async def replicas(self) -> list[pb.Replica]:
         return [shown.replica_shown(peer) for peer in await peers.roll_call(self._backend)]
+
+    async def refusals(self) -> list[AuditRecord]:
+        """Who was refused outside every log, the oldest first; damaged records are named."""
+        found: list[AuditRecord] = []
+        async for page in self._backend.pages(Keyspace.AUDIT):
+            for entry in page.entries:
+                try:
+                    found.append(decode(AuditRecord, entry.value, f"audit/{entry.key}"))
+                except WireError as error:
+                    self.problems.append(error)
+        return found
 
     async def verify(self, application: ApplicationId) -> Verdict:
         """Reads all of it, and compares it with all that stands beside it."""

@@ -7,7 +7,6 @@ counted. The bounds on memory are generous: what they catch is growth with what 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import socket
@@ -26,10 +25,7 @@ from hypothesis import strategies as st
 from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
 
-from coordinator.wire.records import AuditRecord, decode
-from state_backend.open import open_backend
-from state_backend.values import Keyspace
-from tests.integration.cli.processes import Serving, serving
+from tests.integration.cli.processes import Serving, serving, shufflectl
 from tests.support.spark import wait_for
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, PROOF
@@ -362,7 +358,7 @@ def _asking(token: str) -> Iterator[pb.SessionRequest]:
 
 
 def test_nobody_fills_the_store_by_being_refused_and_the_audit_says_who_was(
-    server: Serving, victim: Victim, store: str
+    server: Serving, victim: Victim, store: str, tmp_path: Path
 ) -> None:
     """The last one: the coordinator ends as it does on any other day."""
     before = resident(server)
@@ -385,15 +381,9 @@ def test_nobody_fills_the_store_by_being_refused_and_the_audit_says_who_was(
     victim.rest()
     ended = server.end()
     assert (ended.code, "Traceback" in ended.err) == (0, False), ended.err
-    records = asyncio.run(audited(store))
+    records = shufflectl(tmp_path, "audit", "--store", store, "-o", "json").data
     counted: Counter[str] = Counter()
     for record in records:
-        counted[record.kind] += record.count
+        counted[record["kind"]] += record["count"]
     assert min(counted[kind] for kind in ("wrong token", "unknown application", "malformed")) >= REFUSALS // 3
     assert len(records) < 40, "one a peer, kind and minute"
-
-
-async def audited(store: str) -> list[AuditRecord]:
-    async with await open_backend(store) as backend:
-        page = await backend.scan(Keyspace.AUDIT)
-    return [decode(AuditRecord, entry.value, entry.key) for entry in page.entries]
