@@ -23,6 +23,7 @@ from coordinator.server.options import ServerOptions
 from coordinator.server.pace import Pace
 from coordinator.server.security import Gate, Shown, token_of
 from coordinator.server.statuses import Refused, accept, peer_of, refuse
+from coordinator.wire.bounds import check_name
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import answer_fields, answers_to_message, command_of, requests_of
 
@@ -58,6 +59,7 @@ class Calls:
         wished = request.command
         if not isinstance(wished, RegisterApplication) or not wished.application:
             raise Malformed("no application is named", "a UUID in `command.application`")
+        check_name("RegisterApplication.application", wished.application)
         meta = await self._known(wished.application)
         if meta is None:
             minted = self.gate.mint(wished, shown)
@@ -93,7 +95,7 @@ class Calls:
 
     async def _admit(self, caller: Any, requests: Sequence[Request], context: Context) -> None:
         role = await self.gate.admit(caller.application, token(caller, context))
-        self.gate.permit(role, caller.application, (request.command for request in requests))
+        self.gate.permit(role, caller.application, [request.command for request in requests])
 
     async def _submit(self, caller: Any, requests: Sequence[Request], context: Context) -> list[Answer]:
         application = ApplicationId(caller.application)

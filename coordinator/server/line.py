@@ -90,7 +90,7 @@ class Line:
         if len(batch.requests) > self._options.batch_max:
             raise too_many(len(batch.requests), self._options.batch_max)
         requests = requests_of(batch, self._session.client)
-        self._calls.gate.permit(Role.APPLICATION, self._session.application, (request.command for request in requests))
+        self._calls.gate.permit(Role.APPLICATION, self._session.application, [request.command for request in requests])
         for request in requests:
             self._check_number(request.number)
             self._highest = max(self._highest, request.number)

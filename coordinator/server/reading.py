@@ -8,6 +8,7 @@ is handed on as such, and refused as every other mistake of a caller is.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 from shuffle_lifecycle.v1 import events_pb2, service_pb2
 
-from coordinator.wire.bounds import Bounds
+from coordinator.wire.bounds import Bounds, check_name
 from coordinator.wire.errors import Malformed
 
 _SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"]
@@ -46,6 +47,16 @@ def check_read(message: Any, bounds: Bounds) -> None:
         )
     if isinstance(message, Message):
         bounds.check(message)
+        _check_names(message)
+
+
+def _check_names(message: Any) -> None:
+    """Of who calls, or opens a session; those inside of commands are checked where commands are read."""
+    for field in ("caller", "hello"):
+        if field in message.DESCRIPTOR.fields_by_name and message.HasField(field):
+            who = getattr(message, field)
+            check_name(f"{who.DESCRIPTOR.name}.application", who.application)
+            check_name(f"{who.DESCRIPTOR.name}.client", who.client)
 
 
 def handlers_of(servicer: Any, door: Door) -> grpc.GenericRpcHandler:
@@ -90,8 +101,9 @@ def _many(work: Callable[..., Any], door: Door) -> Callable[..., Any]:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
         try:
             await door.enter(request, context)
-            async for reply in work(request, context):
-                yield reply
+            async with aclosing(work(request, context)) as replies:
+                async for reply in replies:
+                    yield reply
         finally:
             door.leave()
 

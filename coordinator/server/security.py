@@ -12,7 +12,7 @@ person plays alone: then the application's token decides too, and lists are open
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -26,6 +26,7 @@ from coordinator.server import tokens
 from coordinator.server.interfaces import is_local
 from coordinator.server.options import ServerOptions
 from coordinator.server.statuses import Refused, refuse
+from coordinator.wire.bounds import check_name
 
 _BEARER = "bearer "
 
@@ -94,11 +95,16 @@ class Gate:
                 kind="wrong administrator token",
             )
 
-    def permit(self, role: Role, application: str, commands: Iterable[object]) -> None:
-        """Refuses what is not the caller's to say."""
-        for command in commands:
-            if not self._may(role, type(command)):
-                raise _wrong_role(role, application, type(command).__name__)
+    def permit(self, role: Role, application: str, commands: Sequence[c.Command]) -> None:
+        """Refuses what is not the caller's to say, and clients that cannot be called so."""
+        kinds = dict.fromkeys(map(type, commands))
+        for kind in kinds:
+            if not self._may(role, kind):
+                raise _wrong_role(role, application, kind.__name__)
+        if c.RegisterClient in kinds:
+            for command in commands:
+                if isinstance(command, c.RegisterClient):
+                    check_name("RegisterClient.client", command.client)
 
     def _may(self, role: Role, command: type) -> bool:
         if command in _EITHERS:

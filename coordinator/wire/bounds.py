@@ -2,7 +2,7 @@
 
 Responsible for the length of names, texts, bytes and lists inside a message, whichever it is. Refuses to know what the
 message means, and how many bytes gRPC lets in. Invariant: what has passed has no field that is longer than its bound;
-a small message costs nothing to look at, since nothing in it can be too long.
+a small message is not looked into, since nothing in it can be too long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from coordinator.wire.errors import Malformed
 
 #: Characters of what becomes part of a key or names a client; nothing longer is one of ours.
 NAME_MAX = 128
-_NAMES = frozenset({"application", "client"})
+
+
+def check_name(place: str, name: str) -> None:
+    """Refuses what can be no name; an empty one is its reader's to refuse. Raises `Malformed`."""
+    if len(name) > NAME_MAX:
+        raise _refusal(place, f"{len(name)} characters", f"at most {NAME_MAX}")
+    if not name.isprintable():
+        raise _refusal(place, "characters that cannot be printed", "a name such as a UUID")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +36,37 @@ class Bounds:
 
     def check(self, message: Message) -> None:
         """Raises `Malformed`, which names the first field that is too long."""
-        if message.ByteSize() <= NAME_MAX:
+        if message.ByteSize() <= min(self.text_bytes, self.payload_bytes, self.items):
             return
         for field, value in message.ListFields():
-            if isinstance(value, str):
-                self._check_text(message, field.name, value)
-            elif isinstance(value, bytes):
-                _check(message, field.name, len(value), self.payload_bytes, "bytes")
-            elif isinstance(value, Message):
+            if isinstance(value, Message):
                 self.check(value)
+            elif isinstance(value, (str, bytes)):
+                self._check_length(f"{message.DESCRIPTOR.name}.{field.name}", value)
             elif hasattr(value, "__len__"):
-                self._check_items(message, field.name, value)
+                self._check_items(f"{message.DESCRIPTOR.name}.{field.name}", value)
 
-    def _check_text(self, message: Message, name: str, value: str) -> None:
-        if name in _NAMES:
-            _check(message, name, len(value), NAME_MAX, "characters")
-            if not value.isprintable():
-                raise _refusal(message, name, "characters that cannot be printed", "a name such as a UUID")
-        elif len(value) * 4 > self.text_bytes:
-            _check(message, name, len(value.encode()), self.text_bytes, "bytes")
+    def _check_length(self, place: str, value: str | bytes) -> None:
+        if isinstance(value, str):
+            _check(place, len(value.encode()), self.text_bytes, "bytes")
+        else:
+            _check(place, len(value), self.payload_bytes, "bytes")
 
-    def _check_items(self, message: Message, name: str, values: Any) -> None:
-        _check(message, name, len(values), self.items, "items")
+    def _check_items(self, place: str, values: Any) -> None:
+        _check(place, len(values), self.items, "items")
         for value in values:
             if isinstance(value, Message):
                 self.check(value)
-            elif isinstance(value, str):
-                _check(message, name, len(value.encode()), self.text_bytes, "bytes")
+            elif isinstance(value, (str, bytes)):
+                self._check_length(place, value)
             else:
                 return
 
 
-def _check(message: Message, name: str, found: int, limit: int, what: str) -> None:
+def _check(place: str, found: int, limit: int, what: str) -> None:
     if found > limit:
-        raise _refusal(message, name, f"{found} {what}", f"at most {limit}")
+        raise _refusal(place, f"{found} {what}", f"at most {limit}")
 
 
-def _refusal(message: Message, name: str, found: str, expected: str) -> Malformed:
-    return Malformed(f"{message.DESCRIPTOR.name}.{name} has {found}", expected, "Nothing was done; make it shorter.")
+def _refusal(place: str, found: str, expected: str) -> Malformed:
+    return Malformed(f"{place} has {found}", expected, "Nothing was done; make it shorter.")

@@ -19,6 +19,7 @@ import pytest
 
 import tests.planted.core
 import tests.planted.replica
+import tests.planted.server
 import tests.planted.store  # noqa: F401 - the bugs put themselves on the list
 from tests.planted.bug import BUGS, Bug
 

@@ -37,9 +37,7 @@ def test_every_limit_is_a_key_with_its_meaning() -> None:
     [
         (pb.SetPin(why="x" * 1_001), "SetPin.why has 1001 bytes; expected at most 1000"),
         (pb.SetPin(why="ä" * 501), "SetPin.why has 1002 bytes; expected at most 1000"),
-        (pb.Caller(application="x" * 129), "Caller.application has 129 characters; expected at most 128"),
-        (pb.Caller(token="x" * 200, client="a\nb"), "Caller.client has characters that cannot be printed"),
-        (pb.RegisterClient(client="x" * 129), "RegisterClient.client has 129 characters"),
+        (pb.Caller(token="x" * 1_001), "Caller.token has 1001 bytes"),
         (pb.ReportJobStarted(job=1, reads=range(301)), "ReportJobStarted.reads has 301 items; expected at most 300"),
         (pb.ReportJobStarted(job=1, lineage=LINEAGE), "ReportJobStarted.lineage has 301 items"),
         (pb.ReportOutcome(fenced={"locator": {"payload": b"x" * 2_001}}), "Locator.payload has 2001 bytes"),
@@ -53,6 +51,35 @@ def test_a_field_that_is_too_large_is_named(message: Any, words: str) -> None:
         BOUNDS.check(message)
     assert words in str(told.value)
     assert "make it shorter" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("x" * 129, "has 129 characters; expected at most 128"), ("a\nb", "has characters that cannot be printed")],
+    ids=["long", "unprintable"],
+)
+async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, words: str) -> None:
+    async with running() as run:
+        await register(run)
+        command: Any = {"application": name, "driver": {}}
+        client: Any = [pb.NumberedRequest(register_client={"client": name})]
+        asked = pb.GetApplicationRequest(caller={"application": name})
+        calls = {
+            "Caller.application": run.stub.GetApplication(asked),
+            "RegisterApplication.application": run.stub.RegisterApplication(
+                pb.RegisterApplicationCall(command=command, proof=PROOF)
+            ),
+            "RegisterClient.client": run.stub.Submit(pb.SubmitCall(caller=run.caller(), requests=client)),
+            "Caller.client": run.stub.Submit(pb.SubmitCall(caller=run.caller(name), requests=facts.story())),
+        }
+        for place, call in calls.items():
+            _, said = await refusal(call, Code.INVALID_ARGUMENT)
+            assert f"{place} {words}" in said
+        driver = Driver(run.stub.Session())
+        await driver.send(hello(client=name))
+        _, said = await refusal(driver.refused(), Code.INVALID_ARGUMENT)
+        assert f"Hello.client {words}" in said
+        assert list(run.coordinator.states) == [APP]
 
 
 def test_what_is_within_bounds_passes() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.server import interfaces, security, statuses
+from coordinator.core import commands as c
+from coordinator.core.ids import AppShuffle, JobId
+from coordinator.core.rejections import Reason
+from coordinator.server import interfaces, security, statuses, tokens
+from coordinator.server.options import ServerOptions
+from coordinator.server.security import Role
+from tests.unit.server.fakes import FakeCoordinator
 
 
 @pytest.mark.parametrize(
@@ -51,3 +57,33 @@ def test_what_is_no_address_is_named() -> None:
 )
 def test_a_peer_is_a_machine(told: str, peer: str) -> None:
     assert statuses.peer_of(told) == peer
+
+
+FACT, DECISION, EITHER = c.ReportJobEnded(JobId(1)), c.SetPin(AppShuffle(1)), c.EndApplication()
+HASHES = (tokens.hash_of("admin"),)
+
+
+@pytest.mark.parametrize(
+    ("bind", "administrators", "role", "command", "may"),
+    [
+        ("127.0.0.1:0", HASHES, Role.APPLICATION, FACT, True),
+        ("127.0.0.1:0", HASHES, Role.APPLICATION, DECISION, False),
+        ("127.0.0.1:0", HASHES, Role.ADMINISTRATOR, FACT, False),
+        ("127.0.0.1:0", HASHES, Role.ADMINISTRATOR, DECISION, True),
+        ("127.0.0.1:0", HASHES, Role.APPLICATION, EITHER, True),
+        ("127.0.0.1:0", HASHES, Role.ADMINISTRATOR, EITHER, True),
+        ("127.0.0.1:0", (), Role.APPLICATION, DECISION, True),
+        ("unix:/run/sl.sock", (), Role.APPLICATION, DECISION, True),
+        ("0.0.0.0:0", (), Role.APPLICATION, DECISION, False),
+    ],
+)
+def test_who_may_say_what(
+    bind: str, administrators: tuple[str, ...], role: Role, command: c.Command, may: bool
+) -> None:
+    gate = security.Gate(FakeCoordinator(), ServerOptions(bind=bind, administrators=administrators))
+    if may:
+        gate.permit(role, "app", [command])
+        return
+    with pytest.raises(statuses.Refused) as refused:
+        gate.permit(role, "app", [EITHER, command])
+    assert (refused.value.kind, refused.value.rejection.reason) == ("wrong role", Reason.PERMISSION_DENIED)
