@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.core.commands import EndApplication
-from coordinator.server.tokens import hash_of
-from tests.integration.cli.processes import PATIENCE_S, TOKEN, Serving, serving, shufflectl, start, tell, tell_more
+from tests.integration.cli.processes import PATIENCE_S, Serving, serving, shufflectl, start, tell, tell_more
 from tests.support.etcd import running_etcd
 from tests.unit.replay.logs import APP, deleted_and_missed
 
@@ -119,15 +118,6 @@ def test_a_token_is_asked_for(tmp_path: Path) -> None:
         wrong = shufflectl(tmp_path, "shuffles", *here, "s3cret")
         assert (wrong.code, "--token" in wrong.err, "s3cret" in wrong.err) == (5, True, False)
         assert shufflectl(tmp_path, "shuffles", *here, token).code == 0
-        decided = shufflectl(tmp_path, "pin", *here, token, 1)
-        assert (decided.code, "SetPin needs the token of an administrator" in decided.err) == (5, True)
-        assert shufflectl(tmp_path, "pin", *here, TOKEN, 1).code == 0
-
-
-def test_a_token_is_made_with_what_is_kept_of_it(tmp_path: Path) -> None:
-    made = {row["name"]: row["value"] for row in shufflectl(tmp_path, "token", "-o", "json").data}
-    assert made["sha256"] == hash_of(made["token"])
-    assert len(made["token"]) >= 32
 
 
 def test_a_store_that_cannot_be_served(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""What shufflectl may do at a server with administrators, and how they get their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from coordinator.app import Replica, start_replica
+from coordinator.server.options import ServerOptions
+from coordinator.server.tokens import hash_of
+from tests.integration.cli.processes import tell
+from tests.unit.cli.calling import Shufflectl
+from tests.unit.replay.logs import APP, deleted_and_missed
+
+ADMIN = "of an administrator"
+
+
+@pytest.fixture
+def server() -> Iterator[Replica]:
+    replica = start_replica("memory:", server=ServerOptions(administrators=(hash_of(ADMIN),)))
+    yield replica
+    replica.stop()
+
+
+def test_an_applications_own_token_shows_it_and_does_not_decide(server: Replica, shufflectl: Shufflectl) -> None:
+    here = ("--server", server.address, APP, "--token")
+    token = tell(server.address, deleted_and_missed())
+    assert shufflectl("shuffles", *here, token).code == 0
+    decided = shufflectl("pin", *here, token, 1)
+    assert (decided.code, "SetPin needs the token of an administrator" in decided.err) == (5, True)
+    assert "Here: `--token`" in decided.err
+    assert shufflectl("pin", *here, ADMIN, 1).code == 0
+    listed = shufflectl("apps", "--server", server.address, "--token", token)
+    assert (listed.code, "serve.administrators" in listed.err) == (5, True)
+    assert shufflectl("apps", "--server", server.address, "--token", ADMIN, "-o", "json").data[0]["application"] == APP
+
+
+def test_a_token_is_made_with_what_is_kept_of_it(shufflectl: Shufflectl) -> None:
+    first, second = ({row["name"]: row["value"] for row in shufflectl("token", "-o", "json").data} for _ in range(2))
+    assert first["sha256"] == hash_of(first["token"])
+    assert len(first["token"]) >= 32
+    assert first["token"] != second["token"]
+
+
+@pytest.mark.parametrize("key", ["ADMINISTRATORS", "REGISTRATION_TOKENS"])
+def test_a_token_where_its_hash_belongs_is_refused_and_not_shown(shufflectl: Shufflectl, key: str) -> None:
+    shufflectl.env(f"SHUFFLECTL_SERVE__{key}", "the token itself")
+    called = shufflectl("serve", "--store", "memory:", "--port", 0)
+    assert (called.code, "64 hexadecimal digits" in called.err, "itself" in called.err) == (2, True, False)
