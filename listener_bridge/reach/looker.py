@@ -6,6 +6,10 @@ Refuses to know: how the program and the JVM are read (`sight`), and what the co
 Invariant: a report stands behind all that was told before the look ended, and speaks only about what was complete where
 the look began; a look that failed reports nothing, which keeps everything.
 
+A beginning and a report are a commit each, and most looks find what the last one found. As long as no fact has come
+since a look was told to begin, the next ones speak from that place too; one that has nothing new to say from there is
+silent.
+
 The first mark has passed, and with it every fact from before it, before anything is read: so what the readings know of
 jobs is at least what was so at the mark.
 """
@@ -75,9 +79,13 @@ class Looker:
         self._missed = missed
         self._missed_seen = missed()
         self._told = telling.Told()
-        self._number = 0
+        self._taken = 0
+        self._number = 0  # of the look that was told to begin last: later ones may speak from its place
+        self._ended = 0  # of the last one that has told everything
+        self._begins = ""  # the mark where the look of that number begins
+        self._is_stale = True  # something has come since
         self._changed = threading.Condition()
-        self._is_called_for = False
+        self._called_s: float | None = None  # when a look was called for that is not taken yet
         self._passed = ""
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-look", daemon=True)
@@ -93,6 +101,7 @@ class Looker:
         """What there is now: at the beginning, and after facts were missed."""
         self._sight.resync(present)
         self.candidates.known(present)
+        self._is_stale = True
         self._call_for_one()
 
     def stop(self, timeout: float) -> None:
@@ -118,7 +127,9 @@ class Looker:
         for fact in facts:
             self._sight.hear(fact)
             calls |= self.candidates.hear(fact)
-            if isinstance(fact, MarkerPassed) and fact.name.startswith(MARK):
+            if not isinstance(fact, MarkerPassed):
+                self._is_stale = True
+            elif fact.name.startswith(MARK):
                 self._pass(fact.name)
         if calls:
             self._call_for_one()
@@ -136,8 +147,12 @@ class Looker:
 
     def _call_for_one(self) -> None:
         with self._changed:
-            self._is_called_for = True
+            self._note_call()
             self._changed.notify_all()
+
+    def _note_call(self) -> None:
+        if self._called_s is None:
+            self._called_s = time.monotonic()
 
     # ---- the thread ----
 
@@ -157,55 +172,64 @@ class Looker:
             with self._changed:
                 now_s = time.monotonic()
                 if self._sight.changes() != seen:
-                    self._is_called_for = True
-                if self._is_called_for:
+                    self._note_call()
+                if self._called_s is not None:
                     pace.happened()
-                wait_s = pace.wait_s(now_s, self._is_called_for)
+                wait_s = pace.wait_s(now_s, self._called_s)
                 if wait_s <= 0 and self.candidates.bytes:
-                    self._is_called_for = False
+                    self._called_s = None
                     return True
                 self._changed.wait(min(max(wait_s, 0.001), DIED_POLL_S) if self.candidates.bytes else None)
         return False
 
     def _look(self, pace: Pace) -> None:
-        self._number += 1
-        number = self._number
-        if not self._begin(number):
+        self._taken += 1
+        if not self._begin():
             return
         began_s = time.thread_time()
         found = self._sight.read()
-        was_new = self._report(number, found)
+        was_new = self._report(found)
         spent_s = time.thread_time() - began_s + found.jvm_s
         self.looking_s += spent_s
         pace.took(time.monotonic(), spent_s, was_new)
 
-    def _begin(self, number: int) -> bool:
+    def _begin(self) -> bool:
         """Put the first mark, and wait until it has passed."""
-        mark = f"{MARK}{number}-begins"
-        self._settle(("look", number, "begins"), telling.begin(number), mark)
+        mark = f"{MARK}{self._taken}-begins"
+        if self._is_stale or self._missed() != self._missed_seen:
+            self._number, self._begins = self._taken, mark
+            self._settle(("look", self._taken, "begins"), telling.begin(self._number), mark)
         self._mark(mark)
         with self._changed:
             self._changed.wait_for(lambda: self._passed == mark or self._stopped, MARK_LIMIT_S)
             return self._passed == mark and not self._stopped
 
-    def _report(self, number: int, found: Found) -> bool:
-        """Tell what is new; answers whether there was anything."""
+    def _report(self, found: Found) -> bool:
+        """Tell what is new; answers whether anything has changed."""
         if found.everything is not None:
-            log.debug("look %d told nothing: %s", number, found.everything)
+            log.debug("look %d told nothing: %s", self._taken, found.everything)
             return False
         missed = self._missed()
         if missed != self._missed_seen:
             self._missed_seen = missed
             self._told.missed()
-        report = self._told.report(number, found.roots)
-        mark = f"{MARK}{number}-ends"
-        self._settle(("look", number, "ends"), report, mark)
-        self._mark(mark)
+        report = self._told.report(self._number, found.roots)
+        is_change = bool(report.report_cut.roots or report.report_cut.gone)
+        if is_change or self._ended != self._number:
+            self._tell(report)
         self.looks += 1
         self.on_found(found.roots)
-        return bool(report.report_cut.roots or report.report_cut.gone)
+        return is_change
+
+    def _tell(self, report: Request) -> None:
+        mark = f"{MARK}{self._taken}-ends"
+        self._settle(("look", self._taken, "ends"), report, mark)
+        self._mark(mark)
+        self._ended = self._number
 
     def _pass(self, name: str) -> None:
         with self._changed:
+            if name == self._begins:
+                self._is_stale = False
             self._passed = name
             self._changed.notify_all()

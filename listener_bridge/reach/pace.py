@@ -12,8 +12,9 @@ from __future__ import annotations
 
 SHARE = 0.02
 BURST_S = 0.5  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
-IDLE_MIN_S = 0.25
+IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
+GATHER_S = 0.02  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
 
 
 class Pace:
@@ -36,12 +37,12 @@ class Pace:
         """Something happened that may let a shuffle go."""
         self._idle_s = IDLE_MIN_S
 
-    def wait_s(self, now_s: float, is_called_for: bool) -> float:
-        """How long until the next look: as soon as the budget allows where one is called for, else at leisure."""
+    def wait_s(self, now_s: float, called_s: float | None) -> float:
+        """How long until the next look: in a moment where one was called for, if the budget allows; else at leisure."""
         self._save(now_s)
         affordable_s = max(0.0, -self._saved_s / SHARE)
-        leisure_s = 0.0 if is_called_for else max(0.0, self._last_s + self._idle_s - now_s)
-        return max(affordable_s, leisure_s)
+        due_s = self._last_s + self._idle_s if called_s is None else called_s + GATHER_S
+        return max(affordable_s, due_s - now_s, 0.0)
 
     def _save(self, now_s: float) -> None:
         self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * SHARE)

@@ -86,8 +86,24 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
     return module.inner_words.union(module.always, *(analysis.words for analysis in others))
 
 
-_strangers: dict[str, dict[str, int]] = {}
-"""By the program's folder: names and ids of modules that lie elsewhere. Each look passes a thousand of them."""
+class _Passed:
+    """The modules at the last look: a thousand and more, of which few are the program's. No reference is kept."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[str, list[str], list[int]] = ("", [], [])
+        self._own: list[str] = []
+
+    def own(self, folder: str) -> list[Namespace]:
+        """Those of the modules that lie in the program's folder, or below."""
+        modules = sys.modules.copy()
+        seen = (folder, list(modules), list(map(id, modules.values())))
+        if seen != self._seen:
+            self._own = [name for name, module in modules.items() if _is_in(folder, name, module)]
+            self._seen = seen
+        return [_dictionary(modules[name]) for name in self._own]
+
+
+_passed = _Passed()
 
 
 def _beside(namespace: Namespace) -> Iterator[CodeType]:
@@ -95,23 +111,17 @@ def _beside(namespace: Namespace) -> Iterator[CodeType]:
     if not namespace:
         return
     folder = os.path.dirname(os.path.abspath(namespace["__file__"])) + os.sep  # noqa: PTH100, PTH120
-    if folder not in _strangers:
-        _strangers.clear()
-    strangers = _strangers.setdefault(folder, {})
-    for name, module in list(sys.modules.items()):
-        if strangers.get(name) == id(module) or not issubclass(type(module), ModuleType):
-            continue
-        own = _dictionary(module)
-        file = own.get("__file__")
-        if not isinstance(file, str) or not file.startswith(folder) or not _is_of(name, file):
-            strangers[name] = id(module)
-        elif own is not namespace:
+    for own in _passed.own(folder):
+        if own is not namespace:
             yield from _defined_in(own)
 
 
-def _is_of(name: str, file: str) -> bool:
-    """Is a module in the program's folder the program's?"""
-    return name.partition(".")[0] not in _OURS and not any(part in file for part in _LIBRARY_FOLDERS)
+def _is_in(folder: str, name: str, module: object) -> bool:
+    """Is a module the program's?"""
+    if not issubclass(type(module), ModuleType) or name.partition(".")[0] in _OURS:
+        return False
+    file = _dictionary(module).get("__file__")
+    return isinstance(file, str) and file.startswith(folder) and not any(part in file for part in _LIBRARY_FOLDERS)
 
 
 def _dictionary(module: object) -> Namespace:

@@ -20,6 +20,7 @@ class Eyes:
     def __init__(self, *found: tuple[Root, ...] | str) -> None:
         self.found = [Found(each) if isinstance(each, tuple) else Found((), each) for each in found]
         self.reads = 0
+        self.dropped = 0
         self.heard: list[Fact] = []
         self.is_closed = False
         self.on_read: Callable[[], None] = lambda: None
@@ -33,7 +34,7 @@ class Eyes:
         return self.found[min(self.reads, len(self.found)) - 1]
 
     def changes(self) -> int:
-        return 0
+        return self.dropped
 
     def hear(self, fact: Fact) -> None:
         self.heard.append(fact)
@@ -180,3 +181,43 @@ def test_a_look_costs_what_it_took_of_a_processor_here_and_in_the_jvm() -> None:
     stream.wait_for(lambda: "look-1-ends" in stream.told)
     looker.stop(LIMIT_S)
     assert 30.0 < looker.looking_s < 31.0
+
+
+def second_look(*found: tuple[Root, ...], fact: Fact | None = None) -> Stream:
+    """What two looks tell that find these roots; the second one is called for by a handle's death."""
+    eyes = Eyes(*found)
+    looker, stream = looking(eyes)
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    if fact is not None:
+        looker.hear([fact])
+    read = threading.Event()
+    eyes.on_read = read.set
+    eyes.dropped += 1
+    assert read.wait(LIMIT_S)
+    looker.stop(LIMIT_S)
+    return stream
+
+
+def test_a_look_that_finds_nothing_new_where_nothing_has_come_is_silent() -> None:
+    stream = second_look((HELD,), (HELD,))
+    assert stream.told[4:5] == ["look-2-begins"]
+    assert len(stream.reports) == 2
+
+
+def test_what_a_look_finds_where_nothing_has_come_is_told_from_the_place_of_the_last_beginning() -> None:
+    stream = second_look((HELD,), ())
+    assert stream.told[4:] == ["look-2-begins", "report_cut at look-2-ends", "look-2-ends"]
+    assert stream.reports[-1].report_cut.look == 1
+    assert list(stream.reports[-1].report_cut.gone) == ["o1"]
+
+
+def test_a_fact_has_the_next_look_begin_behind_it_and_tell_its_end() -> None:
+    stream = second_look((HELD,), (HELD,), fact=ShuffleCleaned(1, 7))
+    assert stream.told[4:] == [
+        "begin_look at look-2-begins",
+        "look-2-begins",
+        "report_cut at look-2-ends",
+        "look-2-ends",
+    ]
+    assert stream.reports[-1].report_cut.look == 2
