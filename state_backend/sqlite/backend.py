@@ -4,8 +4,8 @@ Responsible for: one open store, its watches and leases. Refuses to know: statem
 Invariant: revisions are taken inside the write transaction, so several processes on one file share one sequence.
 
 Leases run by the machine's wall clock, which the processes of one file share. Whoever works on the file takes away
-what has run out. Other processes' commits are noticed by SQLite's data version, looked at a few times a second, and
-only while something is watched.
+what has run out. Other processes' commits are noticed by SQLite's data version, looked at a few times a second, more
+often while others commit, and only while something is watched.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from state_backend.transaction import Effect, check_compares, effects_of
 from state_backend.values import Compare, KeyPage, Keyspace, LeaseId, Operation, Page, Reading, Revision
 
 HISTORY_COMMITS = 10_000
-LOOK_SECONDS = 0.02
+LOOK_SECONDS_MIN, LOOK_SECONDS_MAX = 0.02, 0.25
 
 _COMPACT_EVERY_COMMITS = 1_000
 _WATCH_CHANGES = 500
@@ -186,15 +186,17 @@ class SqliteBackend(StateBackend, History):
 
     async def _look(self) -> None:
         """Notices what other processes committed, and what ran out; a reader that is woken meets errors itself."""
-        seen = 0
+        seen, pause_seconds = 0, LOOK_SECONDS_MIN
         while self._signal.has_readers and not self._closed.is_set():
             before = seen
             with suppress(StateBackendError):
                 seen = await self._read(self._data_version)
+            pause_seconds = min(2 * pause_seconds, LOOK_SECONDS_MAX)
             if seen != before:
                 self._signal.tell()
+                pause_seconds = LOOK_SECONDS_MIN
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._closed.wait(), LOOK_SECONDS)
+                await asyncio.wait_for(self._closed.wait(), pause_seconds)
 
     async def _read(self, run: Callable[[], _Result]) -> _Result:
         """Reads; where a lease had run out, once more without its keys."""
