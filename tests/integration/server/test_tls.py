@@ -17,6 +17,7 @@ from coordinator.app import Replica, start_replica
 from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
 from coordinator.server.interfaces import BindRefused
 from coordinator.server.options import ServerOptions
+from coordinator.server.tokens import hash_of
 from listener_bridge import settings, words
 from listener_bridge.bridge import Bridge
 from listener_bridge.channels import opener
@@ -42,7 +43,8 @@ def shufflectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 @pytest.fixture
 def sealed(tmp_path: Path, authority: Authority) -> Iterator[Replica]:
     """A server that lets in only whom the authority has given a certificate."""
-    replica = start_replica("memory:", server=ServerOptions(certificates=certificates(authority)))
+    options = ServerOptions(certificates=certificates(authority), registration_tokens=(hash_of("secret"),))
+    replica = start_replica("memory:", server=options)
     yield replica
     replica.stop()
 
@@ -52,7 +54,7 @@ def certificates(authority: Authority, client_ca: bool = True) -> Certificates:
     return Certificates(CertificateFiles(files.cert, files.key, files.ca if client_ca else None))
 
 
-def driver_at(address: str, tls: Tls | None) -> Bridge:
+def driver_at(address: str, tls: Tls | None, token: str = "secret") -> Bridge:
     chosen = settings.read({})
     service = FakeService(fence=Cannot("never asked"))
     registration = service_pb2.RegisterApplication(
@@ -62,7 +64,7 @@ def driver_at(address: str, tls: Tls | None) -> Bridge:
         policy=words.policy(chosen.policy),
         settings=words.promises(chosen),
     )
-    return Bridge(FakeTap(), service, registration, "secret", lambda: (address,), open_channel=opener(tls))  # type: ignore[arg-type]
+    return Bridge(FakeTap(), service, registration, token, lambda: (address,), open_channel=opener(tls))  # type: ignore[arg-type]
 
 
 def ours(authority: Authority) -> Tls:
@@ -76,6 +78,17 @@ def test_a_driver_with_a_certificate_is_served(sealed: Replica, authority: Autho
     bridge._tap.tell(JobEnded(0, 1, 0, True, None))  # type: ignore[attr-defined]
     wait_for(lambda: bridge.reporter.confirmed == 1, "the answer", 20)
     assert not bridge.client.is_away
+    assert len(bridge.token) >= 43
+    bridge.stop("the test has ended")
+
+
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_who_may_not_register_is_refused_and_the_job_goes_on(sealed: Replica, authority: Authority, token: str) -> None:
+    bridge = driver_at(sealed.address, ours(authority), token)
+    bridge.start()
+    wait_for(lambda: bool(bridge.client.refused), "it to be refused for good", 20)
+    assert "serve.registration_tokens" in bridge.client.refused
+    assert bridge.token == ""
     bridge.stop("the test has ended")
 
 
