@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from weakref import WeakSet
 
 from state_backend.address import EtcdAddress
 from state_backend.api import StateBackend
-from state_backend.errors import Compacted, NoSuchLease
+from state_backend.errors import Compacted, NoSpace, NoSuchLease, OutcomeUnknown, StateBackendError
 from state_backend.etcd.cluster import Cluster, Deadlines, Metadata
 from state_backend.etcd.failures import Attempt, Effect
 from state_backend.etcd.member import Member
@@ -23,15 +24,18 @@ from state_backend.etcd.requests import Translator, conflict_of
 from state_backend.etcd.stubs import rpc_pb2
 from state_backend.etcd.watch import EtcdWatch
 from state_backend.lease import Lease
-from state_backend.limits import PAGE_LIMIT, check_scan, check_transaction, check_ttl, check_watch
+from state_backend.limits import PAGE_LIMIT, check_scan, check_transaction, check_ttl, check_watch, keys_touched
 from state_backend.values import (
+    Absent,
     Compare,
+    Delete,
     KeyPage,
     Keyspace,
     LeaseId,
     Move,
     Operation,
     Page,
+    Present,
     Put,
     Reading,
     Revision,
@@ -139,10 +143,26 @@ class EtcdBackend(StateBackend):
         effect = Effect.WRITES if operations else Effect.HARMLESS
         doing = f"a transaction of {len(operations)} operations"
         attempt = Attempt(doing, self._cluster.where, effect, lease=leases[0] if leases else 0)
-        response = await self._txn(attempt, self._translator.txn(compares, requests))
+        try:
+            response = await self._txn(attempt, self._translator.txn(compares, requests))
+        except NoSpace as full:
+            raise await self._after_refusal(compares, operations, doing, full) from None
         if not response.succeeded:
             raise conflict_of(compares, response)
         return Revision(response.header.revision)
+
+    async def _after_refusal(
+        self, compares: Sequence[Compare], operations: Sequence[Operation], doing: str, full: NoSpace
+    ) -> StateBackendError:
+        """What a refusal for want of space means: etcd applies the write that crosses its quota, and then says so.
+
+        etcd answers after it has applied: so where a compare would no more hold and all still do, nothing has happened.
+        """
+        if any(_undoes(operation, compare) for operation in operations for compare in compares):
+            with suppress(StateBackendError):
+                await self._transact(compares, ())
+                return full
+        return OutcomeUnknown(doing, str(full))
 
     async def _fill_moves(self, operations: Sequence[Operation]) -> list[Operation] | None:
         """The operations, every move with its value; None where a source is not at the revision that is expected."""
@@ -223,3 +243,10 @@ class EtcdBackend(StateBackend):
         for lease in self._leases:
             await lease.abandon("its backend was closed")
         await self._cluster.close()
+
+
+def _undoes(operation: Operation, compare: Compare) -> bool:
+    """Whether the compare cannot hold any more once the operation was done."""
+    if isinstance(compare, Present) or (isinstance(operation, Delete) and isinstance(compare, Absent)):
+        return False
+    return (compare.keyspace, compare.key) in keys_touched(operation)

@@ -13,7 +13,7 @@ import pytest
 
 from state_backend.address import EtcdAddress
 from state_backend.api import Absent, Keyspace, Present, Put, Revision, RevisionIs, StateBackend
-from state_backend.errors import Compacted, Conflict, LockLost, OutcomeUnknown, Unavailable
+from state_backend.errors import Compacted, Conflict, LockLost, NoSpace, OutcomeUnknown, Unavailable
 from state_backend.etcd.backend import EtcdBackend, open_etcd
 from state_backend.etcd.cluster import Deadlines
 from state_backend.testing.watching import keys, take
@@ -232,3 +232,38 @@ async def test_a_quiet_watch_does_not_fall_behind_a_compaction(
     await settled_put(one, "quiet/later")
     assert keys(await reading) == ["quiet/later"]
     await watch.close()
+
+
+# ---- a quota that is used up -----------------------------------------------------------------------------------------
+
+WRITERS = 32
+
+
+async def fill(backend: StateBackend, head: str) -> tuple[Revision, NoSpace | OutcomeUnknown]:
+    """Writes values with a compare until one is refused; the last revision that was acknowledged, and the refusal."""
+    revision = await backend.put(HEADS, head, b"0")
+    for number in range(1_000):
+        writes = (Put(HEADS, head, b"%d" % number), Put(LIVE, f"{head}/{number}", bytes(20_000)))
+        try:
+            revision = await backend.put_txn((RevisionIs(HEADS, head, revision),), writes)
+        except (NoSpace, OutcomeUnknown) as refused:
+            return revision, refused
+    raise AssertionError("twenty megabytes fit into a quota of two")
+
+
+async def test_a_write_that_crosses_the_quota_is_not_said_to_have_failed(tmp_path: Path) -> None:
+    """etcd applies what was proposed before the quota was used up, and answers that there is no space."""
+    with running_etcd(tmp_path, arguments=("--quota-backend-bytes", "2000000")) as cluster:
+        async with await open_etcd(EtcdAddress(cluster.endpoints, "full")) as backend:
+            heads = [f"head-{number}" for number in range(WRITERS)]
+            found = await asyncio.gather(*(fill(backend, head) for head in heads))
+            for head, (revision, refused) in zip(heads, found, strict=True):
+                entry = (await backend.get(HEADS, head)).entry
+                assert entry is not None
+                assert isinstance(refused, OutcomeUnknown) or entry.revision == revision, refused
+            entry = (await backend.get(HEADS, heads[0])).entry
+            assert entry is not None
+            with pytest.raises(NoSpace):
+                await backend.put_txn((RevisionIs(HEADS, heads[0], entry.revision),), (Put(HEADS, heads[0], b"more"),))
+            with pytest.raises(OutcomeUnknown):
+                await backend.put(HEADS, heads[0], b"without a compare nobody can tell")
