@@ -39,7 +39,16 @@ class Program:
         return set(self.log.app_shuffles("generation_deleted"))
 
     def wait_gone(self, *app_shuffles: int) -> None:
-        wait_for(lambda: set(app_shuffles) <= self.gone(), f"{app_shuffles} to go; gone are {self.gone()}")
+        try:
+            wait_for(lambda: set(app_shuffles) <= self.gone(), f"{app_shuffles} to go")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {self.told()}") from None
+
+    def told(self) -> str:
+        """How far looks have come, and the end of the log."""
+        looker = self._attachment._bridge.looker
+        spent = f"{looker.looks} looks in {looker.looking_s:.2f} s of a processor, of {dict(looker.candidates.bytes)}"
+        return "\n".join([f"gone are {self.gone()} after {spent}", *map(str, self.log.events()[-40:])])
 
     def look(self) -> None:
         """A whole look has begun after this, and all that came of it is done."""
