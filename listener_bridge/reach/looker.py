@@ -212,6 +212,7 @@ class Looker:
         missed = self._missed()
         if missed != self._missed_seen:
             self._missed_seen = missed
+            self._is_stale = True  # a gap may stand behind the place where this look began
             self._told.missed()
         report = self._told.report(self._number, found.roots)
         is_change = bool(report.report_cut.roots or report.report_cut.gone)

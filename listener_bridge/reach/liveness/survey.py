@@ -90,17 +90,17 @@ class _Passed:
     """The modules at the last look: a thousand and more, of which few are the program's. No reference is kept."""
 
     def __init__(self) -> None:
-        self._seen: tuple[str, list[str], list[int]] = ("", [], [])
-        self._own: list[str] = []
+        self._last: tuple[tuple[str, list[str], list[int]], list[str]] = ("", [], []), []
 
     def own(self, folder: str) -> list[Namespace]:
         """Those of the modules that lie in the program's folder, or below."""
         modules = sys.modules.copy()
-        seen = (folder, list(modules), list(map(id, modules.values())))
-        if seen != self._seen:
-            self._own = [name for name, module in modules.items() if _is_in(folder, name, module)]
-            self._seen = seen
-        return [_dictionary(modules[name]) for name in self._own]
+        here = (folder, list(modules), list(map(id, modules.values())))
+        seen, own = self._last
+        if here != seen:
+            own = [name for name, module in modules.items() if _is_in(folder, name, module)]
+            self._last = here, own
+        return [_dictionary(modules[name]) for name in own]
 
 
 _passed = _Passed()

@@ -221,3 +221,19 @@ def test_a_fact_has_the_next_look_begin_behind_it_and_tell_its_end() -> None:
         "look-2-ends",
     ]
     assert stream.reports[-1].report_cut.look == 2
+
+
+def test_after_reports_were_lost_the_next_look_begins_anew() -> None:
+    """A gap may stand behind the place where the look began that noticed it: nothing can be let go from there."""
+    missed = [0]
+    eyes = Eyes((HELD,))
+    stream = Stream()
+    looker = stream.looker = Looker(eyes, stream.mark, stream.settle, lambda: missed[0])
+    eyes.on_read = lambda: missed.__setitem__(0, 1)
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    eyes.dropped += 1
+    stream.wait_for(lambda: "look-2-ends" in stream.told)
+    looker.stop(LIMIT_S)
+    assert "begin_look at look-2-begins" in stream.told
+    assert stream.reports[-1].report_cut.look == 2
