@@ -43,7 +43,7 @@ class Limits:
     payload_bytes: int = _limit(524_288, "bytes of one locator")
     items: int = _limit(100_000, "items of one list in a message")
     calls: int = _limit(10_000, "calls and sessions under way at one replica")
-    requests_per_s: int = _limit(50_000, "requests of one application a second, at one replica, for long")
+    requests_per_s: int = _limit(200_000, "requests of one application a second, at one replica, for long")
     registrations_per_s: int = _limit(50, "new applications a second, at one replica, for long")
 
 
