@@ -657,6 +657,19 @@ def test_18f_what_completes_between_a_look_and_its_end_waits_for_the_next() -> N
     assert story.look("")[-2:] == ["B1 expired: in no live cut", "fence B1"]
 
 
+def test_18f_a_later_look_may_speak_from_the_same_place() -> None:
+    """What a name has let go since goes; what was complete only later waits for a look that begins there."""
+    story = Story()
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1", "s2")
+    story.end()
+    assert story.look("A B")[-2:] == ["root B needs +B", "look ended"]
+    assert story.report("B") == ["root A gone", "look ended", "A1 expired: in no live cut", "fence A1"]
+    story.whole("s3:B>C, s4:C!")
+    assert story.report("B") == ["look ended"]
+    assert story.look("B")[-2:] == ["C1 expired: in no live cut", "fence C1"]
+
+
 def test_18f_a_look_that_was_overtaken_says_nothing() -> None:
     story = Story()
     story.whole("s0>A, s1:A!")
