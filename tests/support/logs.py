@@ -8,6 +8,7 @@ Invariant: everything is concluded from the log alone; a finding names the event
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -26,6 +27,7 @@ from state_backend.open import open_backend
 E = TypeVar("E")
 PAGE = 1_000
 CHECKED_EVERY = 40  # steps; and at the end
+_MISSING = re.compile(r"Missing an output location for shuffle (\d+) ")
 
 
 def stored(store: str, application: str) -> list[e.Recorded]:
@@ -141,10 +143,18 @@ def _losses(log: Sequence[e.Recorded]) -> Iterator[str]:
     """
     if of(log, e.ExecutorLost):
         return
-    from_a_cache = {event.stage for event in of(log, e.StageSubmitted) if event.cached}
     for recorded in log:
         event = recorded.event
-        if isinstance(event, e.StageCompleted) and "etch" in event.failure and event.stage not in from_a_cache:
+        if isinstance(event, e.StageCompleted) and "etch" in event.failure and not _lost_its_cache(log, event):
             yield f"2: stage {event.stage} met missing data ({recorded.sequence}): {event.failure[:200]}"
         elif isinstance(event, (e.OutputsLost, e.GenerationLost, e.DirectiveFailed, e.DeletionSuspended)):
             yield f"unexpected, without a lost executor ({recorded.sequence}): {event}"
+
+
+def _lost_its_cache(log: Sequence[e.Recorded], failed: e.StageCompleted) -> bool:
+    """It was to read a cache, and was no registered reader of the shuffle that it then missed."""
+    named = _MISSING.search(failed.failure)
+    known = app_shuffles(log)
+    registered = {known[event.shuffle_id] for event in of(log, e.ReaderRegistered) if event.reader == failed.stage}
+    from_a_cache = any(event.stage == failed.stage and event.cached for event in of(log, e.StageSubmitted))
+    return from_a_cache and named is not None and int(named[1]) not in registered

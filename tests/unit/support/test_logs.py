@@ -13,7 +13,7 @@ from coordinator.core.values import Suspension
 from tests.support import logs
 from tests.unit.replay.logs import attempt, deleted_and_missed
 
-FAILURE = "org.apache.spark.shuffle.MetadataFetchFailedException: Missing an output location for shuffle 0"
+FAILURE = "org.apache.spark.shuffle.MetadataFetchFailedException: Missing an output location for shuffle 0 partition 1"
 Log = list[e.Recorded]
 
 
@@ -77,6 +77,14 @@ def test_a_right_log_has_nothing_wrong_in_it(log: Log) -> None:
 def test_what_is_wrong_is_found_by_its_rule(log: Log, rule: str, spoil: Callable[[Log], Log]) -> None:
     found = logs.wrong(spoil(log))
     assert [wrong for wrong in found if wrong.startswith(rule)], found
+
+
+def test_a_registered_reader_that_misses_data_is_wrong_also_where_it_reads_a_cache(log: Log) -> None:
+    known = logs.app_shuffles(log)
+    registered = next(event for event in logs.of(log, e.ReaderRegistered) if known[event.shuffle_id] == 0)
+    reads_both = replace(log[-1], event=replace(registered, reader=attempt(9)))
+    found = logs.wrong(from_a_cache(numbered([*log, reads_both]), 9))
+    assert [wrong for wrong in found if wrong.startswith("2: stage 9.0 met missing data")], found
 
 
 def test_11_a_cache_that_goes_under_its_reader_is_a_loss_that_is_recovered(log: Log) -> None:
