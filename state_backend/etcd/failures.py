@@ -97,7 +97,7 @@ def _refusal_of(told: str, attempt: Attempt) -> StateBackendError | None:
         return NoSuchLease(attempt.lease)
     if "request is too large" in told:
         return TooLarge("bytes, more than this etcd is set to take", REQUEST_BYTES_MAX, REQUEST_BYTES_MAX)
-    if "database space exceeded" in told:
+    if "database space exceeded" in told:  # also of what was applied: the backend looks before it believes it
         return NoSpace(attempt.where, told)
     if "corrupt cluster" in told:
         return Corrupt(attempt.where, told)
