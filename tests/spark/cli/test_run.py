@@ -11,6 +11,8 @@ import pytest
 
 from tests.integration.cli.processes import COMMAND, environment, shufflectl
 
+pytestmark = pytest.mark.timeout(400)  # each test starts several drivers, one after the other
+
 PROGRAM = """
 import sys
 from operator import add
@@ -52,7 +54,7 @@ def run(program: Path, *command: str) -> subprocess.CompletedProcess[str]:
         env={**environment(program.parent), **spark, **named, "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=180,
         check=False,
     )
 
