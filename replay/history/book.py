@@ -1,0 +1,440 @@
+"""What is remembered while a log is read, and the facts that it becomes.
+
+Responsible for turning Spark's events into the commands that the driver part would have reported. Refuses to know
+files, and roots (`roots`). Invariant: what is remembered of a stage goes with the last job that lists it; facts stand
+in the log's order and their times never run backwards.
+
+A log does not say whether a stage writes a shuffle. A stage that is another's parent does; of a job's final stage the
+first end of a task tells (adaptive SQL runs map stages as jobs of their own), so that what was told of it before is
+then put right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from coordinator.core import commands as c
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
+from coordinator.core.values import Level, Lineage, Outputs
+from replay.history import records as r
+from replay.history.roots import Persisted, with_roots
+from replay.history.run import Fact, Run, Written
+
+_MOST_WARNINGS = 20
+_LONGEST_TEXT = 200
+_MAP_TASK = "ShuffleMapTask"
+_NEWEST_SPARK = 4
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A stage id that a live job lists. ``writes``: it is known to be a map stage."""
+
+    rdd: int
+    reads: tuple[AppShuffle, ...]
+    cached: bool
+    lineage: Lineage
+    writes: bool | None = None  #: None: not known yet.
+    jobs: set[int] = field(default_factory=set)
+    told_at: list[int] = field(default_factory=list)  #: Facts to put right when it is known.
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Of the tasks of one stage attempt that ended well."""
+
+    run_ms: int = 0
+    written: int = 0
+    read: int = 0
+    out_bytes: int = 0
+    out_records: int = 0
+
+
+@dataclass(slots=True)
+class _Weight:
+    """An app shuffle as it was written so far."""
+
+    call_site: str = ""
+    maps: int = 0
+    bytes: int = 0
+    task_ms: int = 0
+    complete: bool = False
+
+    def add(self, sums: _Sums, tasks: int, succeeded: bool) -> None:
+        """One attempt of its map stage is over. A repair of a part changes nothing; a whole rewrite counts instead."""
+        if self.complete and (tasks < self.maps or not succeeded):
+            return
+        if self.complete:
+            self.bytes = self.task_ms = 0
+        self.bytes += sums.written
+        self.task_ms += sums.run_ms
+        self.complete = succeeded
+
+
+class Book:
+    """One application's log, as far as it was read."""
+
+    def __init__(self, name: str) -> None:
+        self.warnings: list[str] = []
+        self._untold = 0
+        self._name = name
+        self._start = r.ApplicationStart()
+        self._version = ""
+        self._first_ms = self._last_ms = 0
+        self._ended = False
+        self._facts: list[Fact] = []
+        self._stages: dict[int, _Stage] = {}
+        self._jobs: dict[int, tuple[int, ...]] = {}
+        self._undecided: dict[int, _Stage] = {}  # by RDD: final stages that ended without a task
+        self._told: dict[AppShuffle, Lineage] = {}
+        self._weights: dict[AppShuffle, _Weight] = {}
+        self._sums: dict[tuple[int, int], _Sums] = {}
+        self._persisted = Persisted()
+
+    def warn(self, text: str) -> None:
+        """Something about the log that its reader should know."""
+        if len(self.warnings) < _MOST_WARNINGS:
+            self.warnings.append(text)
+        else:
+            self._untold += 1
+
+    def take(self, name: bytes, record: Any) -> None:
+        """One more event."""
+        _TAKERS[name](self, record)
+
+    def run(self, files: tuple[str, ...], raw_bytes: int) -> Run:
+        """All that was read."""
+        facts = with_roots(self._facts, self._persisted)
+        identity = self._name_of_application()
+        untold = (f"{self._untold:,} more warnings",) if self._untold else ()
+        return Run(
+            application_id=identity[0],
+            attempt=identity[1],
+            name=self._start.name,
+            user=self._start.user,
+            spark_version=self._version,
+            started_ms=self._start.time or self._first_ms,
+            ended_ms=self._last_ms,
+            ended=self._ended,
+            warnings=(*self.warnings, *self._doubts(), *untold),
+            shuffles=tuple(self._written(shuffle) for shuffle in sorted(self._weights)),
+            facts=facts,
+            files=files,
+            raw_bytes=raw_bytes,
+        )
+
+    def _name_of_application(self) -> tuple[str, str]:
+        if self._start.id:
+            return self._start.id, self._start.attempt or ""
+        return self._name, self._start.attempt or ""
+
+    def _doubts(self) -> Iterable[str]:
+        if not self._start.time:
+            yield "the start of the application is missing: its name and first moments are not known"
+        if not self._ended:
+            yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
+        major = self._version.partition(".")[0]
+        if major.isdecimal() and int(major) > _NEWEST_SPARK:
+            yield f"it was written by Spark {self._version}, which is newer than this release; read as Spark 4's"
+
+    def _written(self, app_shuffle: AppShuffle) -> Written:
+        weight = self._weights[app_shuffle]
+        return Written(app_shuffle, weight.call_site, weight.maps, weight.bytes, weight.task_ms)
+
+    # ---- time ----
+
+    def _at(self, time_ms: int | None) -> int:
+        """The moment of an event; one that does not say happened with the last one."""
+        self._last_ms = max(self._last_ms, time_ms or 0)
+        self._first_ms = self._first_ms or self._last_ms
+        return self._last_ms
+
+    def _tell(self, time_ms: int | None, command: c.Command) -> int:
+        """One more fact; answers its place."""
+        self._facts.append((self._at(time_ms), command))
+        return len(self._facts) - 1
+
+    def _put_right(self, place: int, **changes: Any) -> None:
+        time_ms, command = self._facts[place]
+        self._facts[place] = (time_ms, replace(command, **changes))
+
+    # ---- the application ----
+
+    def _log_started(self, record: r.LogStart) -> None:
+        self._version = self._version or record.version
+
+    def _started(self, record: r.ApplicationStart) -> None:
+        self._start = record
+        self._first_ms = 0
+        self._at(record.time)
+
+    def _application_ended(self, record: r.ApplicationEnd) -> None:
+        self._ended = True
+        self._at(record.time)
+
+    # ---- jobs ----
+
+    def _job_started(self, record: r.JobStart) -> None:
+        by_id = {stage.id: stage for stage in record.stages}
+        parents = {parent for stage in record.stages for parent in stage.parents or ()}
+        final = max((one for one in by_id if one not in parents), default=0)
+        for stage in record.stages:
+            self._list(stage, by_id, record.id, None if stage.id == final else True)
+        self._jobs[record.id] = tuple(by_id)
+        about = record.properties or r.Properties()
+        last = self._stages.get(final)
+        place = self._tell(
+            record.time,
+            c.ReportJobStarted(
+                job=JobId(record.id),
+                final_stage=StageId(final),
+                reads=last.reads if last is not None else (),
+                writes=AppShuffle(last.rdd) if last is not None and last.writes else None,
+                stages=spans_of(tuple(by_id)),
+                lineage=tuple(self._news(by_id)),
+                execution=_execution(about.execution),
+                group=about.group or "",
+                call_site=_short(about.call_site),
+            ),
+        )
+        if last is not None and last.writes is None:
+            last.told_at.append(place)
+
+    def _list(self, stage: r.Stage, by_id: dict[int, r.Stage], job: int | None, writes: bool | None) -> _Stage:
+        """Learns a stage from its description."""
+        self._persisted.see(stage, len(self._facts))
+        known = self._stages.get(stage.id)
+        if known is None:
+            known = self._stages[stage.id] = _described(stage, by_id)
+        if job is not None:
+            known.jobs.add(job)
+        if writes:
+            self._decide(known, True)
+            earlier = self._undecided.pop(known.rdd, None)
+            if earlier is not None:
+                self._decide(earlier, True)
+                self._weights[AppShuffle(known.rdd)].complete = True
+        return known
+
+    def _news(self, stages: Iterable[int]) -> Iterable[Lineage]:
+        """Lineage that was not told before, or has changed."""
+        for number in stages:
+            stage = self._stages[number]
+            if stage.writes and self._told.get(stage.lineage.app_shuffle) != stage.lineage:
+                self._told[stage.lineage.app_shuffle] = stage.lineage
+                yield stage.lineage
+
+    def _decide(self, stage: _Stage, writes: bool) -> None:
+        """Now it is known whether a stage is a map stage."""
+        if stage.writes is not None:
+            return
+        stage.writes = writes
+        shuffle = AppShuffle(stage.rdd)
+        if writes:
+            weight = self._weights.setdefault(shuffle, _Weight())
+            weight.call_site, weight.maps = stage.lineage.call_site, max(weight.maps, stage.lineage.maps)
+        for place in stage.told_at if writes else ():
+            told = self._facts[place][1]
+            if isinstance(told, c.ReportJobStarted):
+                self._told[shuffle] = stage.lineage
+                self._put_right(place, writes=shuffle, lineage=(*told.lineage, stage.lineage))
+            else:
+                self._put_right(place, writes=shuffle)
+        stage.told_at.clear()
+
+    def _job_ended(self, record: r.JobEnd) -> None:
+        result = record.result or r.JobResult()
+        succeeded = result.result == "JobSucceeded"
+        why = "" if succeeded else _short((result.failure.message if result.failure else None) or result.result)
+        self._tell(record.time, c.ReportJobEnded(JobId(record.id), succeeded, why))
+        for number in self._jobs.pop(record.id, ()):
+            stage = self._stages[number]
+            stage.jobs.discard(record.id)
+            if not stage.jobs:
+                del self._stages[number]
+                if stage.writes is None and stage.lineage.maps == 0:
+                    self._undecided[stage.rdd] = stage
+
+    # ---- stages and tasks ----
+
+    def _stage_submitted(self, record: r.StageLine) -> None:
+        stage = record.stage
+        known = self._stages.get(stage.id) or self._list(stage, {}, None, None)
+        shuffle = AppShuffle(known.rdd)
+        weight = self._weights.get(shuffle) if known.writes else None
+        if weight is not None and weight.complete:
+            self._outputs_went(shuffle, weight, stage)
+        place = self._tell(
+            stage.submitted,
+            c.ReportStageSubmitted(
+                stage=StageAttempt(StageId(stage.id), stage.attempt),
+                reads=known.reads,
+                writes=shuffle if known.writes else None,
+                tasks=stage.tasks,
+                name=_short(stage.name),
+                cached=known.cached,
+            ),
+        )
+        if known.writes is None:
+            known.told_at.append(place)
+        self._sums[stage.id, stage.attempt] = _Sums()
+
+    def _outputs_went(self, shuffle: AppShuffle, weight: _Weight, stage: r.Stage) -> None:
+        """A complete shuffle is written again: so many of its outputs had gone."""
+        left = max(weight.maps - stage.tasks, 0)
+        self._tell(stage.submitted, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
+
+    def _task_ended(self, record: r.TaskEnd) -> None:
+        stage = self._stages.get(record.stage)
+        sums = self._sums.get((record.stage, record.attempt))
+        info = record.info
+        if info is not None:
+            self._at(info.finished)
+        if stage is not None and stage.writes is None and record.type:
+            self._decide(stage, record.type == _MAP_TASK)
+        if sums is None or record.metrics is None or (info is not None and (info.failed or info.killed)):
+            return
+        metrics = record.metrics
+        sums.run_ms += metrics.run_ms
+        if metrics.shuffle_write is not None:
+            sums.written += metrics.shuffle_write.bytes
+        if metrics.shuffle_read is not None:
+            sums.read += metrics.shuffle_read.remote_bytes + metrics.shuffle_read.local_bytes
+        if metrics.output is not None:
+            sums.out_bytes += metrics.output.bytes
+            sums.out_records += metrics.output.records
+
+    def _stage_completed(self, record: r.StageLine) -> None:
+        stage = record.stage
+        known = self._stages.get(stage.id)
+        sums = self._sums.pop((stage.id, stage.attempt), None) or _Sums()
+        self._believe(sums, stage.accumulables)
+        if known is not None:
+            if sums.written:
+                self._decide(known, True)
+            if known.writes:
+                self._weights[AppShuffle(known.rdd)].add(sums, stage.tasks, stage.failure is None)
+            if not known.jobs:
+                del self._stages[stage.id]
+        self._tell(
+            stage.completed,
+            c.ReportStageCompleted(
+                stage=StageAttempt(StageId(stage.id), stage.attempt),
+                failure="" if stage.failure is None else _short(stage.failure) or "failed",
+                shuffle_bytes_written=sums.written,
+                shuffle_bytes_read=sums.read,
+                output_bytes=sums.out_bytes,
+                output_records=sums.out_records,
+            ),
+        )
+
+    @staticmethod
+    def _believe(sums: _Sums, accumulables: Iterable[r.Accumulable]) -> None:
+        """Where ends of tasks are missing, the stage's own sums count."""
+        found: Counter[str] = Counter()
+        for one in accumulables:
+            if one.name in _METRICS and isinstance(one.value, int):
+                found[_METRICS[one.name]] += one.value
+        for attribute, value in found.items():
+            setattr(sums, attribute, max(getattr(sums, attribute), value))
+
+    # ---- the rest ----
+
+    def _executor_removed(self, record: r.ExecutorRemoved) -> None:
+        self._tell(record.time, c.ReportExecutorLost(record.executor, _short(record.reason)))
+
+    def _unpersisted(self, record: r.Unpersist) -> None:
+        self._persisted.drop(record.rdd, len(self._facts))
+
+    def _execution_started(self, record: r.ExecutionStart) -> None:
+        writes = record.plan is not None and _writes(record.plan)
+        self._tell(record.time, c.ReportExecutionStarted(ExecutionId(record.id), _short(record.description), writes))
+
+    def _execution_ended(self, record: r.ExecutionEnd) -> None:
+        self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
+
+
+def _described(stage: r.Stage, by_id: dict[int, r.Stage]) -> _Stage:
+    """What a stage's description says of it."""
+    own = stage.rdds[0] if stage.rdds else r.Rdd(_NO_RDD)
+    reads = _reads(stage, by_id)
+    return _Stage(
+        rdd=own.id,
+        reads=reads,
+        cached=any(rdd.persisted for rdd in stage.rdds),
+        lineage=Lineage(
+            app_shuffle=AppShuffle(own.id),
+            reads=reads,
+            level=_LEVELS.get(own.level, Level.DETERMINATE),
+            barrier=any(rdd.barrier for rdd in stage.rdds),
+            maps=stage.tasks,
+            call_site=_short(stage.name),
+        ),
+    )
+
+
+def _reads(stage: r.Stage, by_id: dict[int, r.Stage]) -> tuple[AppShuffle, ...]:
+    """What its parents write; where the log does not hold them, the RDDs that its own RDDs take from outside."""
+    parents = stage.parents
+    if parents is not None and all(parent in by_id and by_id[parent].rdds for parent in parents):
+        return tuple(AppShuffle(rdd) for rdd in sorted({by_id[parent].rdds[0].id for parent in parents}))
+    own = {rdd.id for rdd in stage.rdds}
+    return tuple(AppShuffle(rdd) for rdd in sorted({p for rdd in stage.rdds for p in rdd.parents} - own))
+
+
+def _writes(plan: r.Plan) -> bool:
+    """Whether a plan holds a command or an operator that writes a table or files."""
+    return (
+        plan.node == "WriteFiles"
+        or plan.node.startswith(_WRITERS)
+        or "TableAsSelect" in plan.node
+        or any(map(_writes, plan.children))
+    )
+
+
+def _execution(text: str | None) -> ExecutionId | None:
+    return ExecutionId(int(text)) if text and text.isdecimal() else None
+
+
+def _short(text: str | None) -> str:
+    return (text or "")[:_LONGEST_TEXT]
+
+
+_NO_RDD = -1
+_LEVELS = {level.name: level for level in Level}
+_WRITERS = (
+    "AppendData",
+    "Overwrite",
+    "ReplaceData",
+    "WriteDelta",
+    "WriteToDataSourceV2",
+    "Execute InsertInto",
+    "Execute SaveInto",
+)
+#: Spark's own sums of a stage, by the names of their accumulators.
+_METRICS = {
+    "internal.metrics.executorRunTime": "run_ms",
+    "internal.metrics.shuffle.write.bytesWritten": "written",
+    "internal.metrics.shuffle.read.localBytesRead": "read",
+    "internal.metrics.shuffle.read.remoteBytesRead": "read",
+    "internal.metrics.output.bytesWritten": "out_bytes",
+    "internal.metrics.output.recordsWritten": "out_records",
+}
+_SQL = b"org.apache.spark.sql.execution.ui."
+_TAKERS: dict[bytes, Callable[[Book, Any], None]] = {
+    b"SparkListenerLogStart": Book._log_started,  # noqa: SLF001 - the class's own table
+    b"SparkListenerApplicationStart": Book._started,  # noqa: SLF001
+    b"SparkListenerApplicationEnd": Book._application_ended,  # noqa: SLF001
+    b"SparkListenerJobStart": Book._job_started,  # noqa: SLF001
+    b"SparkListenerJobEnd": Book._job_ended,  # noqa: SLF001
+    b"SparkListenerStageSubmitted": Book._stage_submitted,  # noqa: SLF001
+    b"SparkListenerStageCompleted": Book._stage_completed,  # noqa: SLF001
+    b"SparkListenerTaskEnd": Book._task_ended,  # noqa: SLF001
+    b"SparkListenerExecutorRemoved": Book._executor_removed,  # noqa: SLF001
+    b"SparkListenerUnpersistRDD": Book._unpersisted,  # noqa: SLF001
+    _SQL + b"SparkListenerSQLExecutionStart": Book._execution_started,  # noqa: SLF001
+    _SQL + b"SparkListenerSQLExecutionEnd": Book._execution_ended,  # noqa: SLF001
+}

@@ -1,0 +1,141 @@
+"""Where the logs are: which files make one log.
+
+Responsible for sorting the files below some places into logs: single files, rolling directories, roll-over folders.
+Refuses to open a file. Invariant: every file that was found is part of exactly one log, or is one of Spark's and
+Hadoop's own side files, which hold no events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file; ``bytes`` as it is stored."""
+
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The files of one log, in their order. ``name`` is the application's id and attempt, as far as names tell."""
+
+    name: str
+    parts: tuple[Part, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """As it is stored."""
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def place(self) -> str:
+        """What people are shown: the file, or the folder of several."""
+        first = self.parts[0].path
+        return first if len(self.parts) == 1 else first.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A place where nothing was found, and why."""
+
+    place: str
+    why: str
+
+
+def is_url(place: str) -> bool:
+    """Whether a place is for the Spark session to read: any scheme but file."""
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", place)) and not place.startswith("file:")
+
+
+def local_path(place: str) -> Path:
+    """The path of a place on this machine."""
+    return Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(place)
+
+
+def local_parts(place: str) -> list[Part] | Missing:
+    """Every file at or below a local place."""
+    root = local_path(place)
+    if not root.exists():
+        return Missing(place, "it is not there; expected a file or a directory of Spark history logs")
+    try:
+        files = sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
+        found = [Part(str(path.absolute()), path.stat().st_size) for path in files]
+    except OSError as error:
+        return Missing(place, f"it cannot be read ({error.strerror or error}); expected a readable directory")
+    return found or Missing(place, "it holds no file; expected Spark history logs")
+
+
+def sort(parts: Iterable[Part]) -> list[Log]:
+    """The logs that these files make up, in the order of their names; a file that was named twice counts once."""
+    folders: dict[tuple[str, str], list[Part]] = {}
+    for part in {part.path: part for part in parts}.values():
+        path = PurePosixPath(part.path)
+        if not _is_aside(path.name):
+            folders.setdefault((str(path.parent), _together(path)), []).append(part)
+    return [log for (_, name), found in sorted(folders.items()) for log in _logs(name, found)]
+
+
+def _is_aside(name: str) -> bool:
+    """Hadoop's and Spark's side files."""
+    return name.startswith((".", "_", "appstatus_"))
+
+
+_ROLLED = re.compile(r"events_(\d+)_(.+?)((?:\.(?:lz4|lzf|snappy|zstd|zst|gz))?)((?:\.compact)?)$")
+_ROLLED_OVER = re.compile(r"eventlog(?:-(\d{4}-\d\d-\d\d--\d\d-\d\d))?(?:\.(?:gz|zst|zstd|lz4))?$")
+_ENDINGS = re.compile(r"(?:\.(?:inprogress|lz4|lzf|snappy|zstd|zst|gz|compact|json|log|txt))+$")
+
+
+def _together(path: PurePosixPath) -> str:
+    """What the files of one log have in common beside their folder."""
+    rolled = _ROLLED.match(path.name)
+    if rolled:
+        return _ENDINGS.sub("", rolled[2])
+    if _ROLLED_OVER.match(path.name):
+        return path.parent.name or path.name
+    return path.name
+
+
+def _logs(name: str, parts: list[Part]) -> Iterator[Log]:
+    first = PurePosixPath(parts[0].path).name
+    if _ROLLED.match(first):
+        yield _rolled(name, parts)
+    elif _ROLLED_OVER.match(first) and len(parts) > 1:
+        yield Log(name, tuple(sorted(parts, key=_rolled_over)))
+    else:
+        yield from (Log(_ENDINGS.sub("", name), (part,)) for part in parts)
+
+
+def _rolled(name: str, parts: list[Part]) -> Log:
+    """A rolling directory: what a compacted file stands for is left out."""
+    compact = max((_number(part) for part in parts if _is_compact(part)), default=0)
+    kept = [
+        part for part in parts if (_number(part), not _is_compact(part)) == (compact, False) or _number(part) > compact
+    ]
+    there = {_number(part) for part in kept}
+    missing = sorted(set(range(compact or 1, max(there) + 1)) - there)
+    warnings = (f"of its rolled files number {', '.join(map(str, missing[:5]))} is missing",) if missing else ()
+    return Log(name, tuple(sorted(kept, key=_number)), warnings)
+
+
+def _number(part: Part) -> int:
+    match = _ROLLED.match(PurePosixPath(part.path).name)
+    return int(match[1]) if match else 0
+
+
+def _is_compact(part: Part) -> bool:
+    return part.path.endswith(".compact")
+
+
+def _rolled_over(part: Part) -> tuple[bool, str]:
+    """Dated ones in their order; the one without a date is still being written, or was the last."""
+    match = _ROLLED_OVER.match(PurePosixPath(part.path).name)
+    dated = match[1] if match else None
+    return (dated is None, dated or "")

@@ -1,0 +1,154 @@
+"""Reads one log, as a stream.
+
+Responsible for going through the files of a log line by line, and for what is said of lines that cannot be read.
+Refuses to know what follows from a line (`book`) and how files are unpacked (`framing`). Invariant: memory grows with
+the stages and shuffles of a run, not with its tasks or bytes; whatever is wrong with a file costs a warning and the
+rest of that file.
+
+Most bytes are ends of tasks. Of every line only the few fields of `records` are decoded, the rest is skipped by the
+decoder in C; lines of other events are not decoded at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import IO, TypeAlias
+
+import msgspec
+
+from replay.history.book import Book
+from replay.history.finding import Log, Part, local_path
+from replay.history.framing import Damaged, pieces
+from replay.history.lines import Lines
+from replay.history.records import DECODERS
+from replay.history.run import Run
+
+#: How a file is opened. The Python workers open local paths; what Spark has read for them they have as bytes.
+Open: TypeAlias = Callable[[Part], AbstractContextManager[IO[bytes]]]
+
+_BEGIN = b'{"Event":"'
+_HEAD_BYTES = len(_BEGIN)
+#: A log's first line is an event: this much of a file tells whether it is one.
+_ENOUGH_BYTES = 64 << 10
+
+
+class NotALog(Exception):  # noqa: N818 - it says what is so
+    """A file without a single event of Spark's."""
+
+
+def open_local(part: Part) -> AbstractContextManager[IO[bytes]]:
+    return local_path(part.path).open("rb", buffering=0)
+
+
+def read(log: Log, open_part: Open = open_local) -> Run:
+    """The run that a log tells. Raises `NotALog`; an unreadable single file is one."""
+    reader = _Reader(Book(log.name))
+    for warning in log.warnings:
+        reader.book.warn(warning)
+    for part in log.parts:
+        reader.take(part, open_part)
+    if not reader.events:
+        raise NotALog(reader.why_not())
+    return reader.book.run(tuple(part.path for part in log.parts), reader.raw_bytes)
+
+
+@dataclass(slots=True)
+class _Reader:
+    book: Book
+    raw_bytes: int = 0
+    events: int = 0
+
+    def take(self, part: Part, open_part: Open) -> None:
+        """One more file."""
+        name = part.path.rpartition("/")[2]
+        try:
+            with open_part(part) as stream:
+                self._lines(name, Lines(_of_a_log(pieces(stream))))
+        except (Damaged, OSError) as error:
+            self.book.warn(f"{name}: {error}")
+
+    def _lines(self, name: str, lines: Lines) -> None:
+        broken, number = _Broken(), 0
+        try:
+            for number, line in enumerate(lines, 1):
+                why = self._line(line)
+                if why:
+                    broken.add(number, why)
+        finally:
+            self.raw_bytes += lines.raw_bytes
+            broken.tell(self.book, name, None if lines.whole else number)
+
+    def _line(self, line: bytes) -> str:
+        """What is wrong with a line; empty: nothing."""
+        if not line.startswith(_BEGIN):
+            return "it is no event" if line.strip() else ""
+        name = line[_HEAD_BYTES : line.find(b'"', _HEAD_BYTES)]
+        decoder = DECODERS.get(name)
+        if decoder is None:
+            self.events += name.find(b"SparkListener") >= 0
+            return "" if line.endswith((b"}", b"}\r")) else "it is cut"
+        try:
+            self.book.take(name, decoder.decode(line))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return str(error)
+        self.events += 1
+        return ""
+
+    def why_not(self) -> str:
+        """Why there is no event in it."""
+        told = self.book.warnings
+        return told[0] if told else "it is empty; expected Spark's events, one a line"
+
+
+def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces of a log; a file whose first bytes hold no event of Spark's is none."""
+    head = b""
+    for piece in found:
+        head += piece
+        if len(head) >= _ENOUGH_BYTES:
+            break
+    if _BEGIN not in head:
+        raise Damaged(
+            f"its first {len(head):,} bytes hold no event of Spark's; it is no history log" if head else "it is empty"
+        )
+    yield head
+    yield from found
+
+
+@dataclass(slots=True)
+class _Broken:
+    """The lines of a file that could not be read: counted, the first one told."""
+
+    count: int = 0
+    number: int = 0
+    why: str = ""
+
+    def add(self, number: int, why: str) -> None:
+        if not self.count:
+            self.number, self.why = number, why
+        self.count += 1
+
+    def tell(self, book: Book, name: str, unended: int | None) -> None:
+        """``unended``: the number of the last line, where it has no end."""
+        if not self.count:
+            return
+        if self.count == 1 and self.number == unended:
+            book.warn(f"{name}: its last line is cut; everything before it counts")
+            return
+        others = f" and {self.count - 1:,} more" if self.count > 1 else ""
+        book.warn(f"{name}: line {self.number}{others} could not be read ({_short(self.why)}); the rest counts")
+
+
+def _short(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def read_all(logs: Iterable[Log], open_part: Open = open_local) -> Iterable[Run]:
+    """One after another; what is no log is left out."""
+    for log in logs:
+        try:
+            yield read(log, open_part)
+        except NotALog:
+            continue
