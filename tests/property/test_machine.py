@@ -21,6 +21,7 @@ from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import Capabilities, DirectiveKind, Driver, Hold, Level, Policy, RootKind, Rule, Settings
 from tests.property.spark import Spark
 from tests.property.witness import Witness
+from tests.support.simulated import check_as_recorded
 
 POLICIES = st.builds(
     Policy,
@@ -262,6 +263,7 @@ class Machine(RuleBasedStateMachine):
         self._check_rest()
         self._close()
         self.witness.check_prefixes()
+        check_as_recorded(self.witness.log)
 
     def _finish(self) -> None:
         self.deliver(10_000)

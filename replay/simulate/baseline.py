@@ -1,0 +1,155 @@
+"""What no policy would have held: nothing deleted early, and nothing held that nobody reads.
+
+Responsible for the two bounds that every policy lies between: Spark alone, which keeps a shuffle until its own cleaner
+or the end takes it, and an oracle, which deletes it when its last reader is done. Refuses to know generations.
+Invariant: both are read from what was reported, not from what was decided, so they are the same for every policy.
+
+What a run wrote again because its own policy had deleted it counts as one life: nobody would have had to write it.
+"""
+
+# Every row of a table takes what the table hands it.
+# ruff: noqa: ARG002
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator.core import commands as c
+from coordinator.core.ids import AppShuffle, StageAttempt
+from replay.simulate.facts import Fact
+
+
+@dataclass(slots=True)
+class _Lived:
+    written_ms: int
+    bytes: int
+    last_read_ms: int
+
+
+@dataclass(slots=True)
+class Bound:
+    """Bytes held over time, as spans; summed up at the end."""
+
+    byte_ms: int = 0
+    _changes: dict[int, int] = field(default_factory=dict)
+
+    def hold(self, from_ms: int, until_ms: int, held_bytes: int) -> None:
+        """So many bytes from here to there."""
+        if until_ms > from_ms and held_bytes:
+            self.byte_ms += (until_ms - from_ms) * held_bytes
+            self._changes[from_ms] = self._changes.get(from_ms, 0) + held_bytes
+            self._changes[until_ms] = self._changes.get(until_ms, 0) - held_bytes
+
+    @property
+    def byte_seconds(self) -> float:
+        return self.byte_ms / 1000
+
+    @property
+    def peak_bytes(self) -> int:
+        held = peak = 0
+        for _, change in sorted(self._changes.items()):
+            held += change
+            peak = max(peak, held)
+        return peak
+
+
+@dataclass(slots=True)
+class Baseline:
+    """Listens to facts."""
+
+    never: Bound = field(default_factory=Bound)  #: Spark alone.
+    oracle: Bound = field(default_factory=Bound)
+    _lives: dict[AppShuffle, _Lived] = field(default_factory=dict)
+    _running: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
+    _again: set[StageAttempt] = field(default_factory=set)
+    _maps: dict[AppShuffle, int] = field(default_factory=dict)
+
+    def hear(self, fact: Fact) -> None:
+        """One more has gone by."""
+        rule = _HEARD.get(type(fact.command))
+        if rule is not None:
+            rule(self, fact, fact.command)
+
+    def close(self, now_ms: int) -> None:
+        """The run is over."""
+        for app_shuffle in list(self._lives):
+            self._end(app_shuffle, now_ms)
+
+    def _job(self, fact: Fact, command: c.ReportJobStarted) -> None:
+        self._maps.update((lineage.app_shuffle, lineage.maps) for lineage in command.lineage)
+
+    def _submitted(self, fact: Fact, command: c.ReportStageSubmitted) -> None:
+        self._running[command.stage] = command
+        if fact.again:
+            self._again.add(command.stage)
+        elif command.writes is not None and 0 < self._maps.get(command.writes, 0) <= command.tasks:
+            self._end(command.writes, fact.time_ms)  # all of it is written anew
+
+    def _completed(self, fact: Fact, command: c.ReportStageCompleted) -> None:
+        stage = self._running.pop(command.stage, None)
+        if stage is None or command.failure:
+            return
+        for read in stage.reads:
+            if read in self._lives:
+                self._lives[read].last_read_ms = fact.time_ms
+        if stage.writes is not None:
+            self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, command.stage in self._again)
+
+    def _write(self, app_shuffle: AppShuffle, written_bytes: int, now_ms: int, again: bool) -> None:
+        known = self._lives.get(app_shuffle)
+        if known is None:
+            self._lives[app_shuffle] = _Lived(now_ms, written_bytes, now_ms)
+        elif not again:
+            known.bytes += written_bytes
+
+    def _outputs(self, fact: Fact, command: c.ReportOutputs) -> None:
+        for told in command.outputs:
+            if told.available == 0:
+                self._end(told.app_shuffle, fact.time_ms)
+
+    def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:
+        self._end(command.app_shuffle, fact.time_ms)
+
+    def _end(self, app_shuffle: AppShuffle, now_ms: int) -> None:
+        known = self._lives.pop(app_shuffle, None)
+        if known is not None:
+            self.never.hold(known.written_ms, now_ms, known.bytes)
+            self.oracle.hold(known.written_ms, known.last_read_ms, known.bytes)
+
+
+@dataclass(slots=True)
+class Costs:
+    """What it took to write each app shuffle, where nobody measured the tasks: wall time by tasks at a time.
+
+    ``slots``: tasks that can run at once; with one, what is told is the least that it can have been.
+    """
+
+    slots: int = 1
+    task_ms: dict[AppShuffle, int] = field(default_factory=dict)
+    _running: dict[StageAttempt, tuple[int, c.ReportStageSubmitted]] = field(default_factory=dict)
+
+    def hear(self, facts: Iterable[Fact]) -> None:
+        """All of a run."""
+        for fact in facts:
+            command = fact.command
+            if isinstance(command, c.ReportStageSubmitted) and command.writes is not None:
+                self._running[command.stage] = fact.time_ms, command
+            elif isinstance(command, c.ReportStageCompleted):
+                self._over(fact.time_ms, command)
+
+    def _over(self, now_ms: int, command: c.ReportStageCompleted) -> None:
+        began_ms, stage = self._running.pop(command.stage, (0, None))
+        if stage is not None and stage.writes is not None and not command.failure:
+            took_ms = (now_ms - began_ms) * max(1, min(self.slots, stage.tasks))
+            self.task_ms[stage.writes] = max(took_ms, self.task_ms.get(stage.writes, 0))
+
+
+_HEARD: dict[type, Any] = {
+    c.ReportJobStarted: Baseline._job,  # noqa: SLF001 - the class's own table
+    c.ReportStageSubmitted: Baseline._submitted,  # noqa: SLF001
+    c.ReportStageCompleted: Baseline._completed,  # noqa: SLF001
+    c.ReportOutputs: Baseline._outputs,  # noqa: SLF001
+    c.ReportShuffleCleaned: Baseline._cleaned,  # noqa: SLF001
+}

@@ -1,0 +1,45 @@
+"""What a recorded run reports: commands with their times, and which of them hold under any policy.
+
+Responsible for the value that a simulation is driven by. Refuses to know where it was recorded. Invariant: facts are in
+the order in which they were reported, and one that only happened because of the recorded policy says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from coordinator.core import events as e
+from coordinator.core.commands import Command
+
+
+class Kind(Enum):
+    """What a recorded command is to a simulation."""
+
+    FACT = "fact"  #: What Spark did, looks found and people wished for: it happens under every policy.
+    ASKED = "asked"  #: A task or the driver asked; what it asks for may never have been missing under another policy.
+    CLOCK = "clock"  #: Time had passed and something was due.
+    OUTCOME = "outcome"  #: The driver answered a directive.
+    KEPT = "kept"  #: The coordinator's own book-keeping about its clients; nothing follows from it.
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One recorded command. ``again``: its stage ran, or it was asked, only since the recorded policy had deleted."""
+
+    time_ms: int
+    command: Command | None
+    kind: Kind = Kind.FACT
+    again: bool = False
+    event: e.Event | None = None  #: What is kept, where there is no command.
+
+
+#: Milliseconds since the epoch and what was reported then: what a Spark history log gives. All of it happened.
+Timed: TypeAlias = tuple[int, Command]
+
+
+def as_facts(told: Iterable[Fact | Timed]) -> list[Fact]:
+    """The same, all of one form."""
+    return [one if isinstance(one, Fact) else Fact(*one) for one in told]

@@ -1,0 +1,208 @@
+"""What was held, and what became of it.
+
+Responsible for the life of every generation in a simulated log, for bytes held over time, and for what premature
+deletions cost. Refuses to decide. Invariant: all is read from the log; a generation holds its bytes from the completion
+of its map stage until it is deleted or lost.
+"""
+
+# Every row of a table takes what the table hands it.
+# ruff: noqa: ARG002
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.values import Deletion, Expiry
+from replay.simulate.outcome import Life, Miss
+
+
+@dataclass(slots=True)
+class _Held:
+    """One generation, while its log goes by."""
+
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    bytes: int = 0
+    written_ms: int | None = None
+    last_read_ms: int | None = None
+    expired_ms: int | None = None
+    why: Expiry | None = None
+    fenced_ms: int | None = None
+    gone_ms: int | None = None
+    end: str = ""
+
+
+@dataclass(slots=True)
+class _Missed:
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    at_ms: int
+    stage: StageAttempt | None
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Listens to a log."""
+
+    held_bytes: int = 0
+    peak_bytes: int = 0
+    deleted_bytes: int = 0
+    began_ms: int = 0
+    now_ms: int = 0
+    _byte_ms: int = 0
+    _held: dict[ShuffleId, _Held] = field(default_factory=dict)
+    _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
+    _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
+    _misses: list[_Missed] = field(default_factory=list)
+    _open_miss: dict[AppShuffle, _Missed] = field(default_factory=dict)
+
+    def hear(self, log: Iterable[e.Recorded]) -> None:
+        """More of it has gone by."""
+        for recorded in log:
+            rule = _HEARD.get(type(recorded.event))
+            if rule is not None:
+                rule(self, recorded.time_ms, recorded.event)
+
+    def close(self, now_ms: int) -> None:
+        """The log is over; what is still held is held up to here."""
+        self._pass(now_ms)
+
+    @property
+    def byte_seconds(self) -> float:
+        """Bytes held, times how long."""
+        return self._byte_ms / 1000
+
+    def lives(self) -> tuple[Life, ...]:
+        """Every generation, in the order of their ids."""
+        return tuple(
+            Life(
+                h.shuffle_id,
+                h.app_shuffle,
+                self._call_sites.get(h.app_shuffle, ""),
+                h.bytes,
+                h.written_ms,
+                h.last_read_ms,
+                h.expired_ms,
+                h.why,
+                h.fenced_ms,
+                h.gone_ms,
+                h.end,
+            )
+            for h in self._held.values()
+        )
+
+    def misses(self, task_ms: Mapping[AppShuffle, int]) -> tuple[Miss, ...]:
+        """Every premature deletion. ``task_ms``: what it takes to write each app shuffle once."""
+        return tuple(self._miss(one, task_ms.get(one.app_shuffle)) for one in self._misses)
+
+    def _miss(self, missed: _Missed, task_ms: int | None) -> Miss:
+        known = self._held.get(missed.shuffle_id)
+        return Miss(
+            missed.shuffle_id,
+            missed.app_shuffle,
+            self._call_sites.get(missed.app_shuffle, ""),
+            missed.at_ms,
+            missed.stage,
+            known.why if known is not None else None,
+            known.fenced_ms if known is not None else None,
+            missed.bytes,
+            None if task_ms is None or not missed.bytes else task_ms / 1000,
+        )
+
+    # ---- single events ----
+
+    def _pass(self, now_ms: int) -> None:
+        self.began_ms = self.began_ms or now_ms
+        if now_ms > self.now_ms:
+            self._byte_ms += self.held_bytes * (now_ms - self.now_ms) if self.now_ms else 0
+            self.now_ms = now_ms
+
+    def _learned(self, now_ms: int, event: e.LineageLearned) -> None:
+        self._call_sites[event.lineage.app_shuffle] = event.lineage.call_site
+
+    def _started(self, now_ms: int, event: e.GenerationStarted | e.GenerationAdopted) -> None:
+        self._held[event.shuffle_id] = _Held(event.shuffle_id, event.app_shuffle)
+        if isinstance(event, e.GenerationAdopted):
+            self._held[event.shuffle_id].written_ms = now_ms
+
+    def _completed(self, now_ms: int, event: e.GenerationCompleted) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is None:
+            return
+        self._pass(now_ms)
+        held.bytes += event.bytes
+        held.written_ms = now_ms if held.written_ms is None else held.written_ms
+        self.held_bytes += event.bytes
+        self.peak_bytes = max(self.peak_bytes, self.held_bytes)
+        missed = self._open_miss.pop(held.app_shuffle, None)
+        if missed is not None:
+            missed.bytes = event.bytes
+
+    def _reader(self, now_ms: int, event: e.ReaderRegistered) -> None:
+        self._reading.setdefault(event.reader, []).append(event.shuffle_id)
+
+    def _stage_over(self, now_ms: int, event: e.StageCompleted) -> None:
+        for shuffle_id in self._reading.pop(event.stage, ()):
+            held = self._held.get(shuffle_id)
+            if held is not None and not event.failure:
+                held.last_read_ms = now_ms
+
+    def _expired(self, now_ms: int, event: e.GenerationExpired) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is not None:
+            held.expired_ms, held.why = now_ms, event.why
+
+    def _taken_back(self, now_ms: int, event: e.ExpiryTakenBack) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is not None:
+            held.expired_ms = held.why = None
+
+    def _refused(self, now_ms: int, event: e.FenceRefused) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is not None and event.keep:
+            held.expired_ms = held.why = None
+
+    def _fenced(self, now_ms: int, event: e.GenerationFenced) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is not None:
+            held.fenced_ms = now_ms
+
+    def _gone(self, now_ms: int, event: e.GenerationDeleted | e.GenerationLost) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is None or held.gone_ms is not None:
+            return
+        self._pass(now_ms)
+        held.gone_ms = now_ms
+        self.held_bytes -= held.bytes
+        held.end = f"lost: {event.cause.value}" if isinstance(event, e.GenerationLost) else event.cause.value
+        if isinstance(event, e.GenerationDeleted) and event.cause is Deletion.POLICY:
+            self.deleted_bytes += held.bytes
+
+    def _premature(self, now_ms: int, event: e.PrematureDeletion) -> None:
+        held = self._held.get(event.shuffle_id)
+        app_shuffle = held.app_shuffle if held is not None else AppShuffle(-1)
+        missed = _Missed(event.shuffle_id, app_shuffle, now_ms, event.stage)
+        self._misses.append(missed)
+        self._open_miss[app_shuffle] = missed
+
+
+_HEARD: dict[type, Any] = {
+    e.LineageLearned: Ledger._learned,  # noqa: SLF001 - the class's own table
+    e.GenerationStarted: Ledger._started,  # noqa: SLF001
+    e.GenerationAdopted: Ledger._started,  # noqa: SLF001
+    e.GenerationCompleted: Ledger._completed,  # noqa: SLF001
+    e.ReaderRegistered: Ledger._reader,  # noqa: SLF001
+    e.StageCompleted: Ledger._stage_over,  # noqa: SLF001
+    e.GenerationExpired: Ledger._expired,  # noqa: SLF001
+    e.ExpiryTakenBack: Ledger._taken_back,  # noqa: SLF001
+    e.FenceRefused: Ledger._refused,  # noqa: SLF001
+    e.GenerationFenced: Ledger._fenced,  # noqa: SLF001
+    e.GenerationDeleted: Ledger._gone,  # noqa: SLF001
+    e.GenerationLost: Ledger._gone,  # noqa: SLF001
+    e.PrematureDeletion: Ledger._premature,  # noqa: SLF001
+}

@@ -1,0 +1,93 @@
+"""What a run would have had to write again.
+
+Responsible for the stages that Spark runs where a stage reads what was deleted, which the recorded run did not show
+since nothing was deleted in it. Refuses to know policies. Invariant: what is written again stands before its reader,
+deepest first, from what is gone up to what the stage reads; what is there is read, not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from coordinator.core import commands as c
+from coordinator.core import cuts
+from coordinator.core.ids import AppShuffle, StageAttempt, StageId
+from coordinator.core.state import Job, State
+
+
+@dataclass(slots=True)
+class Rewriter:
+    """Finds what is missing, and names stages that were listed and skipped for it."""
+
+    taken: set[StageId]  #: Stages that ran in the record, or stand for one that would have.
+    weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
+    _unlisted: int = 0
+
+    def weigh(self, app_shuffle: AppShuffle, written_bytes: int) -> None:
+        """It was written in full."""
+        self.weights[app_shuffle] = written_bytes
+
+    def before(self, state: State, command: c.ReportStageSubmitted) -> Iterator[list[c.Command]]:
+        """What has to be done before the stage can run: one list of commands a map stage."""
+        if command.cached:  # it reads its blocks
+            return
+        for app_shuffle in missing(state, command.reads):
+            yield list(self._write(state, app_shuffle, command.stage.stage))
+
+    def _write(self, state: State, app_shuffle: AppShuffle, reader: StageId) -> Iterator[c.Command]:
+        lineage = state.shuffles[app_shuffle].lineage
+        attempt = StageAttempt(self._stage(state, reader), 0)
+        name = lineage.call_site or f"app shuffle {app_shuffle}"
+        yield c.ReportStageSubmitted(attempt, lineage.reads, app_shuffle, lineage.maps, name)
+        yield c.ReportStageCompleted(attempt, shuffle_bytes_written=self.weights.get(app_shuffle, 0))
+
+    def _stage(self, state: State, reader: StageId) -> StageId:
+        """One that the reader's job listed and never ran; else a number that no stage has."""
+        listing = min((job for job in state.jobs.values() if job.lists(reader)), key=_number, default=None)
+        for stage in _listed(listing):
+            if stage not in self.taken:
+                self.taken.add(stage)
+                return stage
+        self._unlisted += 1
+        return StageId(-self._unlisted)
+
+
+def _number(job: Job) -> int:
+    return job.job
+
+
+def _listed(job: Job | None) -> Iterator[StageId]:
+    for span in job.stages if job is not None else ():
+        for number in range(span.first, span.last + 1):
+            if job is not None and number != job.final_stage:
+                yield StageId(number)
+
+
+def missing(state: State, reads: Iterable[AppShuffle]) -> list[AppShuffle]:
+    """What of these is gone, and what is gone behind it; what is to be written first stands first."""
+    found: list[AppShuffle] = []
+    seen: set[AppShuffle] = set()
+    to_see = [(read, False) for read in reversed(list(reads))]
+    while to_see:
+        app_shuffle, is_done = to_see.pop()
+        if is_done:
+            found.append(app_shuffle)
+        elif app_shuffle not in seen:
+            seen.add(app_shuffle)
+            if was_written(state, app_shuffle) and cuts.is_gone(state.current(app_shuffle)):
+                to_see.append((app_shuffle, True))
+                to_see.extend((read, False) for read in cuts.reads_of(state, app_shuffle))
+    return found
+
+
+def was_written(state: State, app_shuffle: AppShuffle) -> bool:
+    """Whether there ever was a generation of it."""
+    shuffle = state.shuffles.get(app_shuffle)
+    return shuffle is not None and shuffle.current is not None
+
+
+def is_intact(state: State, app_shuffle: AppShuffle) -> bool:
+    """Whether Spark would skip its map stage."""
+    generation = state.current(app_shuffle)
+    return generation is not None and generation.complete and not cuts.is_gone(generation)

@@ -1,0 +1,178 @@
+"""Driving the core through a recorded run.
+
+Responsible for carrying out what was reported, in order: as it was recorded, with the outcomes and moments that were
+recorded; or otherwise, under another policy, with a simulated driver. Refuses to decide (the core does) and to count
+(the ledgers do). Invariant: as recorded, not one event is decided that the core does not decide from what was reported.
+"""
+
+# Every row of a table takes what the table hands it.
+# ruff: noqa: ARG002
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from coordinator.core import commands as c
+from coordinator.core import cuts
+from coordinator.core import events as e
+from coordinator.core.ids import ShuffleId, StageAttempt, StageId
+from coordinator.core.state import State
+from coordinator.core.values import Outputs, Policy
+from replay.simulate.core import Core
+from replay.simulate.driver import Driver
+from replay.simulate.facts import Fact, Kind
+from replay.simulate.rewriting import Rewriter, is_intact
+
+Hear = Callable[[list[e.Recorded]], None]
+
+
+def as_recorded(facts: Iterable[Fact], hear: Hear) -> None:
+    """Everything at its place: ticks and outcomes too."""
+    core = Core()
+    for fact in facts:
+        if fact.command is not None:
+            hear(core.carry_out(fact.command, fact.time_ms))
+        elif fact.event is not None:
+            hear(core.keep(fact.event, fact.time_ms))
+
+
+@dataclass(slots=True)
+class Otherwise:
+    """The same run under another policy."""
+
+    policy: Policy | None
+    driver: Driver
+    rewriter: Rewriter
+    hear: Hear
+    core: Core = field(default_factory=Core)
+    now_ms: int = 0
+    _skipped: set[StageId] = field(default_factory=set)  #: Stages that would not have run.
+    _short: set[StageAttempt] = field(default_factory=set)  #: Wrote a part; here there is nothing to add it to.
+    _maps: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
+
+    def run(self, facts: Iterable[Fact]) -> None:
+        """From the first fact to the last; what would happen after it is not known."""
+        for fact in facts:
+            self.now_ms = max(self.now_ms, fact.time_ms)
+            self._pass_time()
+            if fact.kind in (Kind.FACT, Kind.ASKED) and fact.command is not None:
+                rule = _OTHERWISE.get(type(fact.command), Otherwise._as_it_is)
+                rule(self, fact, fact.command)
+        self._pass_time()
+
+    def _do(self, command: c.Command, now_ms: int | None = None) -> None:
+        log = self.core.carry_out(command, self.now_ms if now_ms is None else now_ms)
+        self.driver.hear(log)
+        self.hear(log)
+
+    def _pass_time(self) -> None:
+        """The driver's answers and what is due, in the order of their times, up to now."""
+        while True:
+            answer_ms, due_ms = self.driver.due_ms, self.core.due_ms
+            if answer_ms is not None and answer_ms <= self.now_ms and (due_ms is None or answer_ms <= due_ms):
+                answer = self.driver.answer(self.state)
+                if answer is not None:
+                    self._do(answer, answer_ms)
+            elif due_ms is None or due_ms > self.now_ms or not self._tick(due_ms):
+                return
+
+    def _tick(self, due_ms: int) -> bool:
+        """Whether it changed anything."""
+        log = self.core.carry_out(c.Tick(), due_ms)
+        self.driver.hear(log)
+        self.hear(log)
+        return bool(log)
+
+    @property
+    def state(self) -> State:
+        return self.core.state
+
+    # ---- what becomes of a fact ----
+
+    def _as_it_is(self, fact: Fact, command: c.Command) -> None:
+        self._do(command)
+
+    def _register(self, fact: Fact, command: c.RegisterApplication) -> None:
+        self._do(command if self.policy is None else replace(command, policy=self.policy))
+
+    def _set_policy(self, fact: Fact, command: c.SetPolicy) -> None:
+        if self.policy is None:
+            self._do(command)
+
+    def _job(self, fact: Fact, command: c.ReportJobStarted) -> None:
+        self._do(command if self.policy is None else replace(command, policy=None))
+
+    def _submit(self, fact: Fact, command: c.ReportStageSubmitted) -> None:
+        if self._would_not_run(fact, command):
+            self._skipped.add(command.stage.stage)
+            return
+        for commands in self.rewriter.before(self.state, command):
+            for one in commands:
+                self._do(one)
+        if command.writes is not None:
+            self._maps[command.stage] = command
+            if cuts.is_gone(self.state.current(command.writes)) and not self._is_whole(command):
+                self._short.add(command.stage)
+        self._do(command)
+
+    def _would_not_run(self, fact: Fact, command: c.ReportStageSubmitted) -> bool:
+        """It ran because of a deletion, and here the data are there."""
+        again = fact.again or command.stage.stage in self._skipped
+        return again and command.writes is not None and is_intact(self.state, command.writes)
+
+    def _is_whole(self, command: c.ReportStageSubmitted) -> bool:
+        shuffle = self.state.shuffles.get(command.writes) if command.writes is not None else None
+        return shuffle is None or command.tasks >= shuffle.lineage.maps
+
+    def _complete(self, fact: Fact, command: c.ReportStageCompleted) -> None:
+        stage = self._maps.pop(command.stage, None)
+        if stage is None and command.stage.stage in self._skipped and command.stage not in self.state.attempts:
+            return
+        if stage is not None and stage.writes is not None and not command.failure:
+            if command.stage in self._short:
+                whole = max(command.shuffle_bytes_written, self.rewriter.weights.get(stage.writes, 0))
+                command = replace(command, shuffle_bytes_written=whole)
+            elif self._is_whole(stage):
+                self.rewriter.weigh(stage.writes, command.shuffle_bytes_written)
+        self._do(command)
+
+    def _ask(self, fact: Fact, command: c.GetShuffleId) -> None:
+        """Who asks about what is not there runs into it when its stage is submitted."""
+        if command.stage.stage in self._skipped and command.stage not in self.state.attempts:
+            return
+        if command.write and fact.again and is_intact(self.state, command.app_shuffle):
+            return
+        if command.write or not cuts.is_gone(self.state.current(command.app_shuffle)):
+            self._do(command)
+
+    def _missing(self, fact: Fact, command: c.ReportMissing) -> None:
+        """What was really lost; generations have other numbers here."""
+        if not fact.again:
+            self._do(replace(command, shuffle_id=ShuffleId(0)))
+
+    def _resync(self, fact: Fact, command: c.Resync) -> None:
+        """What was not there because of the recorded policy may be there under this one, and the other way round."""
+        stages = tuple(stage for stage in command.stages if stage.stage.stage not in self._skipped)
+        self._do(replace(command, stages=stages, outputs=tuple(map(self._there, command.outputs))))
+
+    def _there(self, told: Outputs) -> Outputs:
+        known = self.state.current(told.app_shuffle)
+        if told.available == 0 and is_intact(self.state, told.app_shuffle):
+            return replace(told, available=told.total)
+        if told.available and known is None and told.app_shuffle in self.state.shuffles:
+            return replace(told, available=0)
+        return told
+
+
+_OTHERWISE: dict[type, Any] = {
+    c.RegisterApplication: Otherwise._register,  # noqa: SLF001 - the class's own table
+    c.SetPolicy: Otherwise._set_policy,  # noqa: SLF001
+    c.ReportJobStarted: Otherwise._job,  # noqa: SLF001
+    c.ReportStageSubmitted: Otherwise._submit,  # noqa: SLF001
+    c.ReportStageCompleted: Otherwise._complete,  # noqa: SLF001
+    c.GetShuffleId: Otherwise._ask,  # noqa: SLF001
+    c.ReportMissing: Otherwise._missing,  # noqa: SLF001
+    c.Resync: Otherwise._resync,  # noqa: SLF001
+}

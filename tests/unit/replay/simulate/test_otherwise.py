@@ -1,0 +1,218 @@
+"""Small runs under other policies: what is deleted, missed, written again, and what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from coordinator.core import commands as c
+from coordinator.core import events as e
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Span, StageId
+from coordinator.core.values import Driver, Expiry, Outputs, Policy, Rule
+from replay.simulate import Outcome, Pace, facts_of, simulate
+from tests.support.simulated import check_as_recorded, check_otherwise
+from tests.unit.replay.logs import APP, BEGIN_MS, Told, attempt, deleted_and_missed, lineage
+
+OBSERVE = Policy(Rule.FRONTIER, observe=True)
+FRONTIER = Policy(Rule.FRONTIER, observe=False)
+EAGER = Policy(Rule.EAGER, observe=False)
+AT_ONCE = Pace(0, 0)
+
+
+def run_twice(policy: Policy = OBSERVE) -> Told:
+    """A chain, and a second job that reads the first shuffle again, whose map stage it lists and skips."""
+    told = Told(policy=policy)
+    told.whole_chain()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    if policy.observe:
+        told.say(c.ReportJobStarted(JobId(1), StageId(4), reads=(AppShuffle(0),), stages=(Span(3, 4),)))
+        told.stage(4, "collect at chain.py:31", reads=(0,))
+        told.done(4)
+        told.say(c.ReportJobEnded(JobId(1)), c.EndApplication())
+    return told
+
+
+def kinds(log: tuple[Recorded, ...], *wanted: type) -> list[str]:
+    return [type(recorded.event).__name__ for recorded in log if isinstance(recorded.event, wanted)]
+
+
+def test_what_a_stage_misses_is_written_again_before_it_and_charged() -> None:
+    outcome = simulate(facts_of(run_twice().log), FRONTIER, pace=AT_ONCE)
+    [miss] = outcome.misses
+    assert (miss.app_shuffle, miss.why, miss.recomputed_bytes) == (0, Expiry.FRONTIER, 120_000_000)
+    assert miss.recomputed_task_seconds == 0.01  # its stage took 10 ms, and nobody says that tasks ran side by side
+    assert miss.call_site == "map at chain.py:12"
+    told = kinds(outcome.log, e.PrematureDeletion, e.RecoveryOpened, e.GenerationStarted, e.RecoveryClosed)
+    assert told[2:] == ["PrematureDeletion", "RecoveryOpened", "GenerationStarted", "RecoveryClosed"]
+    stage = next(r.event.stage for r in outcome.log if isinstance(r.event, e.PrematureDeletion))
+    assert stage == attempt(3)  # the one that the second job lists and has skipped
+    last = next(r.event for r in reversed(outcome.log) if isinstance(r.event, e.ReaderRegistered))
+    assert last.shuffle_id == outcome.lives[-1].shuffle_id
+    assert outcome.written_bytes == 300_000_000
+
+
+def test_what_is_gone_behind_it_is_written_first() -> None:
+    told = run_twice()
+    told.log.pop()  # it goes on
+    told = Told(policy=OBSERVE)
+    told.say(
+        c.ReportJobStarted(
+            JobId(0),
+            StageId(3),
+            reads=(AppShuffle(2),),
+            stages=(Span(0, 3),),
+            lineage=(lineage(0, "a"), lineage(1, "b", reads=(0,)), lineage(2, "c", reads=(1,))),
+        )
+    )
+    for number, reads in ((0, ()), (1, (0,)), (2, (1,))):
+        told.stage(number, "map", reads=reads, writes=number)
+        told.done(number, 1_000)
+    told.stage(3, "count", reads=(2,))
+    told.done(3)
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.say(c.ReportJobStarted(JobId(1), StageId(6), reads=(AppShuffle(1),), stages=(Span(4, 6),)))
+    told.stage(6, "collect", reads=(1,))
+    told.done(6)
+    outcome = simulate(facts_of(told.log), FRONTIER, pace=AT_ONCE)
+    assert [miss.app_shuffle for miss in outcome.misses] == [0, 1]
+    started = [r.event.app_shuffle for r in outcome.log if isinstance(r.event, e.GenerationStarted)]
+    assert started == [0, 1, 2, 0, 1]
+
+
+def test_what_ran_again_because_of_a_deletion_does_not_run_where_nothing_is_deleted() -> None:
+    told = deleted_and_missed()
+    outcome = simulate(facts_of(told.log), OBSERVE)
+    assert outcome.misses == ()
+    assert [life.app_shuffle for life in outcome.lives] == [0, 1]
+    assert attempt(3) not in {r.event.stage for r in outcome.log if isinstance(r.event, e.StageSubmitted)}
+    assert outcome.held_byte_seconds == outcome.never_byte_seconds
+
+
+def test_a_fence_waits_for_who_reads_and_one_that_is_asked_for_again_comes_through() -> None:
+    told = Told(policy=OBSERVE)
+    told.whole_chain()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.say(c.ReportJobStarted(JobId(5), StageId(9), reads=(AppShuffle(0),), stages=(Span(8, 9),)))
+    told.stage(9, "late", reads=(0,))
+    told.now_ms += 1_000
+    told.done(9)
+    told.now_ms += 60_000
+    told.say(c.ReportJobEnded(JobId(5)))
+    outcome = simulate(facts_of(told.log), FRONTIER, pace=Pace(fence_ms=35, free_ms=0))
+    refused = [r.event for r in outcome.log if isinstance(r.event, e.FenceRefused)]
+    assert [event.detail for event in refused] == ["9.0"]
+    assert outcome.misses == ()
+
+
+def test_a_real_loss_is_a_loss_under_every_policy() -> None:
+    told = Told(policy=OBSERVE)
+    told.whole_chain()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(1), 0, 4),)))
+    for policy in (OBSERVE, FRONTIER, EAGER):
+        outcome = simulate(facts_of(told.log), policy)
+        assert [life.end for life in outcome.lives if life.app_shuffle == 1] == ["lost: outputs gone"]
+
+
+def test_a_partial_repair_of_what_is_gone_is_a_whole_one() -> None:
+    told = Told(policy=OBSERVE)
+    told.whole_chain()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 3, 4),)))
+    told.say(c.ReportStageSubmitted(attempt(0, 1), (), AppShuffle(0), 1, "again"))
+    told.done(0, 0)
+    told.say(c.ReportStageCompleted(attempt(0, 1), shuffle_bytes_written=30_000_000))
+    outcome = simulate(facts_of(told.log), FRONTIER, pace=AT_ONCE)
+    assert [miss.recomputed_bytes for miss in outcome.misses] == [120_000_000]
+
+
+def test_bounds_and_what_lies_between() -> None:
+    never, frontier = (simulate(facts_of(run_twice().log), policy, pace=AT_ONCE) for policy in (OBSERVE, FRONTIER))
+    assert never.needed_byte_seconds <= frontier.held_byte_seconds < never.never_byte_seconds
+    assert never.saved_byte_seconds == 0
+    assert never.saved_of_possible == 0
+    assert frontier.saved_of_possible is not None
+    assert frontier.saved_of_possible == 1.0  # what is deleted too early is not held either: see what it cost
+    assert frontier.premature_rate == 1 / frontier.deletions
+    assert never.peak_bytes == never.never_peak_bytes == 180_000_000
+
+
+def test_commands_alone_will_do_and_measured_tasks_are_what_counts() -> None:
+    facts = [(BEGIN_MS + 10 * n, command) for n, command in enumerate(run_twice().said)]
+    outcome = simulate(facts, FRONTIER, pace=AT_ONCE, task_ms={AppShuffle(0): 5_000})
+    assert outcome.recomputed_task_seconds == 5
+    assert outcome.recomputed_bytes == 120_000_000
+
+
+def test_cached_stages_miss_nothing() -> None:
+    told = run_twice()
+    facts = [replace(fact, command=_from_a_cache(fact.command)) for fact in facts_of(told.log)]
+    assert simulate(facts, FRONTIER, pace=AT_ONCE).misses == ()
+
+
+def _from_a_cache(command: c.Command | None) -> c.Command | None:
+    is_last = isinstance(command, c.ReportStageSubmitted) and command.stage.stage == 4
+    return replace(command, cached=True) if is_last and isinstance(command, c.ReportStageSubmitted) else command
+
+
+@pytest.mark.parametrize("policy", [OBSERVE, FRONTIER, EAGER])
+def test_whatever_was_recorded_is_decided_again(policy: Policy) -> None:
+    told = run_twice(policy)
+    told.carried_out()
+    check_as_recorded(told.log)
+    check_otherwise(told.log)
+
+
+def test_the_policy_of_the_record_is_as_recorded() -> None:
+    told = deleted_and_missed()
+    same = simulate(facts_of(told.log), told.policy)
+    assert list(same.log) == told.log
+
+
+def test_a_jobs_own_policy_gives_way_to_the_simulated_one() -> None:
+    told = Told(policy=OBSERVE)
+    told.say(
+        c.ReportJobStarted(
+            JobId(0), StageId(2), (AppShuffle(1),), stages=(Span(0, 2),), policy=OBSERVE,
+            lineage=(lineage(0, "a"), lineage(1, "b", reads=(0,))),
+        )
+    )  # fmt: skip
+    told.stage(0, "a", writes=0)
+    told.done(0, 10)
+    told.stage(1, "b", reads=(0,), writes=1)
+    told.done(1, 10)
+    assert simulate(facts_of(told.log), FRONTIER, pace=AT_ONCE).deletions == 1
+
+
+def test_without_looks_reachable_lets_nothing_go_and_says_so() -> None:
+    outcome = simulate(facts_of(run_twice().log), Policy(Rule.REACHABLE, observe=False))
+    assert (outcome.looks, outcome.deletions) == (0, 0)
+
+
+def test_nothing_at_all() -> None:
+    outcome: Outcome = simulate([], FRONTIER)
+    assert (outcome.facts, outcome.application, outcome.held_byte_seconds) == (0, "", 0)
+
+
+def test_deep_lineages_are_written_again_too() -> None:
+    depth = 80
+    chain = tuple(lineage(n, "x", reads=(n - 1,) if n else ()) for n in range(depth))
+    first, again = Span(0, depth), Span(depth + 1, 2 * depth + 1)
+    wanted = AppShuffle(depth - 2)
+    told: list[c.Command] = [
+        c.RegisterApplication(APP, Driver()),
+        c.ReportJobStarted(JobId(0), StageId(depth), (AppShuffle(depth - 1),), None, (first,), chain),
+    ]
+    for n in range(depth):
+        told.append(c.ReportStageSubmitted(attempt(n), (AppShuffle(n - 1),) if n else (), AppShuffle(n), 4))
+        told.append(c.ReportStageCompleted(attempt(n), shuffle_bytes_written=1))
+    told += [
+        c.ReportJobEnded(JobId(0)),
+        c.ReportJobStarted(JobId(1), StageId(again.last), (wanted,), None, (again,)),
+        c.ReportStageSubmitted(attempt(again.last), (wanted,), None, 4),
+    ]
+    outcome = simulate(enumerate(told), FRONTIER, pace=AT_ONCE)
+    assert [miss.app_shuffle for miss in outcome.misses] == list(range(depth - 1))
+    assert ApplicationId(outcome.application) == APP
