@@ -29,7 +29,7 @@ from listener_bridge.marks.marks import keep_apart
 from listener_bridge.reach.looker import Sight
 from listener_bridge.settings import Settings, WrongSettingError
 from listener_bridge.shuffle_services.api import Capability
-from listener_bridge.shuffle_services.native import NativeShuffleService
+from listener_bridge.shuffle_services.choosing import choose
 from listener_bridge.tap.jvm import CannotTapError
 from listener_bridge.tap.tap import Tap
 
@@ -165,7 +165,7 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
     tap = Tap.open(spark)
     sight: Sight | None = None
     try:
-        service = NativeShuffleService(tap)
+        service = choose(tap, chosen.service)
         can = service.probe()
         if can.deletes is True:
             keep_apart(tap, chosen.strict, chosen.deterministic)
@@ -223,14 +223,14 @@ def _registration(
 ) -> service_pb2.RegisterApplication:
     return service_pb2.RegisterApplication(
         application=application,
-        driver=_driver(spark, chosen),
+        driver=_driver(spark, chosen, can),
         capabilities=words.capabilities(can),
         policy=words.policy(chosen.policy),
         settings=words.promises(chosen),
     )
 
 
-def _driver(spark: SparkSession, chosen: Settings) -> common_pb2.Driver:
+def _driver(spark: SparkSession, chosen: Settings, can: Capability) -> common_pb2.Driver:
     context = spark.sparkContext
     attempt = context._jsc.sc().applicationAttemptId()  # noqa: SLF001 - PySpark has no public way
     return common_pb2.Driver(
@@ -240,7 +240,7 @@ def _driver(spark: SparkSession, chosen: Settings) -> common_pb2.Driver:
         user=str(context.sparkUser()),
         spark_version=str(spark.version),
         python_version=platform.python_version(),
-        service=chosen.service,
+        service=can.service,
         master=str(context.master),
     )
 

@@ -20,7 +20,7 @@ from listener_bridge.durations import milliseconds
 PREFIX = "spark.shuffleLifecycle."
 RULES = ("reachable", "frontier", "eager")
 POLICIES = ("observe", *RULES, "delayed")
-SERVICES = ("native",)
+SERVICES = ("auto", "native", "celeborn")
 DEFAULT_RULE = "reachable"
 DEFAULT_GRACE_MS = 60_000
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Settings:
     addresses: tuple[str, ...] = ()  #: None: a coordinator inside this process.
     store: str = ""  #: Of that coordinator; empty: the default file (`embedded`).
     token: str = ""
-    service: str = "native"
+    service: str = "auto"
     deterministic: bool = False
     delete_indeterminate: bool = False
     premature_budget: int | None = None
@@ -85,7 +85,7 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         addresses=_read(texts, "address", _addresses, ()),
         store=texts.get("store", ""),
         token=texts.get("token", ""),
-        service=_read(texts, "service", _one_of(SERVICES), "native"),
+        service=_read(texts, "service", _one_of(SERVICES), "auto"),
         deterministic=_read(texts, "deterministic", _flag, False),
         delete_indeterminate=_read(texts, "delete.indeterminate", _flag, False),
         premature_budget=_read(texts, "budget.premature", _count, None),
@@ -173,7 +173,7 @@ KEYS = {
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
     "tls.certificate": "PEM file: our own certificate, where coordinators ask for one; goes with tls.key",
     "tls.key": "PEM file: its private key",
-    "service": "the shuffle service: native",
+    "service": "the shuffle service: auto (found by Spark's shuffle manager), native or celeborn",
     "deterministic": "true: you vouch that every recomputation gives the same",
     "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",
     "budget.premature": "premature deletions after which deletion suspends itself; 8",

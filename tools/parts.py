@@ -2,8 +2,9 @@
 """The test run in parts: `tools/parts.py` runs what `make test` runs, `tools/parts.py spark-3.5` one part of it.
 
 Every test belongs to exactly one part, by its markers: `spark` needs a real Spark, `etcd` a real etcd,
-`faults` a cluster whose processes are harmed, the others none of them; `slow` ones are left to --all, which also runs
-the Spark versions between the oldest and the newest. A part that fails does not stop the others, so that one run tells
+`faults` a cluster whose processes are harmed, `remote` a remote shuffle service's client, the others none of them;
+`slow` ones are left to --all, which also runs the Spark versions between the oldest and the newest, and on each of them
+what is otherwise run on the `newest` alone. A part that fails does not stop the others, so that one run tells
 everything. A part that ran no test has failed: a suite that skips itself proves nothing. A part whose folder does not
 exist is passed over.
 
@@ -41,6 +42,7 @@ class Part:
     tests: str | None = None  # pytest's -m
     folders: tuple[str, ...] = ("tests",)  # it is passed over when none of them exists
     only_all: bool = False
+    without: str = ""  # a marker whose tests are left to --all
     workers: int = 1  # processes that share the files of tests; what measures or kills has the machine to itself
 
     @property
@@ -48,10 +50,10 @@ class Part:
         return setup.ENVIRONMENTS[self.needs[0]].python
 
 
-def spark(name: str, environment: str, only_all: bool = False) -> Part:
+def spark(name: str, environment: str, only_all: bool = False, without: str = "") -> Part:
     what = f"real jobs on {setup.ENVIRONMENTS[environment].packages[0]}"
     needs = (environment, "java", "etcd")
-    return Part(name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all)
+    return Part(name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all, without=without)
 
 
 CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
@@ -68,7 +70,7 @@ PARTS = (
     Part(
         "tests",
         "everything that needs neither a Spark nor an etcd",
-        tests="not spark and not etcd and not faults",
+        tests="not spark and not etcd and not faults and not remote",
         workers=2,
     ),
     Part(
@@ -93,7 +95,7 @@ PARTS = (
         folders=("tests/faults",),
     ),
     spark("spark-newest", "dev"),
-    spark("spark-3.5", "spark-3.5"),
+    spark("spark-3.5", "spark-3.5", without="newest"),
     spark("spark-4.0", "spark-4.0", only_all=True),
     spark("spark-4.1", "spark-4.1", only_all=True),
 )
@@ -130,9 +132,10 @@ def run_part(part: Part, slow: bool) -> Outcome:
 def commands(part: Part, slow: bool) -> Iterator[Sequence[str]]:
     yield from part.commands
     if part.tests:
-        markers = part.tests if slow else f"{part.tests} and not slow"
+        left_out = "".join(f" and not {marker}" for marker in ("slow", part.without) if marker)
+        markers = part.tests if slow else part.tests + left_out
         shared = ("-n", str(part.workers), "--dist", "loadfile") if part.workers > 1 else ()
-        yield (str(part.python), "-m", "pytest", "tests", "-m", markers, "--color=no", "--durations=5", *shared)
+        yield (str(part.python), "-m", "pytest", "tests", "-m", markers, "--color=no", "--durations=25", *shared)
 
 
 def environment(part: Part) -> dict[str, str]:

@@ -51,6 +51,7 @@ public class Marks {
   private final Map marked = new HashMap(); // stage id -> Stage
   private final Map attempts = new HashMap(); // owed shuffle -> the last attempt, "stage.attempt", that writes it again
   private final Map watched = new HashMap(); // stage id -> {attempt, shuffle}: results that may come to mix
+  private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
   private volatile int count = 0;
@@ -199,6 +200,7 @@ public class Marks {
         marks += mark(stage);
       }
     }
+    tellRewrites();
     count += marks; // at the end: who sees it grow in another thread sees all of these marks
   }
 
@@ -355,7 +357,31 @@ public class Marks {
         levels.restore((RDD) rdds.get(i));
       }
     }
+    tellRewrites();
     busy = !marked.isEmpty() || !watched.isEmpty();
+  }
+
+  /** Which shuffles are written again as a whole, where that has changed. */
+  private void tellRewrites() {
+    Set now = new TreeSet();
+    Iterator it = marked.values().iterator();
+    while (it.hasNext()) {
+      Stage stage = (Stage) it.next();
+      if (stage instanceof ShuffleMapStage) {
+        now.add(Integer.valueOf(Stages.writes(stage)));
+      }
+    }
+    Set told = new TreeSet(rewriting);
+    rewriting.clear();
+    rewriting.addAll(now);
+    now.removeAll(told);
+    for (it = now.iterator(); it.hasNext();) {
+      generations.rewriteBegins(((Integer) it.next()).intValue());
+    }
+    told.removeAll(rewriting);
+    for (it = told.iterator(); it.hasNext();) {
+      generations.rewriteEnds(((Integer) it.next()).intValue());
+    }
   }
 
   private boolean isMarked(RDD rdd) {

@@ -8,12 +8,13 @@ public class Answer {
   public static final String LOOK_AGAIN = "look again";
   public static final String FENCED = "fenced";
 
-  static String fenced(Generations.Shuffle shuffle) {
+  public static String fenced(Generations.Shuffle shuffle) {
     Row row = new Row("fenced").number("shuffle", shuffle.id).number("generation", shuffle.present - 1);
+    row.text("locator", shuffle.locator == null ? "" : shuffle.locator);
     return close(row.number("bytes", shuffle.bytes).text("marker", shuffle.marker));
   }
 
-  static String busy(Set who) {
+  public static String busy(Set who) {
     StringBuilder json = new StringBuilder("[");
     Iterator it = who.iterator();
     while (it.hasNext()) {
@@ -23,19 +24,19 @@ public class Answer {
     return close(new Row("busy").raw("who", json.append(']')));
   }
 
-  static String superseded(String by) {
+  public static String superseded(String by) {
     return close(new Row("superseded").text("by", by));
   }
 
-  static String cannot(String why) {
+  public static String cannot(String why) {
     return close(new Row("cannot").text("why", why));
   }
 
-  static String freed(long bytes) {
+  public static String freed(long bytes) {
     return close(new Row("freed").number("bytes", bytes));
   }
 
-  static String failed(String why) {
+  public static String failed(String why) {
     return close(new Row("failed").text("why", why));
   }
 

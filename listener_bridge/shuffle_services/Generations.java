@@ -22,6 +22,7 @@ public class Generations {
     public volatile int present = 0; // the number of the generation that is there, or will be written next
     public String marker; // of the last fence
     public long bytes; // of the last fenced generation
+    public String locator; // of the last fenced generation, where its service has names of its own
     public long olderThan; // tasks with a smaller id began before the last fence
     public final Map places = new HashMap(); // executor -> Place, fenced and not freed
 
@@ -43,6 +44,7 @@ public class Generations {
 
   private final Map shuffles = new HashMap();
   private final Set owed = new HashSet(); // shuffles whose next write does not follow from what was read before
+  private volatile Rewrites rewrites = null;
 
   public static Generations of(DAGScheduler application) {
     synchronized (OF_APPLICATION) {
@@ -86,6 +88,23 @@ public class Generations {
   /** It was written again as a whole. */
   public synchronized void paid(int shuffle) {
     owed.remove(Integer.valueOf(shuffle));
+  }
+
+  /** Who is told which shuffles are written again as a whole. */
+  public void tellRewrites(Rewrites who) {
+    rewrites = who;
+  }
+
+  public void rewriteBegins(int shuffle) {
+    if (rewrites != null) {
+      rewrites.begins(shuffle);
+    }
+  }
+
+  public void rewriteEnds(int shuffle) {
+    if (rewrites != null) {
+      rewrites.ends(shuffle);
+    }
   }
 
   /** App shuffles whose present generation is one that follows a fence. */

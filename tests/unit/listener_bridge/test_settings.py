@@ -82,7 +82,7 @@ def test_arguments_go_before_the_conf() -> None:
         ({P + "enabled": "yes"}, r"enabled: 'yes' is no flag; expected true or false"),
         ({P + "budget.premature": "-1"}, r"'-1' is no count"),
         ({P + "address": "host"}, r"'host' is no address; expected host:port"),
-        ({P + "service": "celeborn"}, r"'celeborn' is not known; expected one of native"),
+        ({P + "service": "magnet"}, r"'magnet' is not known; expected one of auto"),
     ],
 )
 def test_what_cannot_be_right_is_said(conf: dict[str, str], said: str) -> None:

@@ -1,0 +1,11 @@
+package shufflelifecycle;
+
+/**
+ * A shuffle service that has to know which shuffles are written again as a whole, because it would otherwise let a new
+ * attempt continue an older one. Called in the scheduler's thread, once at each end.
+ */
+public interface Rewrites {
+  void begins(int shuffle);
+
+  void ends(int shuffle);
+}

@@ -1,0 +1,164 @@
+package shufflelifecycle;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.celeborn.client.LifecycleManager;
+import org.apache.celeborn.client.commit.CommitHandler;
+import org.apache.celeborn.common.meta.WorkerInfo;
+import org.apache.celeborn.common.protocol.PartitionLocation;
+import org.apache.spark.shuffle.celeborn.SparkShuffleManager;
+
+/**
+ * Celeborn's own books in the driver, as we use them: which ids an app shuffle has, where their files lie, and how both
+ * are let go of. Clients 0.5.4 and 0.6.x; what differs between them is asked for by reflection.
+ *
+ * One app shuffle has one id for each attempt that had to write it anew, with a flag: is it valid. Celeborn answers every
+ * reader and writer under the monitor of that map, so whoever holds the monitor decides what they are told next.
+ */
+public class CelebornClient {
+  private final SparkShuffleManager manager;
+
+  public CelebornClient(Object manager) {
+    this.manager = (SparkShuffleManager) manager;
+  }
+
+  /** Null until the first shuffle of the application is registered. */
+  LifecycleManager lifecycle() {
+    return manager.getLifecycleManager();
+  }
+
+  /** Identifier of the attempt -> (id, is it valid), oldest first, which is also the monitor; null where Celeborn has none. */
+  scala.collection.mutable.LinkedHashMap idsOf(int shuffle) throws Exception {
+    LifecycleManager lifecycle = lifecycle();
+    if (lifecycle == null) {
+      return null;
+    }
+    Map mapping = (Map) Reflect.get(lifecycle, "shuffleIdMapping");
+    return (scala.collection.mutable.LinkedHashMap) mapping.get(Integer.valueOf(shuffle));
+  }
+
+  /** The valid ids, oldest first. To be asked under the monitor. */
+  static List valid(scala.collection.mutable.LinkedHashMap ids) {
+    return flagged(ids, true);
+  }
+
+  /** Those that nobody is told any more. */
+  static List invalid(scala.collection.mutable.LinkedHashMap ids) {
+    return flagged(ids, false);
+  }
+
+  private static List flagged(scala.collection.mutable.LinkedHashMap ids, boolean valid) {
+    ArrayList found = new ArrayList();
+    scala.collection.Iterator it = ids.iterator();
+    while (it.hasNext()) {
+      scala.Tuple2 id = (scala.Tuple2) ((scala.Tuple2) it.next())._2();
+      if (((Boolean) id._2()).booleanValue() == valid) {
+        found.add(id._1());
+      }
+    }
+    return found;
+  }
+
+  /** From here on no reader is told these ids, and no writer continues them. To be done under the monitor. */
+  static void invalidate(scala.collection.mutable.LinkedHashMap ids, List which) {
+    ArrayList identifiers = new ArrayList();
+    ArrayList flagged = new ArrayList();
+    scala.collection.Iterator it = ids.iterator();
+    while (it.hasNext()) {
+      scala.Tuple2 entry = (scala.Tuple2) it.next();
+      Object id = ((scala.Tuple2) entry._2())._1();
+      if (which.contains(id)) {
+        identifiers.add(entry._1());
+        flagged.add(new scala.Tuple2(id, Boolean.FALSE));
+      }
+    }
+    for (int i = 0; i < identifiers.size(); i++) {
+      ids.put(identifiers.get(i), flagged.get(i));
+    }
+  }
+
+  /** Whether the next attempt to write the shuffle may continue what an earlier one wrote; null: it is not registered. */
+  Boolean continues(int shuffle) throws Exception {
+    return (Boolean) ((Map) Reflect.get(lifecycle(), "appShuffleDeterminateMap")).get(Integer.valueOf(shuffle));
+  }
+
+  void letContinue(int shuffle, boolean may) {
+    lifecycle().registerAppShuffleDeterminate(shuffle, may);
+  }
+
+  /** Where the files of an id lie, replicas too; null where nothing was committed, or it was forgotten. */
+  List locations(Integer id) throws Exception {
+    CommitHandler handler = lifecycle().commitManager().getCommitHandler(id.intValue());
+    Map groups = (Map) ((Map) Reflect.get(handler, "reducerFileGroupsMap")).get(id);
+    if (groups == null) {
+      return null;
+    }
+    ArrayList found = new ArrayList();
+    Iterator partitions = groups.values().iterator();
+    while (partitions.hasNext()) {
+      Iterator it = ((Set) partitions.next()).iterator();
+      while (it.hasNext()) {
+        PartitionLocation location = (PartitionLocation) it.next();
+        found.add(location);
+        if (location.getPeer() != null) {
+          found.add(location.getPeer());
+        }
+      }
+    }
+    return found;
+  }
+
+  /** What the workers said they have committed; -1 from clients before 0.6, which do not keep it. */
+  static long bytes(List locations) throws Exception {
+    long bytes = 0L;
+    for (int i = 0; i < locations.size(); i++) {
+      Object storage = ((PartitionLocation) locations.get(i)).getStorageInfo();
+      Method size = Reflect.method(storage.getClass(), "getFileSize");
+      if (size == null) {
+        return -1L;
+      }
+      bytes += ((Number) size.invoke(storage, new Object[0])).longValue();
+    }
+    return bytes;
+  }
+
+  /** Unique id of a worker -> the worker, as the slots of this id were given out. */
+  Map workers(Integer id) throws Exception {
+    Map found = new HashMap();
+    Map snapshots = lifecycle().workerSnapshots(id.intValue());
+    if (snapshots == null) {
+      return found;
+    }
+    Iterator it = snapshots.entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      Object key = entry.getKey(); // the worker itself, before 0.6
+      Object worker = key instanceof WorkerInfo ? key : Reflect.call(entry.getValue(), "workerInfo");
+      found.put(((WorkerInfo) worker).toUniqueId(), worker);
+    }
+    return found;
+  }
+
+  /** Its name with the workers and the master. */
+  String key(Integer id) throws Exception {
+    return Reflect.get(lifecycle(), "appUniqueId") + "-" + id;
+  }
+
+  /** Erases the id from the driver's books and from the master's. A task that was told it before would then read nothing, silently. */
+  void erase(Integer id) throws Exception {
+    LifecycleManager lifecycle = lifecycle();
+    lifecycle.unregisterShuffle(id.intValue());
+    ((Map) Reflect.get(lifecycle, "unregisterShuffleTime")).put(id, Long.valueOf(0L)); // due at once, not a minute later
+    lifecycle.self().send(Reflect.module(messages("RemoveExpiredShuffle$")));
+  }
+
+  static Class messages(String name) throws Exception {
+    ClassLoader loader = LifecycleManager.class.getClassLoader();
+    return Class.forName("org.apache.celeborn.common.protocol.message.ControlMessages$" + name, true, loader);
+  }
+}

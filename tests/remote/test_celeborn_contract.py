@@ -1,0 +1,35 @@
+"""Celeborn keeps the contract of shuffle services."""
+
+from __future__ import annotations
+
+import pytest
+
+from listener_bridge.shuffle_services.api import Fenced, Freed, Held
+from listener_bridge.shuffle_services.testing import TIMEOUT, ShuffleServiceContract
+from tests.remote.conftest import Remote
+
+
+class TestCeleborn(ShuffleServiceContract):
+    @pytest.fixture
+    def world(self, on_cluster: Remote) -> Remote:
+        return on_cluster
+
+    def test_a_new_generation_has_a_new_id_of_celeborns(self, world: Remote) -> None:
+        shuffle = world.write()
+        (first,) = world.ids(shuffle)
+        assert isinstance(world.service.fence(shuffle, TIMEOUT), Fenced)
+        assert world.ids(shuffle) == {first: False}
+        assert world.read_again(shuffle)
+        second = max(world.ids(shuffle))
+        assert world.ids(shuffle) == {first: False, second: True}
+        held = world.service.holds(shuffle)
+        assert isinstance(held, Held)
+        assert held.locator.payload.endswith(f"/{shuffle}/1/{second}")
+
+    def test_bytes_are_those_on_the_workers_disks(self, world: Remote) -> None:
+        shuffle = world.write()
+        stored = world.bytes_stored(shuffle)
+        fenced = world.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        assert fenced.bytes == stored
+        assert world.service.free(fenced.locator, TIMEOUT) == Freed(stored)

@@ -1,0 +1,201 @@
+"""A real Celeborn for tests: a master and workers as processes, from a distribution or a built tree.
+
+Responsible for finding the jars under `CELEBORN_HOME`, for starting, killing and ending processes, and for what lies
+on the workers' disks. Refuses to build or fetch anything. Invariant: it runs in a network of its own (`alone`), as
+workers bind to all interfaces, and ends only what it started.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.alone import be_alone
+from tests.support.spark import wait_for
+
+MASTER, MASTER_HTTP = 9097, 9098
+READY_S = 120.0
+_OPENS = (
+    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
+    "java.util.concurrent", "java.util.concurrent.atomic",
+)  # fmt: skip
+_OPENS_INSIDE = ("jdk.internal.misc", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar")
+
+
+@dataclass(frozen=True)
+class Home:
+    """A directory with a built or unpacked distribution."""
+
+    path: Path
+
+    def jars(self, module: str) -> str:
+        """The class path of a server."""
+        if (self.path / f"{module}-jars").is_dir():
+            return f"{self.path}/jars/*:{self.path}/{module}-jars/*"
+        built = _newest(self.path / module / "target", f"celeborn-{module}_2.12-*.jar")
+        return f"{built}:{self.path}/{module}/target/scala-2.12/jars/*"
+
+    def client(self, spark: tuple[int, int]) -> Path:
+        """The stock client for this Spark."""
+        name, scala = f"spark-{spark[0]}", "2.12" if spark[0] == 3 else "2.13"
+        pattern = f"celeborn-client-{name}-shaded_{scala}-*.jar"
+        if (self.path / "spark").is_dir():
+            return _newest(self.path / "spark", pattern)
+        return _newest(self.path / "client-spark" / f"{name}-shaded" / "target", pattern)
+
+
+def _newest(folder: Path, pattern: str) -> Path:
+    found = [jar for jar in folder.glob(pattern) if not jar.stem.endswith(("-tests", "-sources", "-javadoc"))]
+    if not found:
+        raise FileNotFoundError(f"no {pattern} in {folder}; build it, or unpack a distribution that has it")
+    return max(found, key=lambda jar: jar.stat().st_mtime)
+
+
+@dataclass
+class Server:
+    """One process."""
+
+    command: Sequence[str]
+    environment: dict[str, str]
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass
+class Celeborn:
+    """A running cluster."""
+
+    home: Home
+    folder: Path
+    servers: list[Server] = field(default_factory=list)
+
+    @property
+    def workers(self) -> list[Server]:
+        return self.servers[1:]
+
+    def conf(self, spark: tuple[int, int]) -> dict[str, str]:
+        """What a session of Spark needs to use it."""
+        client = str(self.home.client(spark))
+        return {
+            "spark.driver.extraClassPath": client,
+            "spark.executor.extraClassPath": client,
+            "spark.shuffle.manager": "org.apache.spark.shuffle.celeborn.SparkShuffleManager",
+            "spark.shuffle.service.enabled": "false",
+            "spark.celeborn.master.endpoints": f"127.0.0.1:{MASTER}",
+            "spark.celeborn.client.spark.stageRerun.enabled": "true",
+            "spark.celeborn.data.io.retryWait": "100ms",
+            "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+            "spark.sql.adaptive.localShuffleReader.enabled": "false",
+            "spark.executorEnv.CELEBORN_LOCAL_HOSTNAME": "127.0.0.1",
+        }
+
+    def files(self) -> dict[Path, int]:
+        """What lies on the workers' disks, of all ids of all applications: path by size."""
+        found: dict[Path, int] = {}
+        for worker in range(len(self.workers)):
+            for path in (self.folder / f"worker-{worker}" / "data").rglob("*"):
+                try:
+                    if path.is_file() and path.parent.name.isdigit():
+                        found[path] = path.stat().st_size
+                except FileNotFoundError:  # deleted since it was listed
+                    continue
+        return found
+
+    def bytes_of(self, ids: Sequence[int]) -> int:
+        """What the workers hold of these of Celeborn's ids."""
+        return sum(size for path, size in self.files().items() if int(path.parent.name) in ids)
+
+
+@contextmanager
+def running_celeborn(folder: Path, workers: int = 2) -> Iterator[Celeborn]:
+    """A cluster of its own, ready; it ends with the block."""
+    be_alone()
+    os.environ["CELEBORN_LOCAL_HOSTNAME"] = "127.0.0.1"
+    cluster = Celeborn(Home(Path(os.environ["CELEBORN_HOME"])), folder)
+    try:
+        _start(cluster, "master", 0)
+        for number in range(workers):
+            _start(cluster, "worker", number)
+        wait_for(lambda: _registered(cluster) == workers, f"{workers} workers that are registered: {folder}", READY_S)
+        yield cluster
+    finally:
+        for server in cluster.servers:
+            server.kill()
+
+
+def _registered(cluster: Celeborn) -> int:
+    master = cluster.servers[0]
+    assert master.process is not None
+    assert master.process.poll() is None, master.said()[-3_000:]
+    return master.said().count("Registered worker")
+
+
+def _start(cluster: Celeborn, kind: str, number: int) -> None:
+    folder = cluster.folder / (kind if kind == "master" else f"{kind}-{number}")
+    (folder / "conf").mkdir(parents=True)
+    (folder / "data").mkdir()
+    http = MASTER_HTTP + (0 if kind == "master" else number + 1)
+    (folder / "conf" / "celeborn-defaults.conf").write_text(_settings(kind, folder, http))
+    (folder / "conf" / "log4j2.xml").write_text(_LOGGING)
+    main = "master.Master" if kind == "master" else "worker.Worker"
+    command = [
+        str(Path(os.environ["JAVA_HOME"]) / "bin" / "java"), "-Xmx512m", "-XX:MaxDirectMemorySize=512m",
+        *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in (*_OPENS, *_OPENS_INSIDE)),
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-cp", f"{folder}/conf:{cluster.home.jars(kind)}",
+        f"org.apache.celeborn.service.deploy.{main}", "--host", "127.0.0.1",
+    ]  # fmt: skip
+    here = {
+        "CELEBORN_HOME": str(folder),
+        "CELEBORN_CONF_DIR": str(folder / "conf"),
+        "CELEBORN_LOCAL_HOSTNAME": "127.0.0.1",
+    }
+    server = Server(command, {**os.environ, **here}, folder / "log")
+    server.start()
+    cluster.servers.append(server)
+
+
+def _settings(kind: str, folder: Path, http: int) -> str:
+    settings = {
+        "celeborn.master.host": "127.0.0.1",
+        "celeborn.master.port": MASTER,
+        "celeborn.master.http.host": "127.0.0.1",
+        "celeborn.master.http.port": MASTER_HTTP,
+        "celeborn.master.endpoints": f"127.0.0.1:{MASTER}",
+        "celeborn.master.heartbeat.worker.timeout": "4s",
+        "celeborn.worker.http.host": "127.0.0.1",
+        "celeborn.worker.http.port": http,
+        "celeborn.worker.storage.dirs": folder / "data",
+        "celeborn.worker.storage.disk.reserve.size": "1G",
+    }
+    return "".join(f"{key} {value}\n" for key, value in settings.items())
+
+
+_LOGGING = """<Configuration status="WARN"><Appenders><Console name="out"><PatternLayout
+pattern="%d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex"/></Console></Appenders>
+<Loggers><Root level="INFO"><AppenderRef ref="out"/></Root></Loggers></Configuration>
+"""
+
+
+def a_folder() -> Path:
+    """Short: paths of sockets and classes have limits."""
+    return Path(tempfile.mkdtemp(prefix="celeborn-"))
