@@ -10,12 +10,12 @@ after a log is the same whether the log is folded at once, event by event, or fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core import fold_application, fold_generation, fold_recovery, fold_scheduler
 from coordinator.core.ids import Sequence
+from coordinator.core.making import replace
 from coordinator.core.state import State, copy
 
 

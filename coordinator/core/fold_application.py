@@ -7,11 +7,11 @@ here touches a generation, but for the end of the application, which leaves nobo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import Sequence, Span, add_span
+from coordinator.core.making import replace
 from coordinator.core.state import Client, Gap, Root, State, edit
 
 

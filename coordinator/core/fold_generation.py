@@ -7,12 +7,12 @@ Responsible for the moves along the table, for the directives that go with them,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
+from coordinator.core.making import replace
 from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State, edit
 from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
 

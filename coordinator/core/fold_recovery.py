@@ -7,11 +7,11 @@ generation names at most one recovery, the first one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId
+from coordinator.core.making import replace
 from coordinator.core.state import DENIED, Recovery, State, edit
 
 

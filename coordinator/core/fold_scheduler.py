@@ -8,7 +8,6 @@ stage.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from coordinator.core import events as e
@@ -22,6 +21,7 @@ from coordinator.core.ids import (
     StageId,
     add_span,
 )
+from coordinator.core.making import replace
 from coordinator.core.state import Attempt, Execution, Gap, Job, Shuffle, State
 
 

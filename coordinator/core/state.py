@@ -12,7 +12,7 @@ what a commit changed is exactly what the overlay holds.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from coordinator.core.ids import (
@@ -32,6 +32,7 @@ from coordinator.core.ids import (
     within,
 )
 from coordinator.core.lifecycle import Life
+from coordinator.core.making import replace
 from coordinator.core.overlay import GONE, Overlay
 from coordinator.core.values import (
     Capabilities,
@@ -354,4 +355,4 @@ def edit(table: Table[K, V], key: K, **fields: object) -> None:
     """Replaces fields of one record; a record that is not there is left so (``evolve`` never refuses)."""
     record = table.get(key)
     if record is not None:
-        table[key] = replace(record, **fields)  # type: ignore[type-var]
+        table[key] = replace(record, **fields)

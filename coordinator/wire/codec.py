@@ -15,7 +15,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from shuffle_lifecycle.v1 import events_pb2
 
 from coordinator.core.events import Event, Recorded
-from coordinator.core.ids import Sequence as Place
+from coordinator.core.making import maker
 from coordinator.wire.errors import Corrupt, Malformed, UnknownEvent
 from coordinator.wire.sealing import seal, unseal
 from coordinator.wire.shapes import Fields, Shape, members, shape_of
@@ -26,6 +26,7 @@ from coordinator.wire.versions import needed
 IGNORABLE: frozenset[type] = frozenset()
 
 _SHAPES: dict[str, Shape[Any]] = {name: shape_of(plain) for name, plain in members(Event).items()}
+_recorded = maker(Recorded)
 _NAMES: dict[type, str] = {shape.plain: name for name, shape in _SHAPES.items()}
 
 
@@ -91,7 +92,7 @@ def record_from_message(message: events_pb2.Record, place: str = "the log") -> R
         event = _SHAPES[name].read(getattr(message, name))
     except Malformed as error:
         raise error.at(f"{place}: record {message.sequence}") from error
-    return Recorded(Place(message.sequence), message.time_ms, Place(message.because), event)
+    return _recorded(message.sequence, message.time_ms, message.because, event)
 
 
 def encoded_bytes(records: Sequence[Recorded]) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from coordinator.wire.errors import Corrupt, Torn
 
@@ -37,6 +38,18 @@ def unpack(magic: bytes, content: bytes, name: str) -> Iterator[tuple[str, bytes
         value = _value(content, offset, place)
         yield place, value
         offset += _LENGTH.size + len(value)
+
+
+def stream(magic: bytes, file: BinaryIO, name: str) -> Iterator[tuple[str, bytes]]:
+    """The same of an open file, a value at a time: it may be longer than memory."""
+    check_magic(magic, file.read(len(magic)), name)
+    offset = len(magic)
+    while length := file.read(_LENGTH.size):
+        place = f"{name}, offset {offset}"
+        wanted = _LENGTH.unpack(length)[0] if len(length) == _LENGTH.size else 0
+        framed = length + file.read(wanted)
+        yield place, _value(framed, 0, place)
+        offset += len(framed)
 
 
 def check_magic(magic: bytes, content: bytes, name: str) -> None:

@@ -1,7 +1,7 @@
 """A log as a file: what exports, archives and golden logs are.
 
-Responsible for segments one behind the other in bytes. Refuses to know files. Invariant: what is read is a prefix of
-what was written, or an error that names the offset; `salvage` alone goes on behind damage, and names it.
+Responsible for segments one behind the other in bytes. Refuses to know where files are. Invariant: what is read is a
+prefix of what was written, or an error that names the offset; `salvage` alone goes on behind damage, and names it.
 
 A file begins with ``MAGIC``; how the sealed segments follow is said in `framing`.
 """
@@ -9,10 +9,11 @@ A file begins with ``MAGIC``; how the sealed segments follow is said in `framing
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
 from coordinator.wire.errors import Corrupt, Torn, WireError
-from coordinator.wire.framing import frame, unpack
+from coordinator.wire.framing import frame, stream, unpack
 
 MAGIC = b"shuffle-lifecycle log 1\n"
 
@@ -26,8 +27,17 @@ def write_log(segments: Iterable[Segment]) -> Iterator[bytes]:
 
 def read_log(content: bytes, name: str = "the log") -> Iterator[Segment]:
     """The segments of a log file in order; ends with ``Torn`` or ``Corrupt`` where it is not whole."""
+    yield from _consecutive(unpack(MAGIC, content, name))
+
+
+def stream_log(file: BinaryIO, name: str = "the log") -> Iterator[Segment]:
+    """The same of an open file, segment by segment: it may be longer than memory."""
+    yield from _consecutive(stream(MAGIC, file, name))
+
+
+def _consecutive(values: Iterable[tuple[str, bytes]]) -> Iterator[Segment]:
     expected = None
-    for place, sealed in unpack(MAGIC, content, name):
+    for place, sealed in values:
         segment = decode_segment(sealed, place)
         if expected not in (None, segment.first_sequence):
             raise Corrupt(place, f"the segment begins with record {segment.first_sequence}", f"record {expected}")

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 from google.protobuf.message import Message
 from shuffle_lifecycle.v1 import common_pb2, errors_pb2, events_pb2, service_pb2
 
+from coordinator.core.making import maker
 from coordinator.wire.errors import Malformed, ShapeMismatch
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ def _compiled(plain: Any) -> Shape[Any]:
     hints = typing.get_type_hints(plain)
     fields = dataclasses.fields(plain)
     _check_same_fields(plain, message, {field.name: hints[field.name] for field in fields})
-    names = Names({"plain": plain})
+    names = Names({"plain": maker(plain)})
     rows = [_row(names, message, field, hints[field.name]) for field in fields]
     fields_of = names.compile(f"lambda value: {{{', '.join(row.item for row in rows)}}}")
     read = names.compile(f"lambda message: plain({', '.join(row.read for row in rows)})")

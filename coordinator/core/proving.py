@@ -1,0 +1,83 @@
+"""Folding a log while proving it: what must always hold, holds after every step.
+
+Responsible for finding the first event that breaks an invariant, and for naming it. Refuses to know where the log comes
+from. Invariant: what is found here is what ``invariants.check`` of the state at that place finds, at the cost of what
+the events have changed.
+
+A step is a fact with all that follows from it (``because``): in between a state is not at rest, a generation may have
+expired whose fence is asked for by the next event. So what holds is checked where a step ends; where something does
+not, the step is gone through once more for the event after which it did not hold any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordinator.core.events import Recorded
+from coordinator.core.evolve import apply, fold
+from coordinator.core.ids import Sequence
+from coordinator.core.invariants import Violation, check, check_changes
+from coordinator.core.state import State, empty, lay_over, settle
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An event, and what does not hold after it."""
+
+    sequence: Sequence
+    kind: str
+    violation: Violation
+
+    def __str__(self) -> str:
+        violation = self.violation
+        return f"event {self.sequence} ({self.kind}) breaks {violation.rule!r}: {violation.subject} {violation.fact}"
+
+
+@dataclass(slots=True)
+class Proof:
+    """A state that is folded event by event, and what was found wrong first. ``state`` lags behind by one step."""
+
+    state: State = field(default_factory=empty)
+    broken: tuple[Broken, ...] = ()  #: All that the first broken step breaks; nothing is checked behind it.
+    _step: list[Recorded] = field(default_factory=list)
+
+    @property
+    def expected(self) -> Sequence:
+        """The number of the event that comes next."""
+        following = self._step[-1].sequence + 1 if self._step else self.state.meta.next_sequence
+        return Sequence(following)
+
+    def take(self, recorded: Recorded) -> None:
+        """One more event, in the order of the log."""
+        if self._step and recorded.because == recorded.sequence:
+            self.rest()
+        self._step.append(recorded)
+
+    def rest(self) -> None:
+        """The step is over: a commit, or the log, ends here."""
+        if not self._step:
+            return
+        if self.broken:
+            fold(self.state, self._step)
+        else:
+            self._prove()
+        self._step.clear()
+
+    def _prove(self) -> None:
+        draft = lay_over(self.state)
+        fold(draft, self._step)
+        found = check_changes(draft, self.state.meta)
+        if found:
+            self.broken = self._blame(found)
+        settle(draft, self.state)
+
+    def _blame(self, found: tuple[Violation, ...]) -> tuple[Broken, ...]:
+        """For each violation the event since which it was there up to the step's end; the first event first."""
+        draft = lay_over(self.state)
+        since: dict[Violation, Recorded] = {}
+        for recorded in self._step:
+            apply(draft, recorded)
+            there = set(check(draft))
+            since = {one: since.get(one, recorded) for one in found if one in there}
+        blamed = [Broken(at.sequence, type(at.event).__name__, one) for one, at in since.items()]
+        return tuple(sorted(blamed, key=lambda one: (one.sequence, one.violation)))
