@@ -32,6 +32,12 @@ def kinds() -> tuple[str, ...]:
     return tuple(kind.__name__ for kind in _PHRASES)
 
 
+def kind_named(text: str) -> str | None:
+    """The kind, however it is written: generation-expired, GenerationExpired; None: there is no such kind."""
+    folded = {one.lower(): one for one in kinds()}
+    return folded.get(text.replace("-", "").replace("_", "").replace(" ", "").lower())
+
+
 def phrase(event: e.Event, names: Names) -> str:
     """What the event says."""
     return _PHRASES[type(event)](event, names)

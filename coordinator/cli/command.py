@@ -11,10 +11,36 @@ from typing import Any
 
 import typer
 
-from coordinator.cli import changing, checking, choosing, history, looking, proving, refused, running, serving, showing
+from coordinator.cli import (
+    changing,
+    checking,
+    choosing,
+    history,
+    looking,
+    proving,
+    refused,
+    running,
+    serving,
+    showing,
+    travelling,
+)
 from coordinator.cli.exits import MEANINGS
 from coordinator.cli.verb import OPTIONS, READING, shared
 
+#: The families of verbs, in the order of the help.
+_FAMILIES = (
+    serving,
+    running,
+    showing,
+    looking,
+    history,
+    travelling,
+    changing,
+    checking,
+    proving,
+    refused,
+    choosing,
+)
 _EXITS = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
 _HELP = """Why shuffles are deleted, kept and missed, and the coordinators that see to it.
 
@@ -42,6 +68,6 @@ def build() -> typer.Typer:
     _before.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
     _before.__annotations__ = {"ctx": typer.Context, **{name: OPTIONS[name] for name in READING}}
     app.callback()(_before)
-    for family in (serving, running, showing, looking, history, changing, checking, proving, refused, choosing):
+    for family in _FAMILIES:
         family.register(app)
     return app

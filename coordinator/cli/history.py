@@ -30,7 +30,7 @@ from coordinator.wire.logfile import write_log
 from replay.explain import explain as tell
 from replay.holders import holders as weigh
 from replay.names import Names
-from replay.phrases import kinds, phrase
+from replay.phrases import kind_named, phrase
 from replay.units import clock, count, few, place, size
 
 _SEGMENT_EVENTS = 500
@@ -181,9 +181,8 @@ def register(app: typer.Typer) -> None:
 
 
 def _known_kind(named: str) -> str:
-    """The kind, however it is written: generation-expired, GenerationExpired."""
-    folded = {kind.lower(): kind for kind in kinds()}
-    found = folded.get(named.replace("-", "").replace("_", "").replace(" ", "").lower())
+    """The kind of event that is meant."""
+    found = kind_named(named)
     if found is None:
         raise failure(
             Exit.USAGE, f"the kind is {named!r}", "a kind of event such as GenerationExpired", "docs/events.md has all."

@@ -1,4 +1,4 @@
-"""The verb `verify`: is every log whole, and does everything beside it say what it says?
+"""The verb `verify`: is every log whole, does what must hold always hold, and does all else say what the log says?
 
 Responsible for showing what was found, one line an application. Refuses to mend. Invariant: it ends well only where
 nothing is wrong with any application that was asked for.
@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from coordinator.cli import output
-from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column, Row
-from coordinator.cli.sources.store import StoreSource
-from coordinator.cli.verb import COMMON, verb
+from coordinator.cli.verb import verb
 from coordinator.core.ids import ApplicationId
+from coordinator.core.proving import Broken
 from coordinator.runtime.verifying import Verdict
 from replay.units import count
 
@@ -27,14 +27,12 @@ def verify(
     here: Here,
     app: Annotated[str, typer.Argument(metavar="[APP]", help="One application; none: all of them.")] = "",
 ) -> Any:
-    """Reads store and archive as one log, from the first event to the last, and compares all else with it."""
+    """Folds whole logs, checks after every step what must always hold, and compares snapshots and records with them."""
     return _verify(here, app)
 
 
 async def _verify(here: Here, app: str) -> None:
     async with here.source() as source:
-        if not isinstance(source, StoreSource):
-            raise failure(Exit.USAGE, f"{source.where} is named", "a store", "Name it with --store.")
         asked = (
             [await find(source, app)]
             if app
@@ -57,7 +55,14 @@ def _row(verdict: Verdict) -> Row:
         "archived_below": verdict.archived_below or None,
         "snapshots": verdict.snapshots,
         "problems": list(verdict.problems),
+        "broken": [_broken(one) for one in verdict.broken],
     }
+
+
+def _broken(broken: Broken) -> Row:
+    violation = broken.violation
+    told = {"rule": violation.rule, "subject": violation.subject, "fact": violation.fact}
+    return {"sequence": broken.sequence, "kind": broken.kind, **told}
 
 
 def _where(row: Row) -> str:
@@ -76,4 +81,4 @@ _COLUMNS = (
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    verb(app, options=("store", "archive", "output", *COMMON))(verify)
+    verb(app)(verify)

@@ -70,6 +70,11 @@ def _following(after: int, journal: Journal, mark: Mark, at: Revision) -> AsyncI
 def fold_segment(state: State, segment: Segment) -> None:
     """Applies a segment in place; what was passed over still takes its place in the log."""
     fold(state, segment.records)
+    pass_over(state, segment)
+
+
+def pass_over(state: State, segment: Segment) -> None:
+    """Counts the records of the segment that this release does not know and may ignore."""
     if segment.passed_over:
         state.meta = replace(state.meta, next_sequence=Sequence(segment.next_sequence))
 

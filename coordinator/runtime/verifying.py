@@ -14,13 +14,14 @@ from coordinator.archive.api import ArchiveError
 from coordinator.core.digest import digest
 from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import empty
+from coordinator.core.proving import Broken, Proof
 from coordinator.runtime import loading, places
 from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.runtime.moves import deleted, ranges_text
 from coordinator.runtime.snapshot import Snapshots, checked
 from coordinator.runtime.tail import known_mark
+from coordinator.wire.codec import Segment
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import GenerationRecord, decode
 from coordinator.wire.snapshots import decode_snapshot
@@ -40,6 +41,7 @@ class Verdict:
     archived_below: int
     snapshots: int  #: That were compared.
     problems: tuple[str, ...]
+    broken: tuple[Broken, ...] = ()  #: Of the first step after which something does not hold that must.
 
 
 async def verify(backend: StateBackend, journal: Journal, snapshots: Snapshots) -> Verdict:
@@ -52,6 +54,14 @@ async def verify(backend: StateBackend, journal: Journal, snapshots: Snapshots) 
             continue
 
 
+def prove_segment(proof: Proof, segment: Segment) -> None:
+    """Folds a segment into the proof's state; a step ends where a commit does."""
+    for recorded in segment.records:
+        proof.take(recorded)
+    proof.rest()
+    loading.pass_over(proof.state, segment)
+
+
 class _Verifier:
     def __init__(self, backend: StateBackend, journal: Journal, snapshots: Snapshots, mark: Mark, at: Revision) -> None:
         self._backend = backend
@@ -59,7 +69,8 @@ class _Verifier:
         self._snapshots = snapshots
         self._mark = mark
         self._at = at
-        self._state = empty()
+        self._proof = Proof()
+        self._state = self._proof.state
         self._problems: list[str] = []
         self._compared = 0
 
@@ -71,7 +82,8 @@ class _Verifier:
             self._state.meta.next_sequence - 1,
             self._mark.head.archived_below,
             self._compared,
-            tuple(self._problems),
+            (*map(str, self._proof.broken), *self._problems),
+            self._proof.broken,
         )
 
     async def _fold(self) -> bool:
@@ -79,7 +91,7 @@ class _Verifier:
         wanted = await self._snapshot_digests()
         try:
             async for segment in self._journal.log(0, self._mark, self._at):
-                loading.fold_segment(self._state, segment)
+                prove_segment(self._proof, segment)
                 self._compare(wanted.pop(segment.next_sequence - 1, None))
             loading.check_reached(self._journal, self._state, self._mark)
         except CoordinatorError as error:

@@ -15,8 +15,10 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 from coordinator.core.commands import Command
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
+from coordinator.core.proving import Proof
 from coordinator.core.rejections import Answer
 from coordinator.core.state import State
+from coordinator.runtime.verifying import Verdict
 from coordinator.server import shown
 
 
@@ -59,6 +61,20 @@ class Source(ABC):
     @abstractmethod
     async def replicas(self) -> list[pb.Replica]:
         """Who serves over the same store."""
+
+    async def verify(self, application: ApplicationId) -> Verdict:
+        """Folds its log to the end, and proves after every step what must hold. What is damaged is a problem too."""
+        proof, missing = Proof(), ""
+        async for recorded in self.events(application):
+            expected = proof.expected
+            if recorded.sequence != expected:
+                missing = f"event {expected} is missing: {recorded.sequence} follows; nothing behind it was checked"
+                break
+            proof.take(recorded)
+        proof.rest()
+        found = (*map(str, proof.broken), *map(str, self.problems), *filter(None, [missing]))
+        self.problems.clear()
+        return Verdict(application, proof.expected - 1, 0, 0, found, proof.broken)
 
     @abstractmethod
     async def close(self) -> None:

@@ -1,0 +1,323 @@
+"""Verbs that go back in time: `replay`, `diff`.
+
+Responsible for reading a log up to a point, and for showing what was so there, step by step where that is asked.
+Refuses to know what a point is and what changed (`replay.travel`). Invariant: a point means the same in every verb, and
+the same log shows the same there, whichever source holds it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.text import Text
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import find
+from coordinator.cli.here import Here
+from coordinator.cli.looking import Application
+from coordinator.cli.output import Column, Row
+from coordinator.cli.rows import event_row, plain
+from coordinator.cli.sources.api import Source
+from coordinator.cli.verb import verb
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId
+from replay import travel
+from replay.changes import Changed
+from replay.moments import Moment, moment
+from replay.phrases import phrase
+from replay.travel import End, Point, Traveller
+from replay.units import clock, count, few, place, size
+from replay.units import moment as date
+
+#: Generations that are gone are told in a table up to so many, the newest; JSON and YAML hold all.
+_GONE_SHOWN = 20
+_KEYS = "enter: next; a number: go there; s: all that is so; q: end"
+_POINT = "An event's number, a time (2026-11-21T10:02:11, or 10:02:11 of the log's day), a kind of event, or end."
+
+
+def replay(
+    here: Here,
+    app: Application,
+    at: Annotated[str, typer.Option("--at", metavar="POINT", help="After event N, or at a time.")] = "",
+    until: Annotated[
+        str,
+        typer.Option(
+            "--until", metavar="EVENT", help="After the first of a kind: GenerationDeleted, or with #7, or 5."
+        ),
+    ] = "",
+    step: Annotated[bool, typer.Option("--step", help="Event by event, with what each changes.")] = False,
+) -> Any:
+    """Shows all that was so at a point of the log: shuffles, readers, bytes, jobs, directives; the end unless told."""
+    if at and until:
+        raise failure(Exit.USAGE, "--at and --until are both given", "one point", "Leave one out.")
+    where = _until(until) if until else _point(at) if at else End()
+    return _step(here, app, where, bool(at or until)) if step else _replay(here, app, where)
+
+
+async def _replay(here: Here, app: str, where: Point) -> None:
+    async with here.source() as source:
+        found = moment(await _travelled(source, await find(source, app), where))
+        if here.form == "table":
+            with output.printing() as console:
+                _show(console, found)
+        else:
+            output.data(here.form, plain(found))
+
+
+def diff(
+    here: Here,
+    app: Application,
+    before: Annotated[str, typer.Argument(metavar="A", help=_POINT)],
+    after: Annotated[str, typer.Argument(metavar="B", help="A later one.")] = "end",
+) -> Any:
+    """Shows what changed from one point of the log to a later one."""
+    return _diff(here, app, _point(before), _point(after))
+
+
+async def _diff(here: Here, app: str, before: Point, after: Point) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        earlier, later = [await _travelled(source, application, where) for where in (before, after)]
+        if earlier.sequence > later.sequence:
+            told = f"A is event {earlier.sequence:,} and B is event {later.sequence:,}"
+            raise failure(Exit.USAGE, told, "the earlier one first", "Swap them.")
+        found = travel.difference(earlier, later)
+        if here.form == "table":
+            output.say(Text(f"from {earlier.here()}\n  to {later.here()}", style="dim"))
+            output.say(_changes(found) if found else "Nothing has changed that a person would ask about.")
+        else:
+            ends = {"before": earlier.sequence, "after": later.sequence}
+            output.data(here.form, {**ends, "changes": [plain(one) for one in found]})
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verbs."""
+    verb(app)(replay)
+    verb(app)(diff)
+
+
+# ---- going there -----------------------------------------------------------------------------------------------------
+
+
+def _point(text: str) -> Point:
+    return _said(travel.point, text)
+
+
+def _until(text: str) -> Point:
+    return _said(travel.until, text)
+
+
+def _said(read: Callable[[str], Point], text: str) -> Point:
+    try:
+        return read(text)
+    except travel.WrongPoint as error:
+        raise failure(Exit.USAGE, error.fact, error.expected, "`shufflectl events` shows all three.") from error
+
+
+async def _travelled(source: Source, application: ApplicationId, where: Point) -> Traveller:
+    """A traveller that has gone to the point; reads no further."""
+    traveller = Traveller(where)
+    async for recorded in _events(source, application):
+        if not traveller.take(recorded):
+            break
+    _check(traveller)
+    return traveller
+
+
+async def _events(source: Source, application: ApplicationId) -> AsyncIterator[Recorded]:
+    """What can be folded: up to the first event that is missing, which the source names."""
+    expected = 1
+    events: Any = source.events(application)
+    async with aclosing(events):
+        async for recorded in events:
+            if recorded.sequence != expected and source.problems:
+                return
+            yield recorded
+            expected = recorded.sequence + 1
+
+
+def _check(traveller: Traveller) -> None:
+    try:
+        traveller.check_arrived()
+    except travel.NotReached as error:
+        raise failure(Exit.NOT_FOUND, error.fact, error.expected, "`shufflectl events` lists them.") from error
+
+
+# ---- step by step ----------------------------------------------------------------------------------------------------
+
+
+async def _step(here: Here, app: str, where: Point, from_there: bool) -> None:
+    """On a terminal from the point on, as its reader says; piped, all up to the point."""
+    async with here.source() as source:
+        application = await find(source, app)
+        if here.form == "table" and sys.stdin.isatty() and sys.stdout.isatty():
+            log = [recorded async for recorded in _events(source, application)]
+            _Walk(log).walk(where if from_there else travel.AtEvent(1))
+            return
+        traveller = Traveller(where)
+        async for recorded in _events(source, application):
+            found = traveller.step(recorded)
+            if found is None:
+                break
+            _show_step(here.form, traveller, recorded, found)
+        _check(traveller)
+
+
+def _show_step(form: str, traveller: Traveller, recorded: Recorded, found: tuple[Changed, ...]) -> None:
+    if form != "table":
+        output.piece(form, {**event_row(recorded), "changes": [plain(one) for one in found]})
+        return
+    follows = "" if recorded.because == recorded.sequence else f"  (follows from {recorded.because})"
+    said = phrase(recorded.event, traveller.names)
+    kind = type(recorded.event).__name__
+    output.say(Text(f"{recorded.sequence:>7}  {clock(recorded.time_ms)}  {kind}  {said}").append(follows, style="dim"))
+    for one in found:
+        output.say(Text(f"         {one.what}: {one.how}", style="cyan"))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk through a log on a terminal: enter is the next event, a number goes there, q ends it."""
+
+    log: list[Recorded]
+
+    def walk(self, start: Point) -> None:
+        """Until its reader has enough."""
+        traveller, index = self._go(start)
+        while True:
+            said = input(
+                f"[{index:,} of {len(self.log):,}] enter: next; a number: go there; s: all that is so; q: end > "
+            )
+            if said.strip().lower() in ("q", "quit", "exit"):
+                return
+            if said.strip().lower() == "s":
+                output.say(Group(*_parts(moment(traveller))))
+            elif said.strip().isdecimal():
+                traveller, index = self._go(travel.AtEvent(int(said)))
+            elif index < len(self.log):
+                self._take(traveller, self.log[index])
+                index += 1
+            else:
+                output.say("That was the last one.")
+
+    def _go(self, where: Point) -> tuple[Traveller, int]:
+        """Folds up to the event before the point, and steps to it."""
+        goal = Traveller(where)
+        index = sum(1 for _ in _while_taken(goal, self.log))
+        traveller = Traveller()
+        for recorded in self.log[: max(0, index - 1)]:
+            traveller.take(recorded)
+        if not goal.arrived and isinstance(where, travel.AtEvent):
+            output.say(f"There is no event {where.sequence:,}.")
+        if index:
+            self._take(traveller, self.log[index - 1])
+        return traveller, index
+
+    def _take(self, traveller: Traveller, recorded: Recorded) -> None:
+        found = traveller.step(recorded)
+        _show_step("table", traveller, recorded, found or ())
+
+
+def _while_taken(traveller: Traveller, log: list[Recorded]) -> Any:
+    for recorded in log:
+        if not traveller.take(recorded):
+            return
+        yield recorded
+
+
+# ---- showing ---------------------------------------------------------------------------------------------------------
+
+
+def _show(console: Console, found: Moment) -> None:
+    for part in _parts(found):
+        console.print(part)
+
+
+def _parts(found: Moment) -> list[Any]:
+    name = f"{found.name}, " if found.name else ""
+    head = Text(f"event {found.sequence:,}", style="bold").append(f"  {date(found.time_ms)}", style="not bold")
+    groups = "".join(f"; job group {group}: {policy}" for group, policy in found.groups)
+    lines = [
+        Text(f"{name}application {found.application}, {found.state}; policy {found.policy}{groups}", style="dim"),
+        Text(f"{size(found.held_bytes)} held; {size(found.freed_bytes)} freed early; {_counted(found)}"),
+    ]
+    parts: list[Any] = [head, *lines]
+    gone = [dict(plain(one)) for one in found.gone]
+    for title, rows, columns in (
+        ("SHUFFLES", [dict(plain(one)) for one in found.generations], _THERE),
+        (_gone_title(len(gone)), gone[-_GONE_SHOWN:], _GONE),
+        ("JOBS", [dict(plain(one)) for one in found.jobs], _RUNNING),
+        ("STAGES", [dict(plain(one)) for one in found.stages], _RUNNING),
+        ("DIRECTIVES OUTSTANDING", [dict(plain(one)) for one in found.directives], _ASKED),
+    ):
+        if rows:
+            parts += [Text(f"\n{title}", style="bold"), Padding(output.table(rows, columns), (0, 0, 0, 2))]
+    if found.executions:
+        parts += [Text("\nSQL EXECUTIONS", style="bold"), Text("  " + few(found.executions))]
+    if found.recoveries:
+        parts += [Text(f"\nRecoveries that are open: {few(found.recoveries)}")]
+    return parts
+
+
+def _gone_title(many: int) -> str:
+    return "GONE" if many <= _GONE_SHOWN else f"GONE, the last {_GONE_SHOWN} of {many:,}"
+
+
+def _counted(found: Moment) -> str:
+    told = [f"{one.generations:,} {one.life.value} ({size(one.bytes)})" for one in found.counts]
+    return ", ".join(told) or "no shuffle yet"
+
+
+def _changes(found: tuple[Changed, ...]) -> Any:
+    columns = (Column("WHAT", lambda r: r["what"]), Column("CHANGE", lambda r: r["how"]))
+    return output.table([dict(plain(one)) for one in found], columns)
+
+
+def _users(row: Row) -> str:
+    told = [*(f"writes {w}" for w in row["writers"]), *(f"reads {r}" for r in row["readers"])]
+    return few([*told, *(f"reads again {r}" for r in row["retrying"])], 3)
+
+
+def _asked_again(row: Row) -> str:
+    return f"{count(row['failures'], 'failure')}, asked again at {clock(row['due_ms'])}" if row["failures"] else ""
+
+
+_THERE = (
+    Column("SHUFFLE", lambda r: r["app_shuffle"], right=True),
+    Column("ID", lambda r: f"#{r['shuffle_id']}", right=True),
+    Column("STATE", lambda r: r["life"]),
+    Column("SIZE", lambda r: size(r["bytes"]) if r["bytes"] else "", right=True),
+    Column("IN USE", _users),
+    Column("HELD BECAUSE", lambda r: r["held_by"][0]),
+    Column("CALL SITE", lambda r: place(r["call_site"])),
+)
+_GONE = (
+    Column("SHUFFLE", lambda r: r["app_shuffle"], right=True),
+    Column("ID", lambda r: f"#{r['shuffle_id']}", right=True),
+    Column("STATE", lambda r: r["life"]),
+    Column("SIZE", lambda r: size(r["bytes"]) if r["bytes"] else "", right=True),
+    Column("CAUSE", lambda r: r["cause"]),
+    Column("EVENT", lambda r: r["sequence"], right=True),
+    Column("AT", lambda r: clock(r["time_ms"])),
+    Column("CALL SITE", lambda r: place(r["call_site"])),
+)
+_RUNNING = (
+    Column("", lambda r: r["name"]),
+    Column("READS", lambda r: few(r["reads"], 6)),
+    Column("WRITES", lambda r: r["writes"]),
+    Column("", lambda r: r["detail"]),
+)
+_ASKED = (
+    Column("ID", lambda r: r["directive"], right=True),
+    Column("WHAT", lambda r: f"{r['kind']} #{r['shuffle_id']} of app shuffle {r['app_shuffle']}"),
+    Column("SINCE", lambda r: clock(r["requested_ms"])),
+    Column("", _asked_again),
+)

@@ -1,0 +1,319 @@
+"""Travelling through a log: to a point in it, from one point to another, event by event.
+
+Responsible for what a point is, for the state there, and for what changed on the way. Refuses to know where the log
+comes from: a traveller is handed the events one by one. Invariant: the state at a point is the fold of exactly the
+events up to it, whatever way one came there.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta, timezone
+from enum import Enum
+
+from coordinator.core import events as e
+from coordinator.core.evolve import apply
+from coordinator.core.ids import AppShuffle, Sequence, ShuffleId
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import State, empty, lay_over, settle
+from replay.changes import Changed, between, of_step
+from replay.names import Names
+from replay.phrases import kind_named
+from replay.units import moment
+
+_DAY_MS = 86_400_000
+_UNTIL = re.compile(r"(?P<kind>[A-Za-z][A-Za-z_-]*)\s*(?:(?P<hash>#)?(?P<number>\d+))?")
+
+
+class WrongPoint(ValueError):  # noqa: N818 - it says what is so
+    """What was said is no point of any log."""
+
+    def __init__(self, fact: str, expected: str) -> None:
+        super().__init__(fact, expected)
+        self.fact = fact
+        self.expected = expected
+
+
+class NotReached(LookupError):  # noqa: N818 - it says what is so
+    """The log has no such point."""
+
+    def __init__(self, fact: str, expected: str) -> None:
+        super().__init__(fact, expected)
+        self.fact = fact
+        self.expected = expected
+
+
+class Place(Enum):
+    """Where an event lies, seen from a point."""
+
+    BEFORE = "before"  #: It belongs to the state at the point, and so may those that follow.
+    LAST = "last"  #: It is the last that belongs to it.
+    BEHIND = "behind"
+
+
+class Point(ABC):
+    """A place between two events of a log."""
+
+    @abstractmethod
+    def place(self, recorded: e.Recorded, names: Names) -> Place:
+        """Where this event lies; ``names`` are those heard before it."""
+
+    def in_log(self, first: e.Recorded) -> Point:  # noqa: ARG002 - most points mean the same in every log
+        """The point in the log that begins with this event."""
+        return self
+
+    def missing(self, last: e.Recorded | None) -> NotReached | None:  # noqa: ARG002 - as above
+        """Why the log has no such point, where it ended before it."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class End(Point):
+    """Behind the last event."""
+
+    def place(self, recorded: e.Recorded, names: Names) -> Place:  # noqa: ARG002
+        return Place.BEFORE
+
+
+@dataclass(frozen=True, slots=True)
+class AtEvent(Point):
+    """After the event of this number."""
+
+    sequence: int
+
+    def place(self, recorded: e.Recorded, names: Names) -> Place:  # noqa: ARG002
+        if recorded.sequence == self.sequence:
+            return Place.LAST
+        return Place.BEFORE if recorded.sequence < self.sequence else Place.BEHIND
+
+    def missing(self, last: e.Recorded | None) -> NotReached | None:
+        ends = f"it ends with event {last.sequence:,}" if last is not None else "it holds no event up to there"
+        return NotReached(f"event {self.sequence:,} is not in the log", f"a number that is: {ends}")
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime(Point):
+    """After all that had happened at this time."""
+
+    time_ms: int
+
+    def place(self, recorded: e.Recorded, names: Names) -> Place:  # noqa: ARG002
+        return Place.BEFORE if recorded.time_ms <= self.time_ms else Place.BEHIND
+
+
+@dataclass(frozen=True, slots=True)
+class AtClock(Point):
+    """The same, with the first such time of day in the log."""
+
+    clock_ms: int
+
+    def place(self, recorded: e.Recorded, names: Names) -> Place:
+        return self.in_log(recorded).place(recorded, names)
+
+    def in_log(self, first: e.Recorded) -> Point:
+        at_ms = first.time_ms - first.time_ms % _DAY_MS + self.clock_ms
+        # The first second counts as a whole: what a person reads in a table has lost its milliseconds.
+        return AtTime(at_ms if at_ms >= first.time_ms - first.time_ms % 1_000 else at_ms + _DAY_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class UntilEvent(Point):
+    """After the first event of a kind; where a number is given, the first that names this (app) shuffle."""
+
+    kind: str
+    shuffle_id: ShuffleId | None = None
+    app_shuffle: AppShuffle | None = None
+
+    def place(self, recorded: e.Recorded, names: Names) -> Place:
+        fits = type(recorded.event).__name__ == self.kind and self._about(recorded.event, names)
+        return Place.LAST if fits else Place.BEFORE
+
+    def missing(self, last: e.Recorded | None) -> NotReached:
+        ends = f"it ends with event {last.sequence:,}" if last is not None else "it is empty"
+        return NotReached(f"the log has no {self}", f"one that has happened; {ends}")
+
+    def __str__(self) -> str:
+        about = f" #{self.shuffle_id}" if self.shuffle_id is not None else ""
+        return self.kind + (f" {self.app_shuffle}" if self.app_shuffle is not None else about)
+
+    def _about(self, event: e.Event, names: Names) -> bool:
+        named = {getattr(event, name, None) for name in ("shuffle_id", "missing", "gone")}
+        if self.shuffle_id is not None:
+            return any(one == self.shuffle_id or (isinstance(one, tuple) and self.shuffle_id in one) for one in named)
+        if self.app_shuffle is not None:
+            lineage = getattr(event, "lineage", None)
+            told = {getattr(event, "app_shuffle", None), getattr(lineage, "app_shuffle", None)}
+            return self.app_shuffle in told | {
+                names.shuffle_of.get(ShuffleId(one)) for one in named if isinstance(one, int)
+            }
+        return True
+
+
+def point(text: str) -> Point:
+    """What a person calls a point: a number, a date and time, a time of day, a kind of event, `end`.
+
+    Raises `WrongPoint`.
+    """
+    said = text.strip()
+    if said == "end":
+        return End()
+    if said.isdecimal():
+        return AtEvent(int(said))
+    return _at_clock(said) or _at_time(said) or until(said)
+
+
+def until(text: str) -> UntilEvent:
+    """`GenerationDeleted`, `GenerationDeleted #7` (a shuffle id) or `GenerationDeleted 5` (an app shuffle)."""
+    found = _UNTIL.fullmatch(text.strip())
+    kind = kind_named(found["kind"]) if found is not None else None
+    if found is None or kind is None:
+        raise WrongPoint(
+            f"the point is {text!r}",
+            "an event's number, a time such as 2026-11-21T10:02:11 or 10:02:11, a kind of event such as "
+            "GenerationDeleted or 'GenerationDeleted #7', or end",
+        )
+    if found["number"] is None:
+        return UntilEvent(kind)
+    number = int(found["number"])
+    return (
+        UntilEvent(kind, shuffle_id=ShuffleId(number)) if found["hash"] else UntilEvent(kind, None, AppShuffle(number))
+    )
+
+
+def _at_clock(said: str) -> Point | None:
+    try:
+        found = time.fromisoformat(said) if ":" in said and "-" not in said else None
+    except ValueError:
+        return None
+    if found is None or found.tzinfo is not None:
+        return None
+    of_day = timedelta(hours=found.hour, minutes=found.minute, seconds=found.second, microseconds=found.microsecond)
+    return AtClock(_to_its_end(said, of_day // timedelta(milliseconds=1)))
+
+
+def _at_time(said: str) -> Point | None:
+    try:
+        found = datetime.fromisoformat(said.removesuffix(" UTC").replace("Z", "+00:00")) if "-" in said else None
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    zoned = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+    return AtTime(_to_its_end(said, round(zoned.timestamp() * 1_000)))
+
+
+def _to_its_end(said: str, time_ms: int) -> int:
+    """A time that is given to the second means all of that second."""
+    return time_ms if "." in said else time_ms + 999
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A generation that is no more."""
+
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    life: Life  #: DELETED or LOST.
+    cause: str
+    bytes: int  #: What it held.
+    freed_bytes: int  #: By our directive.
+    sequence: Sequence
+    time_ms: int
+
+
+@dataclass(slots=True)
+class Traveller:
+    """Goes through a log up to a point, and knows the state where it is."""
+
+    point: Point = field(default_factory=End)
+    state: State = field(default_factory=empty)
+    names: Names = field(default_factory=Names)
+    gone: dict[ShuffleId, Gone] = field(default_factory=dict)
+    last: e.Recorded | None = None
+    arrived: bool = False
+
+    def take(self, recorded: e.Recorded) -> bool:
+        """Takes the event in. False, and nothing is taken, where the point lies before it."""
+        if not self._is_due(recorded):
+            return False
+        self._note(recorded)
+        apply(self.state, recorded)
+        return True
+
+    def step(self, recorded: e.Recorded) -> tuple[Changed, ...] | None:
+        """The same, with what the event changes; None where the point lies before it."""
+        if not self._is_due(recorded):
+            return None
+        self._note(recorded)
+        draft = lay_over(self.state)
+        apply(draft, recorded)
+        found = of_step(self.state, draft, self.names)
+        settle(draft, self.state)
+        return found
+
+    def check_arrived(self) -> None:
+        """Raises `NotReached` where the log ended before the point."""
+        why = None if self.arrived else self.point.missing(self.last)
+        if why is not None:
+            raise why
+        if self.last is None:
+            raise NotReached("the point lies before the first event", "one in the log")
+
+    @property
+    def sequence(self) -> int:
+        """Of the event where it is; 0: before the first."""
+        return self.last.sequence if self.last is not None else 0
+
+    def here(self) -> str:
+        """Where it is, for people."""
+        if self.last is None:
+            return "before the first event"
+        return f"event {self.last.sequence:,}, {moment(self.last.time_ms)}"
+
+    def _is_due(self, recorded: e.Recorded) -> bool:
+        if self.arrived:
+            return False
+        if self.last is None:
+            self.point = self.point.in_log(recorded)
+        place = self.point.place(recorded, self.names)
+        self.arrived = place is not Place.BEFORE
+        return place is not Place.BEHIND
+
+    def _note(self, recorded: e.Recorded) -> None:
+        self.last = recorded
+        self.names.hear(recorded)
+        event = recorded.event
+        if isinstance(event, (e.GenerationDeleted, e.GenerationLost)) and event.shuffle_id in self.state.generations:
+            self.gone[event.shuffle_id] = self._gone(recorded, event)
+
+    def _gone(self, recorded: e.Recorded, event: e.GenerationDeleted | e.GenerationLost) -> Gone:
+        generation = self.state.generations[event.shuffle_id]
+        deleted = isinstance(event, e.GenerationDeleted)
+        return Gone(
+            event.shuffle_id,
+            generation.app_shuffle,
+            Life.DELETED if deleted else Life.LOST,
+            event.cause.value,
+            generation.bytes,
+            event.bytes if isinstance(event, e.GenerationDeleted) else 0,
+            recorded.sequence,
+            recorded.time_ms,
+        )
+
+
+def at(log: Iterable[e.Recorded], where: Point) -> Traveller:
+    """A traveller that has gone through this log to the point. Raises `NotReached`."""
+    traveller = Traveller(where)
+    for recorded in log:
+        if not traveller.take(recorded):
+            break
+    traveller.check_arrived()
+    return traveller
+
+
+def difference(before: Traveller, after: Traveller) -> tuple[Changed, ...]:
+    """What has changed from one point to a later one."""
+    return between(before.state, after.state, after.names)

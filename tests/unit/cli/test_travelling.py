@@ -1,0 +1,116 @@
+"""Replay, diff and verify show the same from an exported log and from a store, and say what is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coordinator.core import events as e
+from coordinator.core.ids import LookId
+from tests.unit.cli.calling import Shufflectl, log_file, store
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
+
+
+@pytest.fixture(params=["log", "store"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    told = deleted_and_missed()
+    if request.param == "log":
+        return "--log", str(log_file(tmp_path / "app.log", told))
+    return "--store", store(tmp_path / "store.db", told)
+
+
+def test_a_point_shows_all_that_was_so_there(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    at = shufflectl("replay", *source, "chain", "--at", 15, "-o", "json").data
+    assert (at["sequence"], at["held_bytes"], at["policy"]) == (15, 180_000_000, "frontier")
+    assert [(one["kind"], one["shuffle_id"]) for one in at["directives"]] == [("fence", 1)]
+    deleted = shufflectl("replay", *source, "chain", "--until", "GenerationDeleted #1").out
+    assert "event 18" in deleted
+    assert "120 MB freed early; 1 readable (60.0 MB), 1 deleted (120 MB)" in deleted
+    assert "event 32" in shufflectl("replay", *source, "-").out
+
+
+def test_a_piped_walk_shows_every_event_with_what_it_changed(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    walked = shufflectl("replay", *source, "chain", "--step", "--at", 18)
+    assert sum(line.startswith("     ") and line[5:7].strip().isdecimal() for line in walked.out.splitlines()) == 18
+    assert walked.out.endswith("the application: freed 120 MB\n")
+    lines = shufflectl("replay", *source, "chain", "--step", "-o", "json").out.splitlines()
+    assert [json.loads(line)["sequence"] for line in lines] == list(range(1, 33))
+    assert json.loads(lines[17])["changes"][1]["what"] == "shuffle #1 of app shuffle 0"
+
+
+def test_what_changed_between_two_points(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    told = shufflectl("diff", *source, "chain", 8, "GenerationDeleted")
+    assert "shuffle #1 of app shuffle 0" in told.out
+    assert "is deleted" in told.out
+    data = shufflectl("diff", *source, "chain", 8, "-o", "json").data
+    assert (data["before"], data["after"]) == (8, 32)
+    back = shufflectl("diff", *source, "chain", "end", 8)
+    assert (back.code, "Swap them" in back.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--at", "yesterday"), 2, "expected an event's number, a time"),
+        (("--until", "GenerationLost"), 3, "the log has no GenerationLost"),
+        (("--at", "99"), 3, "it ends with event 32"),
+        (("--at", "1", "--until", "GenerationLost"), 2, "one point"),
+    ],
+)
+def test_a_point_that_cannot_be(
+    shufflectl: Shufflectl, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    told = shufflectl("replay", "--log", log, "-", *arguments)
+    assert (told.code, words in told.err, told.err.count("\n")) == (code, True, 1)
+
+
+def test_a_whole_log_is_verified_wherever_it_is(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    (row,) = shufflectl("verify", *source, APP, "-o", "json").data
+    assert (row["verdict"], row["events"], row["problems"], row["broken"]) == ("ok", 32, [], [])
+
+
+def spoilt() -> Told:
+    """Nobody was asked to fence what had expired."""
+    told = deleted_and_missed()
+    told.log = [
+        replace(one, event=e.LookBegan(LookId(1))) if isinstance(one.event, e.FenceRequested) else one
+        for one in told.log
+    ]
+    return told
+
+
+def test_the_first_event_that_breaks_an_invariant_is_named(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", spoilt())
+    told = shufflectl("verify", "--log", log)
+    assert told.code == 6
+    assert "event 14 (GenerationExpired) breaks '9 deleted in the end': generations 1 is expired" in told.err
+    (row,) = shufflectl("verify", "--log", log, "-o", "json").data
+    (broken,) = row["broken"]
+    assert (broken["sequence"], broken["kind"], broken["rule"]) == (14, "GenerationExpired", "9 deleted in the end")
+
+
+def test_a_log_without_its_end_or_its_middle_is_named(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-7])
+    torn = shufflectl("verify", "--log", log)
+    assert (torn.code, "1 problem found" in torn.err, "offset" in torn.err) == (6, True, True)
+    middle = bytearray(whole)
+    middle[len(whole) // 2] ^= 0xFF
+    log.write_bytes(middle)
+    damaged = shufflectl("verify", "--log", log)
+    assert (damaged.code, "is missing" in damaged.err, "checksum" in damaged.err) == (6, True, True)
+
+
+def test_a_point_before_damage_is_still_shown(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    log.write_bytes(content)
+    told = shufflectl("replay", "--log", log, "-", "--at", 6)
+    assert "event 6" in told.out
+    assert told.code == 6

@@ -1,0 +1,101 @@
+"""A point means one place in a log, the state there is the fold up to it, and what changed is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.core.digest import digest
+from coordinator.core.evolve import fold
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import empty
+from replay import travel
+from replay.moments import moment
+from replay.travel import NotReached, Traveller, WrongPoint, at, difference, point, until
+from tests.unit.replay.logs import BEGIN_MS, deleted_and_missed
+
+LOG = deleted_and_missed().log
+
+
+@pytest.mark.parametrize(
+    ("said", "sequence"),
+    [
+        ("15", 15),
+        ("end", len(LOG)),
+        ("2026-09-21T14:13:20.050Z", 15),
+        ("2026-09-21 14:13:20.049", 11),
+        ("2026-09-21T16:13:20.050+02:00", 15),
+        ("14:13:20.050", 15),
+        ("14:13:20", len(LOG)),
+        ("GenerationDeleted", 18),
+        ("generation-deleted #1", 18),
+        ("GenerationStarted 1", 11),
+        ("GenerationStarted#3", 27),
+        ("LineageLearned 1", 4),
+        ("PrematureDeletion 0", 25),
+        ("RecoveryOpened #1", 26),
+    ],
+)
+def test_a_point_is_one_place_in_the_log(said: str, sequence: int) -> None:
+    there = at(LOG, point(said))
+    assert there.sequence == sequence, LOG[there.sequence - 1]
+    assert digest(there.state) == digest(fold(empty(), LOG[:sequence]))
+
+
+def test_stepping_gives_the_same_state_and_says_what_each_event_changed() -> None:
+    traveller = Traveller()
+    changes = {int(recorded.sequence): traveller.step(recorded) for recorded in LOG}
+    assert digest(traveller.state) == digest(fold(empty(), LOG))
+    told = {sequence: [f"{one.what}: {one.how}" for one in found or ()] for sequence, found in changes.items()}
+    assert told[8] == ["shuffle #1 of app shuffle 0: life writing → readable, bytes 120 MB"]
+    assert told[14] == [
+        "shuffle #1 of app shuffle 0: life readable → expired, because every reader's output is on disk"
+    ]
+    assert "shuffle #1 of app shuffle 0: is deleted" in told[18]
+    assert all(told[sequence] for sequence in told if sequence not in (19, 24)), told
+
+
+def test_a_difference_is_what_the_steps_between_make_of_it() -> None:
+    before, after = at(LOG, point("8")), at(LOG, point("GenerationDeleted"))
+    found = {one.what: one.how for one in difference(before, after)}
+    assert found["shuffle #1 of app shuffle 0"] == "is deleted"
+    assert found["shuffle #2 of app shuffle 1"] == "is new: life readable, bytes 60.0 MB"
+    assert found["the application"] == "freed 120 MB"
+    assert difference(after, after) == ()
+
+
+def test_a_moment_names_every_generation_once_and_counts_what_is_held() -> None:
+    for sequence in range(1, len(LOG) + 1):
+        found = moment(at(LOG, travel.AtEvent(sequence)))
+        ids = [*(one.shuffle_id for one in found.generations), *(one.shuffle_id for one in found.gone)]
+        assert len(set(ids)) == len(ids) == sum(one.generations for one in found.counts)
+        assert found.sequence == sequence
+    assert (found.held_bytes, found.freed_bytes) == (180_000_000, 120_000_000)
+    assert [(one.shuffle_id, one.life, one.cause) for one in found.gone] == [(1, Life.DELETED, "policy")]
+    assert [one.readers for one in found.generations] == [(), ("4.0",)]
+    assert [one.name for one in found.stages] == [
+        "stage 4.0 (collect at chain.py:31) of job 1 (collect at chain.py:31)"
+    ]
+
+
+def test_outstanding_directives_are_shown_until_they_are_answered() -> None:
+    asked = moment(at(LOG, until("FenceRequested"))).directives
+    assert [(one.kind, one.shuffle_id, one.requested_ms) for one in asked] == [("fence", 1, BEGIN_MS + 50)]
+    assert moment(at(LOG, until("GenerationDeleted"))).directives == ()
+
+
+def test_a_time_of_day_behind_midnight_is_the_next_day_s() -> None:
+    early = point("00:00:01").in_log(LOG[0])
+    assert isinstance(early, travel.AtTime)
+    assert 0 < early.time_ms - LOG[-1].time_ms < 24 * 3_600_000
+
+
+@pytest.mark.parametrize("said", ["", "yesterday", "25:99", "2026-13-01", "GenerationEaten", "#7", "-3"])
+def test_what_is_no_point_is_refused(said: str) -> None:
+    with pytest.raises(WrongPoint, match="an event's number"):
+        point(said)
+
+
+@pytest.mark.parametrize("said", ["33", "0", "GenerationLost", "GenerationDeleted #2", "2020-01-01"])
+def test_a_point_that_the_log_does_not_have(said: str) -> None:
+    with pytest.raises(NotReached):
+        at(LOG, point(said))
