@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from coordinator.cli import (
+    advising,
     changing,
     checking,
     choosing,
@@ -40,6 +41,7 @@ _FAMILIES = (
     proving,
     refused,
     choosing,
+    advising,
 )
 _EXITS = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
 _HELP = """Why shuffles are deleted, kept and missed, and the coordinators that see to it.

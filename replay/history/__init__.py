@@ -3,3 +3,18 @@
 Responsible for finding and reading them: `run.Run` is what one application's log tells. Refuses to judge policies
 (`replay.advise`). Invariant: a log that cannot be read, wholly or in part, costs a warning and nothing else.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def read(spark: SparkSession, places: Iterable[str] | str) -> DataFrame:
+    """A row for each log at or below these places; see `frames.schema` for the columns and their units."""
+    from replay.history import frames
+
+    return frames.read(spark, places)

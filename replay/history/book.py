@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coordinator.core import commands as c
-from coordinator.core.ids import AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
-from coordinator.core.values import Level, Lineage, Outputs
+from coordinator.core.ids import ApplicationId, AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
+from coordinator.core.values import Driver, Level, Lineage, Outputs
 from replay.history import records as r
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
@@ -82,7 +82,9 @@ class Book:
         self._untold = 0
         self._name = name
         self._start = r.ApplicationStart()
-        self._version = ""
+        self._version = self._master = ""
+        self._is_python = self._parents_missing = False
+        self._task_ms = 0
         self._first_ms = self._last_ms = 0
         self._ended = False
         self._facts: list[Fact] = []
@@ -107,31 +109,37 @@ class Book:
 
     def run(self, files: tuple[str, ...], raw_bytes: int) -> Run:
         """All that was read."""
-        facts = with_roots(self._facts, self._persisted)
-        identity = self._name_of_application()
+        application, attempt = self._start.id or self._name, self._start.attempt or ""
+        started_ms = self._start.time or self._first_ms
+        driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
+        register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
+        facts = [(started_ms, register), *with_roots(self._facts, self._persisted)]
+        if self._ended:
+            facts.append((self._last_ms, c.EndApplication()))
         untold = (f"{self._untold:,} more warnings",) if self._untold else ()
         return Run(
-            application_id=identity[0],
-            attempt=identity[1],
+            application_id=application,
+            attempt=attempt,
             name=self._start.name,
             user=self._start.user,
             spark_version=self._version,
-            started_ms=self._start.time or self._first_ms,
+            master=self._master,
+            is_python=self._is_python,
+            started_ms=started_ms,
             ended_ms=self._last_ms,
             ended=self._ended,
             warnings=(*self.warnings, *self._doubts(), *untold),
             shuffles=tuple(self._written(shuffle) for shuffle in sorted(self._weights)),
-            facts=facts,
+            facts=tuple(facts),
+            task_ms=self._task_ms,
+            readers_known=not self._parents_missing,
             files=files,
             raw_bytes=raw_bytes,
         )
 
-    def _name_of_application(self) -> tuple[str, str]:
-        if self._start.id:
-            return self._start.id, self._start.attempt or ""
-        return self._name, self._start.attempt or ""
-
     def _doubts(self) -> Iterable[str]:
+        if self._parents_missing:
+            yield "it does not say which stage reads which (Spark before 1.5): what was read, and when, is not known"
         if not self._start.time:
             yield "the start of the application is missing: its name and first moments are not known"
         if not self._ended:
@@ -171,6 +179,10 @@ class Book:
         self._first_ms = 0
         self._at(record.time)
 
+    def _environment(self, record: r.Environment) -> None:
+        if record.conf is not None:
+            self._master = record.conf.master
+
     def _application_ended(self, record: r.ApplicationEnd) -> None:
         self._ended = True
         self._at(record.time)
@@ -180,6 +192,7 @@ class Book:
     def _job_started(self, record: r.JobStart) -> None:
         by_id = {stage.id: stage for stage in record.stages}
         parents = {parent for stage in record.stages for parent in stage.parents or ()}
+        self._parents_missing |= len(by_id) > 1 and all(stage.parents is None for stage in record.stages)
         final = max((one for one in by_id if one not in parents), default=0)
         for stage in record.stages:
             self._list(stage, by_id, record.id, None if stage.id == final else True)
@@ -206,6 +219,7 @@ class Book:
     def _list(self, stage: r.Stage, by_id: dict[int, r.Stage], job: int | None, writes: bool | None) -> _Stage:
         """Learns a stage from its description."""
         self._persisted.see(stage, len(self._facts))
+        self._is_python = self._is_python or any(sign in stage.name for sign in _PYTHON)
         known = self._stages.get(stage.id)
         if known is None:
             known = self._stages[stage.id] = _described(stage, by_id)
@@ -298,6 +312,7 @@ class Book:
         if sums is None or record.metrics is None or (info is not None and (info.failed or info.killed)):
             return
         metrics = record.metrics
+        self._task_ms += metrics.run_ms
         sums.run_ms += metrics.run_ms
         if metrics.shuffle_write is not None:
             sums.written += metrics.shuffle_write.bytes
@@ -404,6 +419,8 @@ def _short(text: str | None) -> str:
 
 
 _NO_RDD = -1
+#: Of PySpark's call sites: the program's own line, or the bridge between the two languages.
+_PYTHON = (".py:", "NativeMethodAccessorImpl")
 _LEVELS = {level.name: level for level in Level}
 _WRITERS = (
     "AppendData",
@@ -428,6 +445,7 @@ _TAKERS: dict[bytes, Callable[[Book, Any], None]] = {
     b"SparkListenerLogStart": Book._log_started,  # noqa: SLF001 - the class's own table
     b"SparkListenerApplicationStart": Book._started,  # noqa: SLF001
     b"SparkListenerApplicationEnd": Book._application_ended,  # noqa: SLF001
+    b"SparkListenerEnvironmentUpdate": Book._environment,  # noqa: SLF001
     b"SparkListenerJobStart": Book._job_started,  # noqa: SLF001
     b"SparkListenerJobEnd": Book._job_ended,  # noqa: SLF001
     b"SparkListenerStageSubmitted": Book._stage_submitted,  # noqa: SLF001

@@ -44,7 +44,7 @@ def open_local(part: Part) -> AbstractContextManager[IO[bytes]]:
 
 def read(log: Log, open_part: Open = open_local) -> Run:
     """The run that a log tells. Raises `NotALog`; an unreadable single file is one."""
-    reader = _Reader(Book(log.name))
+    reader = _Reader(Book(log.name), len(log.parts) > 1)
     for warning in log.warnings:
         reader.book.warn(warning)
     for part in log.parts:
@@ -57,6 +57,7 @@ def read(log: Log, open_part: Open = open_local) -> Run:
 @dataclass(slots=True)
 class _Reader:
     book: Book
+    of_several: bool
     raw_bytes: int = 0
     events: int = 0
 
@@ -67,7 +68,7 @@ class _Reader:
             with open_part(part) as stream:
                 self._lines(name, Lines(_of_a_log(pieces(stream))))
         except (Damaged, OSError) as error:
-            self.book.warn(f"{name}: {error}")
+            self._warn(name, str(error))
 
     def _lines(self, name: str, lines: Lines) -> None:
         broken, number = _Broken(), 0
@@ -78,7 +79,13 @@ class _Reader:
                     broken.add(number, why)
         finally:
             self.raw_bytes += lines.raw_bytes
-            broken.tell(self.book, name, None if lines.whole else number)
+            why = broken.told(None if lines.whole else number)
+            if why:
+                self._warn(name, why)
+
+    def _warn(self, name: str, why: str) -> None:
+        """Of several files the one is named."""
+        self.book.warn(f"{name}: {why}" if self.of_several else why)
 
     def _line(self, line: bytes) -> str:
         """What is wrong with a line; empty: nothing."""
@@ -130,15 +137,14 @@ class _Broken:
             self.number, self.why = number, why
         self.count += 1
 
-    def tell(self, book: Book, name: str, unended: int | None) -> None:
-        """``unended``: the number of the last line, where it has no end."""
+    def told(self, unended: int | None) -> str:
+        """Empty where there is none. ``unended``: the number of the last line, where it has no end."""
         if not self.count:
-            return
+            return ""
         if self.count == 1 and self.number == unended:
-            book.warn(f"{name}: its last line is cut; everything before it counts")
-            return
+            return "its last line is cut; everything before it counts"
         others = f" and {self.count - 1:,} more" if self.count > 1 else ""
-        book.warn(f"{name}: line {self.number}{others} could not be read ({_short(self.why)}); the rest counts")
+        return f"line {self.number}{others} could not be read ({_short(self.why)}); the rest counts"
 
 
 def _short(text: str, most: int = 120) -> str:

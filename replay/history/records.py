@@ -29,6 +29,14 @@ class ApplicationEnd(Struct):
     time: int = field(name="Timestamp", default=0)
 
 
+class Conf(Struct):
+    master: str = field(name="spark.master", default="")
+
+
+class Environment(Struct):
+    conf: Conf | None = field(name="Spark Properties", default=None)
+
+
 class Storage(Struct):
     disk: bool = field(name="Use Disk", default=False)
     memory: bool = field(name="Use Memory", default=False)
@@ -167,6 +175,7 @@ KINDS: dict[bytes, type[Struct]] = {
     b"SparkListenerLogStart": LogStart,
     b"SparkListenerApplicationStart": ApplicationStart,
     b"SparkListenerApplicationEnd": ApplicationEnd,
+    b"SparkListenerEnvironmentUpdate": Environment,
     b"SparkListenerJobStart": JobStart,
     b"SparkListenerJobEnd": JobEnd,
     b"SparkListenerStageSubmitted": StageLine,

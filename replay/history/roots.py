@@ -62,10 +62,11 @@ def with_roots(facts: list[Fact], persisted: Persisted) -> tuple[Fact, ...]:
     plans = _Plans(facts)
     told = _Looks()
     for place, (time_ms, command) in enumerate(facts):
-        told.look(time_ms, tuple(_rdd(rdd, persisted) for rdd in persisted.came.get(place, ())), ())
-        told.look(time_ms, (), tuple(f"rdd {rdd}" for rdd in persisted.went.get(place, ())))
+        told.persisted(persisted, place, time_ms)
         told.facts.append((time_ms, command))
         told.look(time_ms, *plans.after(place))
+    if facts:
+        told.persisted(persisted, len(facts), facts[-1][0])
     return tuple(told.facts)
 
 
@@ -80,6 +81,11 @@ class _Looks:
     facts: list[Fact] = field(default_factory=list)
     number: int = 0
     roots: set[str] = field(default_factory=set)
+
+    def persisted(self, rdds: Persisted, place: int, time_ms: int) -> None:
+        """What came and went right before a fact."""
+        self.look(time_ms, tuple(_rdd(rdd, rdds) for rdd in rdds.came.get(place, ())), ())
+        self.look(time_ms, (), tuple(f"rdd {rdd}" for rdd in rdds.went.get(place, ())))
 
     def look(self, time_ms: int, roots: tuple[c.ReportedRoot, ...], gone: tuple[str, ...]) -> None:
         """One look, if it has anything to tell."""

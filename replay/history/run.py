@@ -2,7 +2,7 @@
 
 Responsible for the value that reading a log gives. Refuses to know how logs are found and read, and what policies make
 of them. Invariant: ``facts`` are what the driver part would have told the coordinator had it been attached, in the
-log's order, with times that never run backwards.
+log's order, with times that never run backwards; the first registers the application.
 
 A history log holds no shuffle id. The id of the map stage's first RDD stands in for it as app shuffle: one to one, but
 where one JVM RDD was given to two shuffle dependencies (PySpark and SQL never do). A log shows no handles either: the
@@ -44,11 +44,15 @@ class Run:
     name: str = ""
     user: str = ""
     spark_version: str = ""
+    master: str = ""
+    is_python: bool = False  #: Its call sites are PySpark's.
+    readers_known: bool = True  #: The log says which stage reads which.
     started_ms: int = 0
     ended_ms: int = 0
     ended: bool = False
     warnings: tuple[str, ...] = ()
     shuffles: tuple[Written, ...] = ()
     facts: tuple[Fact, ...] = ()
+    task_ms: int = 0  #: Run time of all its tasks that ended well.
     files: tuple[str, ...] = ()
     raw_bytes: int = 0  #: What was read, uncompressed.

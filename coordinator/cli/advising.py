@@ -1,0 +1,254 @@
+"""The verb `advise`: what the jobs of ordinary Spark history logs would give back.
+
+Responsible for the choices a person has, for progress, and for the tables. Refuses to know how logs are read and judged
+(`replay.advise`). Invariant: results go to stdout or to the files that were named, everything else to stderr; a bad
+file costs a line.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.here import Here
+from coordinator.cli.output import Column
+from coordinator.cli.verb import COMMON, verb
+from listener_bridge.durations import milliseconds
+from replay.units import count, few, size, span
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from replay.advise.advice import Advice
+    from replay.advise.report import Report
+
+_PANEL = "Where results go"
+
+
+def advise(
+    here: Here,
+    places: Annotated[
+        list[str], typer.Argument(metavar="DIR…", help="Directories, files or URLs of Spark history logs.")
+    ],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="One page, works offline.", rich_help_panel=_PANEL)
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="A row an application.", rich_help_panel=_PANEL)
+    ] = None,
+    parquet: Annotated[
+        str | None,
+        typer.Option("--parquet", metavar="DIR", help="Everything, written by Spark.", rich_help_panel=_PANEL),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", help="Applications in the table.", min=1)] = 25,
+    grace: Annotated[str, typer.Option("--grace", help="Grace period of `delayed`, as 30s or 10min.")] = "60s",
+    master: Annotated[
+        str | None, typer.Option("--master", help="Spark to run on; none: this machine, all cores.")
+    ] = None,
+    conf: Annotated[list[str] | None, typer.Option("--conf", help="A Spark conf, KEY=VALUE; may be repeated.")] = None,
+) -> None:
+    """Says which applications would give disk back, how much, and at what risk, from Spark's own history logs."""
+    _check_libraries()
+    grace_ms = _grace(grace)
+    with _session(master, conf or []) as spark:
+        report = _make(spark, places, grace_ms)
+        if parquet is not None:
+            _write_parquet(spark, places, grace_ms, parquet)
+    if html is not None:
+        _write_html(report, html)
+    if csv_file is not None:
+        _write_csv(report, csv_file)
+    _show(here, report, top)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=("output", *COMMON))(advise)
+
+
+# ---- choices ---------------------------------------------------------------------------------------------------------
+
+
+def _grace(text: str) -> int:
+    try:
+        return milliseconds(text)
+    except ValueError as error:
+        raise failure(Exit.USAGE, f"--grace is {text!r}", "a duration as 30s or 10min", "Write one.") from error
+
+
+def _check_libraries() -> None:
+    try:
+        import msgspec  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise failure(
+            Exit.FAILED,
+            f"{error.name} cannot be imported here",
+            f"a Python with PySpark and the advisor's libraries (this is {sys.executable})",
+            "Install them: pip install 'shuffle-lifecycle[spark,advise]'.",
+        ) from error
+
+
+@contextmanager
+def _session(master: str | None, conf: list[str]) -> Iterator[SparkSession]:
+    """A Spark session of our own; a local one says nothing but errors."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: Any = SparkSession.builder.appName("shufflectl advise").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    if master or not os.environ.get("MASTER"):
+        builder = builder.master(master or "local[*]")
+    for pair in conf:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise failure(Exit.USAGE, f"--conf is {pair!r}", "KEY=VALUE", "Put a = between them.")
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spark: SparkSession = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _make(spark: SparkSession, places: list[str], grace_ms: int) -> Report:
+    from replay.advise import report
+
+    with _progress() as tell:
+        return report.make(spark, places, grace_ms, tell)
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A bar on stderr, where a person looks at it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("Reading logs"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("read", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def _write_html(report: Report, file: Path) -> None:
+    from replay.advise import page
+
+    _written(file, page.page(report))
+
+
+def _write_csv(report: Report, file: Path) -> None:
+    from io import StringIO
+
+    from replay.advise.rows import flat
+
+    found = [flat(advice) for advice in report.advices]
+    text = StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(found[0]) if found else ["application_id"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found)
+    _written(file, text.getvalue())
+
+
+def _written(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise failure(
+            Exit.FAILED, f"{file} cannot be written ({error.strerror})", "a file in a folder that is there", "Name one."
+        ) from error
+    print(f"shufflectl: wrote {file} ({size(len(text.encode()))})", file=sys.stderr)
+
+
+def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder: str) -> None:
+    from replay.advise import frames
+
+    frames.read(spark, places, grace_ms).write.mode("overwrite").parquet(folder)
+    print(f"shufflectl: wrote {folder}", file=sys.stderr)
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _show(here: Here, report: Report, top: int) -> None:
+    if here.form != "table":
+        from replay.advise import rows
+
+        output.data(here.form, rows.report(report))
+        return
+    output.say(_head(report))
+    if report.advices:
+        shown = [{"advice": advice} for advice in report.advices[:top]]
+        output.say(output.table(shown, _COLUMNS))
+    if len(report.advices) > top:
+        output.say(f"… and {count(len(report.advices) - top, 'application')} more: --top, --csv, --html or -o json.")
+    _show_reasons(report, top)
+    _show_left_out(report)
+
+
+def _head(report: Report) -> str:
+    read = f"{count(len(report.advices), 'application')}, {size(report.raw_bytes)} of log."
+    return f"{report.headline}\n{read} A history log does not show the program's variables: see docs/advise.md.\n"
+
+
+def _show_reasons(report: Report, top: int) -> None:
+    from replay.advise.report import TURN_ON
+
+    for advice in report.advices[:top]:
+        if advice.verdict in TURN_ON or advice.warnings:
+            output.say(f"\n{advice.label}  {advice.application_id}\n  {advice.reason}")
+            for warning in advice.warnings:
+                output.say(f"  Note: {warning}.")
+
+
+def _show_left_out(report: Report) -> None:
+    if report.refused:
+        output.say(f"\n{count(len(report.refused), 'file')} left out:")
+    for refused in report.refused:
+        output.say(f"  {refused.place}: {refused.why}")
+
+
+def _hours(byte_seconds: float) -> str:
+    return f"{size(round(byte_seconds / 3600))}·h"
+
+
+def _missed(advice: Advice) -> str:
+    found = [f"{one.holder} {one.missed}" for one in advice.figures if one.missed]
+    return few(found) or "none"
+
+
+def _cell(show: Any) -> Any:
+    return lambda row: show(row["advice"])
+
+
+_COLUMNS = (
+    Column("APPLICATION", _cell(lambda a: a.label)),
+    Column("ID", _cell(lambda a: a.application_id)),
+    Column("SPARK", _cell(lambda a: a.spark_version)),
+    Column("RAN", _cell(lambda a: span(a.ended_ms - a.started_ms)), right=True),
+    Column("PEAK", _cell(lambda a: size(a.of("spark").peak_bytes)), right=True),
+    Column("NEEDED", _cell(lambda a: size(a.of("oracle").peak_bytes)), right=True),
+    Column("HELD", _cell(lambda a: _hours(a.of("spark").byte_seconds)), right=True),
+    Column("GIVES BACK", _cell(lambda a: _hours(a.gain_byte_seconds)), right=True),
+    Column("AT MOST", _cell(lambda a: _hours(a.possible_byte_seconds)), right=True),
+    Column("TOO EARLY", _cell(_missed)),
+    Column("ADVICE", _cell(lambda a: a.verdict.value)),
+)

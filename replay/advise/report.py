@@ -1,0 +1,135 @@
+"""All applications together: ranked, with what was left out.
+
+Responsible for gathering advice through a Spark session, and for the order in which people read it. Refuses to know how
+a report looks. Invariant: every file that was found is in the report, as part of an advice or by name with a reason.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict
+from replay.advise.judging import GRACE_MS, Judge
+from replay.advise.wording import byte_hours
+from replay.history.gathering import Read, Refused, find, spread
+from replay.units import count
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator
+    from pyspark.sql import SparkSession
+
+#: Verdicts that turn the coordinator on.
+TURN_ON = frozenset({Verdict.REACHABLE, Verdict.FRONTIER, Verdict.EAGER, Verdict.DELAYED})
+#: Shuffles of one application that a report carries; all of them are in the Parquet files.
+MOST_SHUFFLES = 200
+_LOOK_EVERY_S = 0.2
+
+#: Called now and then with (stored bytes read, all stored bytes).
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found. ``advices``: who gives back most comes first."""
+
+    advices: tuple[Advice, ...]
+    refused: tuple[Refused, ...]
+    grace_ms: int = GRACE_MS
+
+    @property
+    def raw_bytes(self) -> int:
+        """What was read, unpacked."""
+        return sum(advice.raw_bytes for advice in self.advices)
+
+    def held(self, holder: str) -> float:
+        """Byte-seconds that all applications would have held."""
+        return sum(advice.of(holder).byte_seconds for advice in self.advices)
+
+    @property
+    def headline(self) -> str:
+        """The one sentence."""
+        givers = [advice for advice in self.advices if advice.verdict in TURN_ON]
+        if not self.advices:
+            return "No application was found."
+        if not givers:
+            applications = count(len(self.advices), "application")
+            return f"None of {applications} would give back enough to be worth it."
+        gain = sum(advice.gain_byte_seconds for advice in givers)
+        who = "This application" if len(givers) == 1 else f"These {len(givers):,} applications"
+        possible = sum(advice.possible_byte_seconds for advice in givers)
+        least, most = byte_hours(gain), byte_hours(max(possible, gain))
+        return f"{who} would give back {least}{f' at least, {most} at most' if least != most else ''}."
+
+
+def make(
+    spark: SparkSession, places: Iterable[str], grace_ms: int = GRACE_MS, progress: Progress | None = None
+) -> Report:
+    """Reads all logs at these places and gives advice on each."""
+    logs, refused = find(spark, places)
+    done = spark.sparkContext.accumulator(0)
+    judge = Judge(grace_ms)
+
+    def few(run: object) -> Advice:
+        return _shortened(judge(run))  # type: ignore[arg-type]
+
+    with _told(progress, done, sum(log.bytes for log in logs)):
+        found = spread(spark, logs, few, done).collect() if logs else []
+    return put_together(found, refused, grace_ms)
+
+
+def put_together(found: Sequence[Read[Advice]], refused: Iterable[Refused] = (), grace_ms: int = GRACE_MS) -> Report:
+    """The report of what became of each log."""
+    failed = [Refused(read.place, read.why) for read in found if read.found is None]
+    advices, twice = _once([read.found for read in found if read.found is not None])
+    ranked = sorted(advices, key=lambda one: (-one.gain_byte_seconds, -one.possible_byte_seconds, one.label))
+    left_out = sorted((*refused, *failed, *twice), key=lambda one: one.place)
+    return Report(tuple(ranked), tuple(left_out), grace_ms)
+
+
+def _shortened(advice: Advice) -> Advice:
+    heaviest = sorted(advice.shuffles, key=lambda one: (-one.idle_byte_seconds, -one.bytes, one.app_shuffle))
+    return replace(advice, shuffles=tuple(heaviest[:MOST_SHUFFLES]))
+
+
+def _once(advices: Iterable[Advice]) -> tuple[list[Advice], list[Refused]]:
+    """Each run once: of several logs of the same one, that which holds most."""
+    kept: dict[tuple[str, str, int], Advice] = {}
+    twice: list[Refused] = []
+    for advice in sorted(advices, key=lambda one: (not one.ended, -one.raw_bytes, one.place)):
+        key = (advice.application_id, advice.attempt, advice.started_ms)
+        if key in kept:
+            why = f"it is the same run of {advice.application_id} as {kept[key].place}, which holds more"
+            twice.append(Refused(advice.place, why))
+        else:
+            kept[key] = advice
+    return list(kept.values()), twice
+
+
+@contextmanager
+def _told(progress: Progress | None, done: Accumulator[int], total: int) -> Iterator[None]:
+    """Tells of the progress from a thread of its own, until the work is over."""
+    if progress is None:
+        yield
+        return
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(_LOOK_EVERY_S):
+            progress(done.value, total)
+
+    thread = threading.Thread(target=tell, name="advise-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    progress(total, total)
+
+
+#: The holders in the order in which people compare them.
+COMPARED = (SPARK, FRONTIER, EAGER, DELAYED, ORACLE)

@@ -1,0 +1,183 @@
+"""Finding and reading logs through a Spark session: a task for each log, or for some small ones.
+
+Responsible for spreading the work, and for reading what only the session can reach. Refuses to know what is made of a
+run. Invariant: a log is read by one task from its first line to its last; whatever happens to it is told in its place,
+so that one bad log costs nobody else anything.
+
+Local paths are opened by the Python workers themselves, wherever they run: on a cluster they must be on a disk that all
+share. Any other URL goes through the session's Hadoop file systems (`SparkContext.binaryFiles`): each file then is in
+a worker's memory once, packed as it is stored, and cannot have 2 GiB or more; Spark's rolled files have 128 MiB.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import groupby
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+
+from replay.history import finding
+from replay.history.finding import Log, Missing, Part
+from replay.history.reading import NotALog, read
+from replay.history.run import Run
+
+if TYPE_CHECKING:
+    from pyspark import RDD, Accumulator
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+#: What one task reads at least, where logs are small: a task has a price of its own.
+TASK_BYTES = 16 << 20
+TASK_LOGS = 64
+#: What `binaryFiles` can carry in one record.
+LARGEST_BYTES = (2 << 30) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file or folder that gave no run, and why, in one line."""
+
+    place: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[T]):
+    """What became of one log: something, or a reason."""
+
+    place: str
+    found: T | None
+    why: str = ""
+
+
+def find(spark: SparkSession, places: Iterable[str]) -> tuple[list[Log], list[Refused]]:
+    """The logs at or below these places: directories, files or URLs."""
+    parts: list[Part] = []
+    refused: list[Refused] = []
+    for place in places:
+        found = _remote_parts(spark, place) if finding.is_url(place) else finding.local_parts(place)
+        if isinstance(found, Missing):
+            refused.append(Refused(found.place, found.why))
+        else:
+            parts.extend(found)
+    return finding.sort(parts), refused
+
+
+def _remote_parts(spark: SparkSession, place: str) -> list[Part] | Missing:
+    context: Any = spark.sparkContext
+    try:
+        path = context._jvm.org.apache.hadoop.fs.Path(place)  # noqa: SLF001 - PySpark has no other way
+        system = path.getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
+        found, files = [], system.listFiles(path, True)
+        while files.hasNext():
+            status = files.next()
+            found.append(Part(status.getPath().toString(), status.getLen()))
+    except Exception as error:  # noqa: BLE001 - whatever a file system throws
+        reason = str(getattr(error, "java_exception", error)).splitlines()[0]
+        return Missing(place, f"the Spark session cannot list it ({reason})")
+    return found or Missing(place, "it holds no file; expected Spark history logs")
+
+
+def spread(
+    spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None = None
+) -> RDD[Read[T]]:
+    """What ``make`` makes of each log's run. ``done`` counts stored bytes as tasks end."""
+    local = [log for log in logs if not finding.is_url(log.parts[0].path)]
+    remote = [log for log in logs if finding.is_url(log.parts[0].path)]
+    found = _spread_local(spark, local, make, done)
+    return found.union(_spread_remote(spark, remote, make, done)) if remote else found
+
+
+# ---- local -----------------------------------------------------------------------------------------------------------
+
+
+def _spread_local(
+    spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
+) -> RDD[Read[T]]:
+    tasks = list(batches(logs))
+
+    def work(batch: list[Log]) -> Iterator[Read[T]]:
+        for log in batch:
+            yield _made(log, make, done)
+
+    return spark.sparkContext.parallelize(tasks, max(len(tasks), 1)).flatMap(work)
+
+
+def batches(logs: Iterable[Log]) -> Iterator[list[Log]]:
+    """The largest logs first, one a task; small ones together."""
+    batch: list[Log] = []
+    for log in sorted(logs, key=lambda log: -log.bytes):
+        batch.append(log)
+        if sum(one.bytes for one in batch) >= TASK_BYTES or len(batch) == TASK_LOGS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _made(log: Log, make: Callable[[Run], T], done: Accumulator[int] | None, *opened: Any) -> Read[T]:
+    try:
+        return Read(log.place, make(read(log, *opened)))
+    except NotALog as error:
+        return Read(log.place, None, str(error))
+    except Exception as error:  # noqa: BLE001 - one log must never end the run of all
+        return Read(log.place, None, f"it could not be analysed: {type(error).__name__}: {error}")
+    finally:
+        if done is not None:
+            done.add(log.bytes)
+
+
+# ---- through the session's file systems ------------------------------------------------------------------------------
+
+
+def _spread_remote(
+    spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
+) -> RDD[Read[T]]:
+    """All files of a log come to one partition, in their order, one after another."""
+    context = spark.sparkContext
+    small = [log for log in logs if all(part.bytes <= LARGEST_BYTES for part in log.parts)]
+    large: list[Read[T]] = [Read(log.place, None, _TOO_LARGE) for log in logs if log not in small]
+    places = {part.path: (at, number) for at, log in enumerate(small) for number, part in enumerate(log.parts)}
+    if not small:
+        return context.parallelize(large, 1)
+
+    def keyed(file: tuple[str, bytes]) -> tuple[tuple[int, int], bytes]:
+        return places[file[0]], file[1]
+
+    def work(files: Iterable[tuple[tuple[int, int], bytes]]) -> Iterator[Read[T]]:
+        for at, of_log in groupby(files, key=lambda file: file[0][0]):
+            yield _made(small[at], make, done, _opener(of_log))
+
+    found = (
+        context.binaryFiles(",".join(_escaped(path) for path in places), len(places))
+        .map(keyed)
+        .repartitionAndSortWithinPartitions(len(small), lambda key: key[0])
+        .mapPartitions(work)
+    )
+    return found.union(context.parallelize(large, 1)) if large else found
+
+
+_TOO_LARGE = (
+    f"a file of it has more than {LARGEST_BYTES:,} bytes, which cannot be read through Spark's file systems; "
+    "expected rolled files, or a copy on a local disk"
+)
+
+
+def _opener(files: Iterator[tuple[tuple[int, int], bytes]]) -> Callable[[Part], AbstractContextManager[IO[bytes]]]:
+    """Opens the next file: they come in the order in which they are asked for."""
+
+    def open_part(part: Part) -> AbstractContextManager[IO[bytes]]:
+        found = next(files, None)
+        if found is None:
+            raise OSError(f"{part.path} was listed and is not there any more")
+        return nullcontext(io.BytesIO(found[1]))
+
+    return open_part
+
+
+def _escaped(path: str) -> str:
+    """A path that Hadoop takes for itself: these have a meaning in its patterns."""
+    return "".join(f"\\{letter}" if letter in "{}[]*?,\\" else letter for letter in path)

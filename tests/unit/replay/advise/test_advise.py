@@ -1,0 +1,240 @@
+"""Advice on small logs whose figures are worked out by hand, and the report of several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from replay.advise import drawing, page, rows
+from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, ShuffleAdvice, Verdict
+from replay.advise.judging import Judge
+from replay.advise.report import Report, put_together
+from replay.advise.wording import say
+from replay.history.finding import Log as Found
+from replay.history.finding import Part
+from replay.history.gathering import Read, Refused, batches
+from replay.history.reading import read
+from replay.history.run import Run
+from tests.support.history_logs import Log, Stage, at, chain, chain_read_again
+
+#: A deletion takes the simulated driver this long at most.
+PACE_S = 1.0
+
+
+def run_of(log: Log, folder: Path) -> Run:
+    path = log.write(folder / "log")
+    return read(Found("log", (Part(str(path), path.stat().st_size),)))
+
+
+def heavy(log: Log) -> Log:
+    """The same with a billion times the bytes, so that it is worth talking about."""
+    for line in log.lines:
+        written = line.get("Task Metrics", {}).get("Shuffle Write Metrics")
+        if written:
+            written["Shuffle Bytes Written"] *= 10**9
+    return log
+
+
+@pytest.fixture
+def advice(tmp_path: Path) -> Advice:
+    return Judge()(run_of(chain(), tmp_path))
+
+
+def test_what_spark_and_the_oracle_hold(advice: Advice) -> None:
+    """1,000 bytes from 10 s and 500 from 20 s: to the end at 110 s, or until they were read at 20 s and at 30 s."""
+    spark, oracle = advice.of(SPARK), advice.of(ORACLE)
+    assert (spark.byte_seconds, spark.peak_bytes) == (1000 * 100 + 500 * 90, 1500)
+    assert (oracle.byte_seconds, oracle.peak_bytes) == (1000 * 10 + 500 * 10, 1000)
+    assert advice.possible_byte_seconds == 145_000 - 15_000
+
+
+def test_what_the_rules_hold(advice: Advice) -> None:
+    """What only a result stage read, outside SQL, stays under all of them; `delayed` lets the first go at 80 s."""
+    for rule, seconds in ((FRONTIER, 10), (EAGER, 10), (DELAYED, 70)):
+        figures = advice.of(rule)
+        expected = 1000 * seconds + 500 * 90
+        assert expected <= figures.byte_seconds <= expected + 1000 * PACE_S, rule
+        assert (figures.deletions, figures.missed) == (1, 0), rule
+
+
+def test_what_is_said_of_each_shuffle(advice: Advice) -> None:
+    assert advice.shuffles == (
+        ShuffleAdvice(1, "map at job.scala:7", 2, 1000, 1.0, at(10), at(20), 1, 90_000, 90_000.0),
+        ShuffleAdvice(3, "map at job.scala:7", 2, 500, 1.0, at(20), at(30), 1, 80_000, 40_000.0),
+    )
+
+
+def test_what_is_read_again_was_deleted_too_early(tmp_path: Path) -> None:
+    advice = Judge()(run_of(chain_read_again(), tmp_path))
+    for rule in (FRONTIER, EAGER):
+        figures = advice.of(rule)
+        assert (figures.missed, figures.recomputed_bytes, figures.recomputed_task_seconds) == (1, 1000, 1.0), rule
+    assert advice.of(DELAYED).missed == 0
+    assert advice.shuffles[0].too_early == (FRONTIER, EAGER)
+    assert advice.shuffles[0].reads == 2
+    assert advice.of(ORACLE).byte_seconds == 1000 * 50 + 500 * 10
+
+
+def test_a_longer_grace_holds_longer(tmp_path: Path) -> None:
+    run = run_of(chain(), tmp_path)
+    assert Judge(1_000)(run).of(DELAYED).byte_seconds < Judge(30_000)(run).of(DELAYED).byte_seconds
+
+
+# ---- what is recommended ---------------------------------------------------------------------------------------------
+
+
+def test_little_is_left_as_it_is(advice: Advice) -> None:
+    assert advice.verdict is Verdict.LEAVE
+    assert "There is little to give back" in advice.reason
+    assert advice.gain_byte_seconds == 0
+
+
+def test_a_jvm_program_gets_the_cheapest_guess_that_helps(tmp_path: Path) -> None:
+    advice = Judge()(run_of(heavy(chain()), tmp_path))
+    assert advice.verdict is Verdict.FRONTIER
+    assert "Nothing would have been deleted too early" in advice.reason
+    assert advice.gain_byte_seconds == pytest.approx(90_000 * 1e9, rel=0.02)
+
+
+def test_a_guess_that_costs_too_much_is_not_recommended(tmp_path: Path) -> None:
+    """1 s of 3.5 s of work would be done again under `frontier`; `delayed` is still holding it when it is read."""
+    advice = Judge()(run_of(heavy(chain_read_again()), tmp_path))
+    assert advice.verdict not in (Verdict.FRONTIER, Verdict.EAGER)
+
+
+def test_pyspark_gets_the_policy_that_looks_at_names(tmp_path: Path) -> None:
+    run = replace(run_of(heavy(chain_read_again()), tmp_path), is_python=True)
+    advice = Judge()(run)
+    assert advice.verdict is Verdict.REACHABLE
+    assert "`reachable` keeps those" in advice.reason
+    assert 0 <= advice.gain_byte_seconds <= advice.possible_byte_seconds == 90_000 * 1e9
+
+
+def test_python_is_known_by_its_call_sites(tmp_path: Path) -> None:
+    stage = Stage(0, rdd=1, name="collect at NativeMethodAccessorImpl.java:0")
+    assert run_of(Log().start().job(0, 0, stage).stage(stage, 0, 1).end(2), tmp_path).is_python
+    assert not run_of(chain(), tmp_path).is_python
+
+
+def test_without_readers_nothing_is_recommended(tmp_path: Path) -> None:
+    run = replace(run_of(heavy(chain()), tmp_path), readers_known=False)
+    assert Judge()(run).verdict is Verdict.UNKNOWN
+
+
+def test_without_shuffles_there_is_nothing_to_do(tmp_path: Path) -> None:
+    advice = Judge()(run_of(Log().start().end(10), tmp_path))
+    assert (advice.verdict, advice.shuffles) == (Verdict.LEAVE, ())
+
+
+def test_every_reason_is_one_that_a_person_can_read(advice: Advice) -> None:
+    figures = {one.holder: one for one in advice.figures}
+    said = say(Run("a", shuffles=(), facts=()), figures, 0.0)
+    assert said.reason.endswith(".")
+
+
+# ---- the report ------------------------------------------------------------------------------------------------------
+
+
+def report_of(*advices: Advice, refused: tuple[Refused, ...] = ()) -> Report:
+    return put_together([Read(advice.place, advice) for advice in advices], refused)
+
+
+def test_who_gives_back_most_comes_first(advice: Advice) -> None:
+    named = [replace(advice, application_id=f"app-{n}", gain_byte_seconds=float(n)) for n in (3, 9, 5)]
+    assert [one.application_id for one in report_of(*named).advices] == ["app-9", "app-5", "app-3"]
+
+
+def test_the_headline_counts_who_would_gain(advice: Advice) -> None:
+    gains = {"gain_byte_seconds": 3.6e15, "possible_byte_seconds": 7.2e15, "verdict": Verdict.FRONTIER}
+    givers = [replace(advice, application_id=f"giver-{n}", **gains) for n in range(2)]  # type: ignore[arg-type]
+    assert report_of(advice, *givers).headline == (
+        "These 2 applications would give back 2.0 TB-hours at least, 4.0 TB-hours at most."
+    )
+    assert "None of 1 application" in report_of(advice).headline
+
+
+def test_a_run_in_two_files_counts_once(advice: Advice) -> None:
+    cut = replace(advice, ended=False, place="/logs/copy")
+    report = report_of(cut, advice)
+    assert [one.place for one in report.advices] == [advice.place]
+    assert report.refused == (
+        Refused("/logs/copy", f"it is the same run of app-1 as {advice.place}, which holds more"),
+    )
+
+
+def test_what_could_not_be_read_is_in_it(advice: Advice) -> None:
+    found: list[Read[Advice]] = [Read(advice.place, advice), Read("/logs/x", None, "it is empty")]
+    assert put_together(found).refused == (Refused("/logs/x", "it is empty"),)
+
+
+def test_rows_hold_plain_values_only(advice: Advice) -> None:
+    flat = rows.flat(advice)
+    assert flat["oracle_byte_seconds"] == 15_000
+    assert {type(value) for value in flat.values()} <= {str, int, float, bool}
+    assert rows.report(report_of(advice))["applications"][0]["figures"][0]["holder"] == "spark"
+
+
+def test_large_logs_have_a_task_of_their_own() -> None:
+    logs = [Found(str(n), (Part(f"/{n}", size),)) for n, size in enumerate((10, 64 << 20, 20, 30))]
+    assert [[log.name for log in batch] for batch in batches(logs)] == [["1"], ["3", "2", "0"]]
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+class Balanced(HTMLParser):
+    """Every element that is opened is closed, in its order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_else(advice: Advice) -> None:
+    text = page.page(report_of(advice, refused=(Refused("/logs/x", "it is empty"),)))
+    parser = Balanced()
+    parser.feed(text)
+    assert parser.open == []
+    assert all(link.startswith("#") for link in parser.links)
+    assert "http" not in text
+    assert "it is empty" in text
+
+
+def test_what_a_log_says_cannot_change_the_page(advice: Advice) -> None:
+    bad = "<script>alert(1)</script>"
+    shuffle = replace(advice.shuffles[0], call_site=bad)
+    named = replace(advice, name=bad, user=bad, warnings=(bad,), place=bad, shuffles=(shuffle,), spark_version=bad)
+    assert bad not in page.page(report_of(named, refused=(Refused(bad, bad),)))
+
+
+def test_the_page_stays_small(advice: Advice) -> None:
+    many = replace(advice, shuffles=advice.shuffles * 100)
+    advices = [replace(many, application_id=f"app-{n}") for n in range(3_000)]
+    assert len(page.page(report_of(*advices))) < 20_000_000
+
+
+def test_an_empty_report_is_a_page() -> None:
+    assert "No application was found." in page.page(report_of())
+
+
+def test_drawings_are_bounded(advice: Advice) -> None:
+    one = advice.shuffles[0]
+    shuffles = tuple(replace(one, app_shuffle=n, written_ms=at(n / 100)) for n in range(5_000))
+    many = replace(advice, shuffles=shuffles)
+    assert drawing.bars(many).count("<g>") == drawing.MOST_BARS
+    assert len(drawing.areas(many)) < 60_000

@@ -1,0 +1,80 @@
+"""Which files make one log, by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from replay.history.finding import Missing, Part, is_url, local_parts, sort
+
+
+def logs(*paths: str) -> dict[str, list[str]]:
+    found = sort(Part(path, 1) for path in paths)
+    return {log.name: [part.path.rpartition("/")[2] for part in log.parts] for log in found}
+
+
+def test_a_file_is_a_log() -> None:
+    assert logs("/logs/app-1", "/logs/app-2.lz4", "/logs/app-3.zstd.inprogress") == {
+        "app-1": ["app-1"],
+        "app-2": ["app-2.lz4"],
+        "app-3": ["app-3.zstd.inprogress"],
+    }
+
+
+def test_a_rolling_directory_is_one_log_in_the_order_of_its_numbers() -> None:
+    folder = "/logs/eventlog_v2_app-1"
+    found = logs(
+        f"{folder}/events_10_app-1.zstd", f"{folder}/events_9_app-1.zstd", f"{folder}/appstatus_app-1.inprogress",
+        *(f"{folder}/events_{n}_app-1.zstd" for n in range(1, 9)),
+    )  # fmt: skip
+    assert found == {"app-1": [f"events_{n}_app-1.zstd" for n in range(1, 11)]}
+
+
+def test_attempts_are_runs_of_their_own() -> None:
+    found = logs("/logs/eventlog_v2_app-1_1/events_1_app-1_1", "/logs/eventlog_v2_app-1_2/events_1_app-1_2")
+    assert found == {"app-1_1": ["events_1_app-1_1"], "app-1_2": ["events_1_app-1_2"]}
+
+
+def test_a_compacted_file_stands_for_those_before_it() -> None:
+    names = ("events_1_a", "events_2_a", "events_2_a.compact", "events_3_a")
+    assert logs(*(f"/logs/d/{name}" for name in names)) == {"a": ["events_2_a.compact", "events_3_a"]}
+
+
+def test_a_missing_number_is_told() -> None:
+    [log] = sort([Part("/d/events_1_a", 1), Part("/d/events_4_a", 1)])
+    assert log.warnings == ("of its rolled files number 2, 3 is missing",)
+
+
+def test_a_folder_that_rolled_over_is_one_log() -> None:
+    found = logs("/d/job/eventlog", "/d/job/eventlog-2021-06-15--16-00.gz", "/d/job/eventlog-2021-06-15--15-00.gz")
+    assert found == {"job": ["eventlog-2021-06-15--15-00.gz", "eventlog-2021-06-15--16-00.gz", "eventlog"]}
+
+
+def test_side_files_are_left_alone() -> None:
+    assert logs("/d/.app-1.crc", "/d/_SUCCESS", "/d/app-1") == {"app-1": ["app-1"]}
+
+
+def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "app-1").write_text("x")
+    parts = [*_parts(str(tmp_path)), *_parts(f"file://{tmp_path}/app-1")]
+    assert len(parts) == 2
+    assert len(sort(parts)) == 1
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    nowhere, empty = local_parts(str(tmp_path / "nowhere")), local_parts(str(tmp_path))
+    assert isinstance(nowhere, Missing)
+    assert "it is not there" in nowhere.why
+    assert isinstance(empty, Missing)
+    assert "holds no file" in empty.why
+
+
+def test_urls_are_for_the_session() -> None:
+    assert [is_url(place) for place in ("hdfs://n/logs", "s3a://b/l", "file:/tmp", "file:///tmp", "/tmp", "C:/x")] == [
+        True, True, False, False, False, False,
+    ]  # fmt: skip
+
+
+def _parts(place: str) -> list[Part]:
+    found = local_parts(place)
+    assert not isinstance(found, Missing)
+    return found

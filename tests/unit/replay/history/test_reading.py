@@ -1,0 +1,263 @@
+"""A log becomes what the driver part would have told; what is wrong with a file costs a warning and no more."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import zstandard
+
+from coordinator.core import commands as c
+from coordinator.core.ids import AppShuffle, StageAttempt, StageId
+from coordinator.core.values import Outputs, RootKind
+from replay.history.finding import Log as Found
+from replay.history.finding import Part, local_parts, sort
+from replay.history.reading import NotALog, read
+from replay.history.run import Run
+from tests.support.history_logs import FIRST, LAST, SECOND, Log, Stage, at, chain, packed
+
+C = TypeVar("C")
+
+
+def run_of(path: Path) -> Run:
+    return read(Found(path.name, (Part(str(path), path.stat().st_size),)))
+
+
+def run_of_text(tmp_path: Path, text: bytes) -> Run:
+    path = tmp_path / "log"
+    path.write_bytes(text)
+    return run_of(path)
+
+
+def told(run: Run, kind: type[C]) -> list[C]:
+    return [command for _, command in run.facts if isinstance(command, kind)]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return run_of(chain().write(tmp_path / "app-1"))
+
+
+def test_who_it_is(run: Run) -> None:
+    assert (run.application_id, run.name, run.user, run.spark_version) == ("app-1", "a job", "ann", "4.0.1")
+    assert (run.started_ms, run.ended_ms, run.ended, run.warnings) == (at(0), at(110), True, ())
+
+
+def test_shuffles_are_weighed(run: Run) -> None:
+    assert [(s.app_shuffle, s.maps, s.bytes, s.task_ms) for s in run.shuffles] == [
+        (1, 2, 1000, 1000),
+        (3, 2, 500, 1000),
+    ]
+    assert run.task_ms == 3000
+
+
+def test_a_job_is_told_with_its_lineage(run: Run) -> None:
+    [job] = told(run, c.ReportJobStarted)
+    assert (job.final_stage, job.reads, job.writes) == (2, (3,), None)
+    assert [(lineage.app_shuffle, lineage.reads, lineage.maps) for lineage in job.lineage] == [(1, (), 2), (3, (1,), 2)]
+
+
+def test_stages_are_told_with_what_they_read_and_write(run: Run) -> None:
+    assert [(s.stage.stage, s.reads, s.writes) for s in told(run, c.ReportStageSubmitted)] == [
+        (0, (), 1), (1, (1,), 3), (2, (3,), None),
+    ]  # fmt: skip
+    assert [s.shuffle_bytes_written for s in told(run, c.ReportStageCompleted)] == [1000, 500, 0]
+
+
+def test_a_final_stage_that_writes_is_known_by_its_first_task(tmp_path: Path) -> None:
+    """Adaptive SQL runs map stages as jobs of their own."""
+    log = Log().start().job(0, 0, FIRST).stage(FIRST, 0, 10, written=1000).job_end(0, 10).end(20)
+    run = run_of(log.write(tmp_path / "app-1"))
+    [job], [submitted] = told(run, c.ReportJobStarted), told(run, c.ReportStageSubmitted)
+    assert job.writes == submitted.writes == 1
+    assert [lineage.app_shuffle for lineage in job.lineage] == [1]
+
+
+def test_a_map_stage_without_tasks_is_known_by_its_reader(tmp_path: Path) -> None:
+    empty, again, reader = Stage(0, rdd=1, tasks=0), Stage(1, rdd=1, tasks=0), Stage(2, rdd=5, parents=(1,))
+    log = Log().start().job(0, 0, empty).stage(empty, 0, 1).job_end(0, 1)
+    log.job(1, 1, again, reader).stage(reader, 1, 2).job_end(1, 2).end(3)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert [s.writes for s in told(run, c.ReportStageSubmitted)] == [1, None]
+
+
+def test_what_is_written_again_was_lost(tmp_path: Path) -> None:
+    log = chain()
+    log.lines[-2:] = []
+    log.stage(FIRST, 40, 45, written=500, attempt=1, tasks=1).stage(LAST, 45, 50, attempt=1).job_end(0, 50).end(60)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert [one.outputs for one in told(run, c.ReportOutputs)] == [(Outputs(AppShuffle(1), 1, 2),)]
+    assert run.shuffles[0].bytes == 1000
+
+
+def test_a_failed_attempt_is_told_as_failed(tmp_path: Path) -> None:
+    log = Log().start().job(0, 0, FIRST, SECOND)
+    log.stage(FIRST, 0, 10, written=1000).stage(SECOND, 10, 12, failure="fetch failed")
+    run = run_of(log.write(tmp_path / "app-1"))
+    last = told(run, c.ReportStageCompleted)[-1]
+    assert (last.stage, last.failure) == (StageAttempt(StageId(1), 0), "fetch failed")
+
+
+def test_without_parents_the_rdds_tell(tmp_path: Path) -> None:
+    reader = Stage(1, rdd=5, parents=None, outside=(1,))
+    log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=1000).stage(reader, 10, 20).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert told(run, c.ReportStageSubmitted)[1].reads == (1,)
+
+
+def test_a_plan_is_a_root_while_it_reads(tmp_path: Path) -> None:
+    reader, again = Stage(2, rdd=5, parents=(1,)), Stage(1, rdd=1)
+    log = Log().start().execution(7, 0).job(0, 0, FIRST, execution=7).stage(FIRST, 0, 10, written=1000).job_end(0, 10)
+    log.job(1, 10, again, reader, execution=7).stage(reader, 10, 20).job_end(1, 20).execution_end(7, 25).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    cuts = [(time, command) for time, command in run.facts if isinstance(command, c.ReportCut)]
+    assert [(time, [(r.root, r.kind, r.needs) for r in cut.roots], cut.gone) for time, cut in cuts] == [
+        (at(0), [("plan 7", RootKind.PLAN, (1,))], ()),
+        (at(20), [], ("plan 7",)),
+    ]
+
+
+def test_a_persisted_rdd_is_a_root_until_it_is_unpersisted(tmp_path: Path) -> None:
+    reader = Stage(1, rdd=5, parents=(0,), outside=(1,), persisted=True)
+    log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=1000).stage(reader, 10, 20).job_end(0, 20)
+    log.event("SparkListenerUnpersistRDD", **{"RDD ID": 5}).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert [([(r.root, r.needs) for r in cut.roots], cut.gone) for cut in told(run, c.ReportCut)] == [
+        ([("rdd 5", (1,))], ()),
+        ([], ("rdd 5",)),
+    ]
+    assert told(run, c.ReportStageSubmitted)[1].cached
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_a_cut_last_line_costs_a_warning(tmp_path: Path) -> None:
+    run = run_of_text(tmp_path, chain().text[:-30])
+    assert run.warnings[0] == "its last line is cut; everything before it counts"
+    assert len(run.shuffles) == 2
+    assert not run.ended
+
+
+def test_lines_that_cannot_be_read_cost_a_warning(tmp_path: Path) -> None:
+    lines = chain().text.splitlines(keepends=True)
+    lines[4:4] = [b'{"Event":"SparkListenerJobEnd","Job ID":{\n', b"not json\n"]
+    run = run_of_text(tmp_path, b"".join(lines))
+    assert len(run.warnings) == 1
+    assert run.warnings[0].startswith("line 5 and 1 more could not be read (")
+    assert [s.bytes for s in run.shuffles] == [1000, 500]
+
+
+def test_a_cut_packing_costs_a_warning(tmp_path: Path) -> None:
+    packing = gzip.compress(chain().text * 200)
+    run = run_of_text(tmp_path, packing[: len(packing) // 2])
+    assert any("gzip data are cut" in warning for warning in run.warnings)
+    assert run.application_id == "app-1"
+
+
+def test_a_missing_end_is_told(tmp_path: Path) -> None:
+    run = run_of_text(tmp_path, packed(chain().lines[:-1]))
+    assert run.warnings == (
+        "the end of the application is missing (it runs still, or its log is cut): counted to its last event",
+    )
+    assert run.ended_ms == at(30)
+
+
+def test_a_missing_start_leaves_the_name_of_the_file(tmp_path: Path) -> None:
+    run = run_of_text(tmp_path, packed(chain().lines[2:]))
+    assert run.application_id == "log"
+    assert "the start of the application is missing" in run.warnings[0]
+
+
+def test_a_newer_spark_is_told(tmp_path: Path) -> None:
+    run = run_of_text(tmp_path, chain().text.replace(b"4.0.1", b"7.1.0"))
+    assert "Spark 7.1.0, which is newer" in run.warnings[0]
+
+
+def test_events_that_nobody_knows_are_passed_over(tmp_path: Path) -> None:
+    unknown = b'{"Event":"SparkListenerOfTomorrow","x":[1,2,{"y":"\\u00e9"}]}\n'
+    run = run_of_text(tmp_path, unknown.join(chain().text.splitlines(keepends=True)))
+    assert run.warnings == ()
+    assert len(run.shuffles) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"", "it is empty"),
+        (b"a,b\n1,2\n", "no history log"),
+        (b'{"hello": 1}\n' * 10, "no history log"),
+        (os.urandom(5000), "no history log"),
+        (b"PK\x03\x04" + bytes(50), "a zip file"),
+        (zstandard.ZstdCompressor().compress(b"nothing of Spark's"), "no history log"),
+        (b"\x1f\x8b garbage", "gzip data are damaged"),
+    ],
+)
+def test_what_is_no_log_is_named(tmp_path: Path, text: bytes, why: str) -> None:
+    with pytest.raises(NotALog, match=why):
+        run_of_text(tmp_path, text)
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotALog, match="No such file"):
+        read(Found("gone", (Part(str(tmp_path / "gone"), 0),)))
+
+
+def test_of_rolled_files_a_bad_one_loses_only_itself(tmp_path: Path) -> None:
+    lines = chain().lines
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    (folder / "events_1_app-1").write_bytes(packed(lines[:5]))
+    (folder / "events_2_app-1").write_bytes(b"\x1f\x8b damaged")
+    (folder / "events_3_app-1").write_bytes(packed(lines[5:]))
+    [log] = sort(_parts(tmp_path))
+    run = read(log)
+    assert run.ended
+    assert run.files == tuple(str(folder / f"events_{n}_app-1") for n in (1, 2, 3))
+    assert [warning for warning in run.warnings if warning.startswith("events_2_app-1: its gzip data are damaged")]
+
+
+def test_any_cut_and_any_flipped_byte_are_survived(tmp_path: Path) -> None:
+    text = chain().text
+    for place in range(150, len(text), 397):
+        run_of_text(tmp_path, text[:place])
+        run_of_text(tmp_path, text[:place] + bytes([text[place] ^ 0x15]) + text[place + 1 :])
+
+
+def test_memory_does_not_grow_with_tasks(tmp_path: Path) -> None:
+    def peak(tasks: int) -> int:
+        path = tmp_path / f"log-{tasks}"
+        head, tail = chain().text.split(b'{"Event":"SparkListenerTaskEnd"', 1)
+        task = b'{"Event":"SparkListenerTaskEnd"' + tail.splitlines(keepends=True)[0]
+        path.write_bytes(head + task * tasks + tail[tail.index(b"\n") + 1 :])
+        tracemalloc.start()
+        run_of(path)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(10)
+    assert peak(60_000) < peak(20_000) + (2 << 20)
+
+
+def _parts(folder: Path) -> Iterator[Part]:
+    found: Any = local_parts(str(folder))
+    return iter(found)
+
+
+def test_numbers_may_be_strings_or_missing(tmp_path: Path) -> None:
+    """As some versions and some vendors write them."""
+    lines = [json.loads(line) for line in chain().text.splitlines()]
+    for line in lines:
+        line.pop("Task Metrics", None) if line.get("Stage ID") == 2 else None
+        if "Job ID" in line:
+            line["Job ID"] = str(line["Job ID"])
+    run = run_of_text(tmp_path, packed(lines))
+    assert run.warnings == ()
+    assert len(told(run, c.ReportJobEnded)) == 1
