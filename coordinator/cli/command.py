@@ -23,6 +23,7 @@ from coordinator.cli import (
     running,
     serving,
     showing,
+    simulating,
     travelling,
 )
 from coordinator.cli.exits import MEANINGS
@@ -36,6 +37,7 @@ _FAMILIES = (
     looking,
     history,
     travelling,
+    simulating,
     changing,
     checking,
     proving,

@@ -13,6 +13,7 @@ from typing import Any
 from coordinator.core import cuts
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, State
 
 Touched = Iterable[AppShuffle]
@@ -50,6 +51,24 @@ def _of_generation(state: State, event: Any) -> Touched:
     return _around(state, (generation.app_shuffle,)) if generation is not None else ()
 
 
+def _of_generation_alone(state: State, event: Any) -> Touched:
+    """Where a walk stops is what it was, so nobody further behind is met, or no longer met, because of it."""
+    generation = state.generations.get(event.shuffle_id)
+    return _and_read(state, (generation.app_shuffle,)) if generation is not None else ()
+
+
+def _of_deleted(state: State, event: e.GenerationDeleted) -> Touched:
+    generation = state.generations.get(event.shuffle_id)
+    was_gone = generation is not None and generation.life is Life.FENCED
+    return (_of_generation_alone if was_gone else _of_generation)(state, event)
+
+
+def _and_read(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:
+    """They themselves, and what their map stages read: whether that is behind something on disk depends on them."""
+    these = tuple(app_shuffles)
+    return (*these, *(read for one in these for read in cuts.reads_of(state, one)))
+
+
 def _of_app_shuffle(state: State, event: Any) -> Touched:
     return _around(state, (event.app_shuffle,))
 
@@ -79,7 +98,7 @@ def _of_stage(state: State, event: e.StageCompleted) -> Touched:
     number = event.stage.stage
     found = {one for a in state.attempts.values() if a.stage.stage == number for one in _used(state, a)}
     finished = {start for job in state.jobs.values() if job.final_stage == number for start in cuts.starts_of(job)}
-    return (*_around(state, found), *cuts.reached(state, finished))
+    return (*_and_read(state, found), *cuts.reached(state, finished))
 
 
 def _used(state: State, attempt: Attempt) -> set[AppShuffle]:
@@ -107,20 +126,18 @@ _TOUCHED: dict[type, Callable[[State, Any], Touched]] = {
         (e.PinSet, e.PinRemoved, e.ShuffleCleaned, e.GenerationStarted, e.GenerationAdopted), _of_app_shuffle
     ),
     **dict.fromkeys(
+        (e.GenerationCompleted, e.OutputsLost, e.GenerationLost, e.FenceRequested, e.FenceRefused), _of_generation
+    ),
+    **dict.fromkeys(
         (
             e.WriterJoined,
-            e.GenerationCompleted,
             e.ReaderRegistered,
-            e.OutputsLost,
-            e.GenerationLost,
             e.GenerationExpired,
             e.HoldChanged,
             e.ExpiryTakenBack,
-            e.FenceRequested,
-            e.FenceRefused,
             e.GenerationFenced,
-            e.GenerationDeleted,
         ),
-        _of_generation,
+        _of_generation_alone,
     ),
+    e.GenerationDeleted: _of_deleted,
 }

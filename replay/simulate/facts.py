@@ -12,7 +12,9 @@ from enum import Enum
 from typing import TypeAlias
 
 from coordinator.core import events as e
-from coordinator.core.commands import Command
+from coordinator.core.commands import Command, RegisterApplication
+from coordinator.core.ids import ApplicationId
+from coordinator.core.values import Driver
 
 
 class Kind(Enum):
@@ -41,5 +43,9 @@ Timed: TypeAlias = tuple[int, Command]
 
 
 def as_facts(told: Iterable[Fact | Timed]) -> list[Fact]:
-    """The same, all of one form."""
-    return [one if isinstance(one, Fact) else Fact(*one) for one in told]
+    """The same, all of one form. An application that nobody registered is registered with its first fact."""
+    facts = [one if isinstance(one, Fact) else Fact(*one) for one in told]
+    if facts and not any(isinstance(fact.command, RegisterApplication) for fact in facts[:1]):
+        unnamed = RegisterApplication(ApplicationId(""), Driver())
+        facts.insert(0, Fact(facts[0].time_ms, unnamed))
+    return facts

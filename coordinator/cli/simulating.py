@@ -1,0 +1,241 @@
+"""The verb `simulate`: what other policies would have done to recorded runs.
+
+Responsible for naming runs and policies, and for the table that puts policies side by side. Refuses to simulate
+(`replay.simulate`). Invariant: every figure of the table is in JSON and YAML too, of each application and of all.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from coordinator.cli import output
+from coordinator.cli.changing import policy_of
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import find
+from coordinator.cli.here import Here
+from coordinator.cli.output import Column
+from coordinator.cli.rows import Row, plain
+from coordinator.cli.verb import COMMON, SERVER, verb
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ApplicationId
+from coordinator.core.values import Policy
+from coordinator.wire.codec import Segment
+from coordinator.wire.logfile import write_log
+from replay.history.finding import Missing
+from replay.simulate.recordings import Recording, Simulated, all_of, recordings_at, spread
+from replay.simulate.summary import Summary, total
+from replay.units import count, size
+
+_SEGMENT_EVENTS = 500
+#: Below this it takes longer to start a session than to simulate.
+_WORTH_A_SESSION_BYTES = 64_000_000
+_RECORDED = "as recorded"
+_POLICIES = ("observe", "frontier", "eager")
+
+
+def simulate(
+    here: Here,
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LOGS]...", help="Exported logs, Spark history logs, folders of them, applications."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", help="A policy's name, delayed:RULE:GRACE, or 'as recorded'; may be repeated."),
+    ] = None,
+    each: Annotated[bool, typer.Option("--each", help="A table for each application too.")] = False,
+    master: Annotated[
+        str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")
+    ] = "",
+) -> Any:
+    """Compares what policies would have held, deleted and recomputed in recorded runs."""
+    wanted = [_named(one) for one in policy or _POLICIES]
+    return _simulate(here, logs or [], wanted, each, master)
+
+
+async def _simulate(
+    here: Here, logs: Sequence[str], policies: list[tuple[str, Policy | None]], each: bool, master: str
+) -> None:
+    recordings = [recording for named in logs for recording in await _found(here, named)]
+    if not logs:
+        recordings = await _applications(here, "")
+    if not recordings:
+        told = "Name exported logs, Spark history logs, or a --store."
+        raise failure(Exit.NOT_FOUND, "there is no run to simulate", "at least one", told)
+    found = _carried_out(recordings, policies, master)
+    for one in found:
+        for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
+            print(f"shufflectl: {one.recording}: {warning}", file=sys.stderr)
+    _show(here, [one for one in found if not one.failed], each)
+
+
+# ---- what is simulated -----------------------------------------------------------------------------------------------
+
+
+def _named(text: str) -> tuple[str, Policy | None]:
+    """A policy as people write it; None: as recorded."""
+    if text.replace("-", " ").strip().lower() == _RECORDED:
+        return _RECORDED, None
+    name, _, rest = text.partition(":")
+    rule, _, grace = rest.partition(":")
+    chosen = policy_of(name, rule or "reachable", grace)
+    return chosen.name, chosen
+
+
+async def _found(here: Here, named: str) -> list[Recording]:
+    """A path, where there is one of this name; else an application of the source."""
+    if _is_no_path(named):
+        return await _applications(here, named)
+    found = recordings_at(named)
+    if isinstance(found, Missing):
+        raise failure(Exit.NOT_FOUND, f"{named}: {found.why}", "a log, or a folder of logs", "Check the path.")
+    return found
+
+
+def _is_no_path(named: str) -> bool:
+    return not Path(named).exists() and not named.startswith("file:") and "/" not in named
+
+
+async def _applications(here: Here, named: str) -> list[Recording]:
+    """One application of the source that was chosen, or all of them."""
+    async with here.source() as source:
+        if named:
+            applications = [await find(source, named)]
+        else:
+            applications = [ApplicationId(told.application) for told in await source.applications()]
+        found = []
+        for application in applications:
+            log = [recorded async for recorded in source.events(application)]
+            content = b"".join(write_log(_segments(log)))
+            found.append(Recording(application, len(content), content=content))
+        return found
+
+
+def _segments(log: Sequence[Recorded]) -> list[Segment]:
+    """The log as far as it has no gap: it can be folded only so far."""
+    whole = [recorded for place, recorded in enumerate(log, 1) if recorded.sequence == place]
+    pieces = (whole[at : at + _SEGMENT_EVENTS] for at in range(0, len(whole), _SEGMENT_EVENTS))
+    return [Segment(piece[0].sequence, b"simulate", "shufflectl", tuple(piece)) for piece in pieces]
+
+
+def _carried_out(
+    recordings: Sequence[Recording], policies: Sequence[tuple[str, Policy | None]], master: str
+) -> list[Simulated]:
+    if not _is_spread(recordings, master):
+        return list(all_of(recordings, policies))
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("shufflectl simulate").master(master or "local[*]")
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    for key, value in quiet.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    try:
+        return spread(session, recordings, policies)
+    finally:
+        session.stop()
+
+
+def _is_spread(recordings: Sequence[Recording], master: str) -> bool:
+    if master == "none" or len(recordings) < 2:
+        return False
+    if importlib.util.find_spec("pyspark") is None:
+        if master:
+            told = "Install pyspark, or leave out --master."
+            raise failure(Exit.USAGE, f"--master {master} needs pyspark", "pyspark in this Python", told)
+        return False
+    return bool(master) or sum(recording.bytes for recording in recordings) >= _WORTH_A_SESSION_BYTES
+
+
+# ---- how it is shown -------------------------------------------------------------------------------------------------
+
+
+def _show(here: Here, found: list[Simulated], each: bool) -> None:
+    sums = total(summary for one in found for summary in one.summaries)
+    if here.form != "table":
+        rows = [{**dict(plain(one)), "summaries": list(map(_row, one.summaries))} for one in found]
+        output.data(here.form, {"policies": list(map(_row, sums)), "applications": rows})
+        return
+    if each and len(found) > 1:
+        for one in found:
+            output.say(Text(f"{one.name or one.recording}  {one.application}", style="bold"))
+            _table(one.summaries)
+            output.say("")
+    if len(found) != 1:
+        output.say(Text(count(len(found), "application"), style="bold"))
+    _table(sums)
+    for told in _doubts(found, sums):
+        output.say(Text(told, style="dim"))
+
+
+def _doubts(found: Sequence[Simulated], sums: Sequence[Summary]) -> Iterator[str]:
+    """What the table says of `reachable` and cannot know."""
+    reachable = next((one for one in sums if one.policy == "reachable"), None)
+    if reachable is None:
+        return
+    blind = reachable.applications - reachable.looked_at
+    histories = sum(one.is_history for one in found)
+    if blind:
+        yield f"{count(blind, 'record')} without looks: what the program held is not known, `reachable` keeps all."
+    if histories:
+        told = (
+            f"{count(histories, 'history log')}: the program's variables are not in them; live, `reachable` holds more."
+        )
+        yield told
+
+
+def _row(one: Summary) -> Row:
+    return {**dict(plain(one)), "saved_byte_seconds": one.saved_byte_seconds}
+
+
+def _table(sums: Sequence[Summary]) -> None:
+    rows: list[Row] = [_row(one) for one in sums]
+    if rows:
+        blank = dict.fromkeys(rows[0])
+        bounds = rows[0]["never_byte_seconds"], rows[0]["needed_byte_seconds"]
+        common = {**blank, "never_byte_seconds": bounds[0]}
+        rows = [
+            {**common, "policy": "Spark alone", "held_byte_seconds": bounds[0]},
+            *rows,
+            {**common, "policy": "oracle", "held_byte_seconds": bounds[1]},
+        ]
+    output.rows("table", rows, _COLUMNS, "Nothing was simulated.")
+
+
+def _held(byte_seconds: float) -> str:
+    """Gigabytes for hours, or megabytes for seconds: whatever reads well."""
+    hours = byte_seconds / 3_600
+    return f"{size(int(hours))} h" if hours >= 1e9 else f"{size(int(byte_seconds))} s"
+
+
+def _of_never(row: Mapping[str, Any]) -> str:
+    never = row["never_byte_seconds"]
+    return f"{100 * row['held_byte_seconds'] / never:.1f} %" if never else ""
+
+
+def _or_blank(key: str, tell: Any) -> Any:
+    return lambda row: "" if row[key] is None else tell(row[key])
+
+
+_COLUMNS = (
+    Column("POLICY", lambda r: r["policy"]),
+    Column("HELD", lambda r: _held(r["held_byte_seconds"]), right=True),
+    Column("OF SPARK ALONE", _of_never, right=True),
+    Column("PEAK", _or_blank("peak_bytes", size), right=True),
+    Column("DELETED", _or_blank("deletions", str), right=True),
+    Column("TOO EARLY", _or_blank("premature", str), right=True),
+    Column("RECOMPUTED", _or_blank("recomputed_bytes", size), right=True),
+    Column("TASK TIME", _or_blank("recomputed_task_seconds", lambda s: f"{s:,.1f} s"), right=True),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=(*SERVER, "store", "log", "archive", "output", *COMMON))(simulate)

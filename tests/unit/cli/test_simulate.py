@@ -1,0 +1,79 @@
+"""`shufflectl simulate`: policies side by side, over logs of ours and of Spark's, and a store's applications."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.simulating import _is_spread, _named
+from coordinator.core.values import Policy, Rule
+from replay.simulate.recordings import Recording
+from tests.unit.cli.calling import Shufflectl, log_file, store
+from tests.unit.replay.logs import APP, deleted_and_missed
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return log_file(tmp_path / "app.log", deleted_and_missed())
+
+
+def test_policies_stand_between_spark_alone_and_the_oracle(shufflectl: Shufflectl, log: Path) -> None:
+    lines = shufflectl("simulate", str(log), "--policy", "frontier", "--policy", "observe").out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == ["POLICY", "Spark alone", "frontier", "observe", "oracle"]
+    assert lines[0].split()[:3] == ["POLICY", "HELD", "OF"]
+    assert "100.0 %" in lines[3]
+
+
+def test_every_figure_is_in_json(shufflectl: Shufflectl, log: Path) -> None:
+    data = shufflectl("simulate", str(log), "--policy", "frontier", "-o", "json").data
+    [total], [application] = data["policies"], data["applications"]
+    assert (application["application"], application["name"]) == (APP, "chain")
+    assert application["summaries"] == [total]
+    assert (total["policy"], total["deletions"], total["premature"], total["recomputed_bytes"]) == (
+        "frontier", 1, 1, 120_000_000,
+    )  # fmt: skip
+    assert total["saved_byte_seconds"] == total["never_byte_seconds"] - total["held_byte_seconds"]
+
+
+def test_a_store_has_applications(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    flags = "--store", store(tmp_path / "store.db", deleted_and_missed())
+    one = shufflectl("simulate", "chain", *flags, "--policy", "eager", "-o", "json").data
+    all_of_them = shufflectl("simulate", *flags, "--policy", "eager", "-o", "json").data
+    assert one["policies"] == all_of_them["policies"]
+
+
+def test_a_folder_is_all_that_is_in_it_and_what_is_no_log_costs_a_line(
+    shufflectl: Shufflectl, log: Path, tmp_path: Path
+) -> None:
+    log_file(tmp_path / "second.log", deleted_and_missed())
+    (tmp_path / "notes.txt").write_text("no log at all\n")
+    start = {"Event": "SparkListenerApplicationStart", "App Name": "empty", "App ID": "app-1", "Timestamp": 5}
+    (tmp_path / "app-1").write_text(json.dumps(start, separators=(",", ":")) + "\n")
+    called = shufflectl("simulate", str(tmp_path), "--policy", "frontier", "--each", "--master", "none")
+    assert "notes" in called.err
+    assert "3 applications" in called.out
+    assert called.out.count("Spark alone") == 4
+
+
+def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    called = shufflectl("simulate", str(tmp_path / "no.log"))
+    assert called.code == 3
+    assert "it is not there" in called.err
+    assert shufflectl("simulate", str(tmp_path), "--policy", "clever").code == 2
+
+
+def test_policies_as_people_write_them() -> None:
+    assert _named("as-recorded") == ("as recorded", None)
+    assert _named("frontier")[1] == Policy(Rule.FRONTIER, observe=False)
+    assert _named("delayed:eager:30s")[1] == Policy(Rule.EAGER, observe=False, grace_ms=30_000)
+
+
+def test_a_session_is_for_many_bytes_or_who_asks_for_it() -> None:
+    small, large = Recording("a", 1), Recording("b", 1_000_000_000)
+    assert not _is_spread([small, small], "")
+    assert not _is_spread([large], "local[2]")
+    assert _is_spread([small, small], "local[2]")
+    assert _is_spread([small, large], "")
+    assert not _is_spread([small, large], "none")
