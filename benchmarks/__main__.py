@@ -15,7 +15,7 @@ import traceback
 
 from rich.console import Console
 
-QUESTIONS = ("disk", "live_cut", "looks", "latency", "cost", "rates", "size", "replay", "failover")
+QUESTIONS = ("disk", "live_cut", "looks", "latency", "cost", "rates", "size", "replay", "failover", "advise")
 
 
 def main() -> int:

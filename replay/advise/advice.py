@@ -76,9 +76,10 @@ class Advice:
     raw_bytes: int
     place: str
     warnings: tuple[str, ...]
+    shuffle_count: int
     written_bytes: int
     figures: tuple[Figures, ...]
-    shuffles: tuple[ShuffleAdvice, ...]
+    shuffles: tuple[ShuffleAdvice, ...]  #: In a report the heaviest only.
     verdict: Verdict
     reason: str
     gain_byte_seconds: float  #: What the recommended policy would have given back, at least.

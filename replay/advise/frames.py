@@ -55,6 +55,7 @@ def schema() -> Any:
     return k.struct(
         *k.APPLICATION,
         k.text("place", "the file or folder of its log"),
+        k.whole("shuffle_count", "app shuffles that were written"),
         k.whole("written_bytes", "all its shuffles, each written once"),
         k.many("figures", figures, "one for each holder"),
         k.many("shuffles", shuffles, "one for each app shuffle"),

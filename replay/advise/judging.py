@@ -52,6 +52,7 @@ class Judge:
             raw_bytes=run.raw_bytes,
             place=_place(run),
             warnings=run.warnings,
+            shuffle_count=len(run.shuffles),
             written_bytes=sum(written.bytes for written in run.shuffles),
             figures=tuple(figures[holder] for holder in HOLDERS),
             shuffles=tuple(_shuffles(run, observed, by_rule)),

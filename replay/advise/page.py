@@ -112,7 +112,7 @@ def _ranked(at: int, advice: Advice) -> str:
     name = escape(advice.label)
     linked = f'<a href="#a{at}">{name}</a>' if at < MOST_SECTIONS else name
     spark, oracle = advice.of(SPARK), advice.of(ORACLE)
-    about = escape(" · ".join(filter(None, (advice.application_id, _version(advice), advice.user))))
+    about = escape(" · ".join(filter(None, (_other_id(advice), _version(advice), advice.user))))
     missed = max(figures.missed for figures in advice.figures)
     return (
         f'<tr><td class="name">{linked}<small>{about}</small></td>'
@@ -125,6 +125,10 @@ def _ranked(at: int, advice: Advice) -> str:
         + _number(missed, f'<span class="bad">{missed}</span>' if missed else "0")
         + f"<td>{_pill(advice)}</td></tr>"
     )
+
+
+def _other_id(advice: Advice) -> str:
+    return advice.application_id if advice.name else ""
 
 
 def _gain(advice: Advice) -> str:
@@ -165,11 +169,11 @@ def _section(at: int, advice: Advice, report: Report) -> str:
 
 def _about(advice: Advice) -> str:
     told = (
-        advice.application_id,
+        _other_id(advice),
         advice.user,
         f"{moment(advice.started_ms)}, {span(advice.ended_ms - advice.started_ms)}",
         f"{span(int(advice.task_seconds * 1000))} of task time",
-        f"{size(advice.written_bytes)} of shuffle data written",
+        f"{count(advice.shuffle_count, 'shuffle')}, {size(advice.written_bytes)} written",
     )
     return f'<p class="dim">{escape(" · ".join(filter(None, told)))}</p><p class="dim">{escape(advice.place)}</p>'
 
@@ -188,13 +192,18 @@ def _pictures(advice: Advice) -> str:
         '<span><i style="background:var(--held)"></i>held, and never read again</span></div>'
     )
     return (
-        f"<h3>Shuffle data over time</h3><figure>{areas}</figure>{key}"
+        f"<h3>Shuffle data over time{_of_the_heaviest(advice)}</h3><figure>{areas}</figure>{key}"
         f"<h3>{_bars_heading(advice)}</h3><figure>{bars}</figure>"
     )
 
 
+def _of_the_heaviest(advice: Advice) -> str:
+    shown = len(advice.shuffles)
+    return f", of the {shown} shuffles that were held most for nothing" if shown < advice.shuffle_count else ""
+
+
 def _bars_heading(advice: Advice) -> str:
-    if len(advice.shuffles) > drawing.MOST_BARS:
+    if advice.shuffle_count > drawing.MOST_BARS:
         return f"The {drawing.MOST_BARS} shuffles that were held most for nothing"
     return "Each shuffle"
 
@@ -244,7 +253,7 @@ def _shuffles(advice: Advice) -> str:
     rows = "".join(_shuffle(one) for one in shown)
     return (
         f"<h3>Shuffles, by what was held for nothing</h3>{_table(headings, rows, sortable=True)}"
-        f"{_more(len(advice.shuffles), len(shown), 'shuffle')}"
+        f"{_more(advice.shuffle_count, len(shown), 'shuffle')}"
     )
 
 

@@ -30,7 +30,7 @@ def flat(advice: Advice) -> Row:
     for figures in plain.pop("figures"):
         holder = figures.pop("holder")
         plain.update({f"{holder}_{name}": value for name, value in figures.items()})
-    plain["shuffles"] = len(plain["shuffles"])
+    del plain["shuffles"]
     plain["warnings"] = "; ".join(plain["warnings"])
     return plain
 
