@@ -69,6 +69,13 @@ def advise(
     if csv_file is not None:
         _write_csv(report, csv_file)
     _show(here, report, top)
+    if not report.advices:
+        raise failure(
+            Exit.NOT_FOUND,
+            f"no application was found at {few(places)}",
+            "Spark history logs",
+            "The report names each file that is none, and why.",
+        )
 
 
 def register(app: typer.Typer) -> None:

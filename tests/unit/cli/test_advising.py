@@ -1,0 +1,95 @@
+"""`shufflectl advise`: a table, files for programs, one page; a bad file costs a line and never the run."""
+
+from __future__ import annotations
+
+import csv
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coordinator.cli import advising
+from coordinator.cli.exits import Exit
+from tests.support.fake_spark import FakeSpark
+from tests.support.history_logs import Log, chain, chain_read_again
+from tests.unit.cli.calling import Shufflectl
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(advising, "_session", lambda master, conf: nullcontext(FakeSpark()))
+    folder = tmp_path / "logs"
+    chain("app-1").write(folder / "app-1")
+    heavy = chain_read_again()
+    _grow(heavy)
+    heavy.write(folder / "deep" / "app-2")
+    (folder / "notes.txt").write_text("no log\n")
+    return folder
+
+
+def _grow(log: Log) -> None:
+    for line in log.lines:
+        written = line.get("Task Metrics", {}).get("Shuffle Write Metrics")
+        if written:
+            written["Shuffle Bytes Written"] *= 10**9
+        if "App ID" in line:
+            line["App ID"], line["App Name"] = "app-2", "a heavy job"  # type: ignore[index]
+
+
+def test_a_table_with_the_reasons(shufflectl: Shufflectl, logs: Path) -> None:
+    called = shufflectl("advise", logs)
+    assert called.code == Exit.OK
+    assert "2 applications" in called.out
+    assert "a heavy job" in called.out.split("app-1")[0]
+    assert "frontier 1, eager 1" in called.out
+    assert f"{logs}/notes.txt: its first 7 bytes hold no event of Spark's; it is no history log" in called.out
+
+
+def test_only_the_first_are_shown(shufflectl: Shufflectl, logs: Path) -> None:
+    assert "and 1 application more" in shufflectl("advise", logs, "--top", "1").out
+
+
+def test_programs_read_json_and_yaml(shufflectl: Shufflectl, logs: Path) -> None:
+    told = shufflectl("advise", logs, "-o", "json").data
+    assert [one["application_id"] for one in told["applications"]] == ["app-2", "app-1"]
+    assert [figures["holder"] for figures in told["applications"][0]["figures"]] == [
+        "spark", "frontier", "eager", "delayed", "oracle",
+    ]  # fmt: skip
+    assert told["left_out"][0]["place"] == f"{logs}/notes.txt"
+    assert yaml.safe_load(shufflectl("advise", logs, "-o", "yaml").out) == told
+
+
+def test_files_are_written(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -> None:
+    page, table = tmp_path / "report.html", tmp_path / "ranked.csv"
+    called = shufflectl("advise", logs, "--html", page, "--csv", table)
+    assert f"wrote {page}" in called.err
+    assert page.read_text().startswith("<!doctype html>")
+    with table.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["application_id"], row["frontier_missed"], row["shuffle_count"]) for row in rows] == [
+        ("app-2", "1", "2"), ("app-1", "0", "2"),
+    ]  # fmt: skip
+
+
+def test_a_folder_that_is_not_there_is_named(shufflectl: Shufflectl, logs: Path) -> None:
+    called = shufflectl("advise", logs / "none")
+    assert called.code == Exit.NOT_FOUND
+    assert "No application was found." in called.out
+    assert f"{logs}/none: it is not there" in called.out
+
+
+def test_a_longer_grace_is_taken(shufflectl: Shufflectl, logs: Path) -> None:
+    assert shufflectl("advise", logs, "--grace", "10min", "-o", "json").data["grace_ms"] == 600_000
+
+
+def test_a_wrong_grace_is_told(shufflectl: Shufflectl, logs: Path) -> None:
+    called = shufflectl("advise", logs, "--grace", "soon")
+    assert called.code == Exit.USAGE
+    assert "--grace is 'soon'; expected a duration as 30s" in called.err
+
+
+def test_a_file_that_cannot_be_written_is_told(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -> None:
+    called = shufflectl("advise", logs, "--csv", tmp_path / "no" / "where.csv")
+    assert called.code == Exit.FAILED
+    assert "cannot be written" in called.err
