@@ -19,6 +19,8 @@ from importlib.metadata import PackageNotFoundError, version
 from coordinator.archive.open import open_archive
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica as Coordinator
+from coordinator.server.metrics.counting import Figures
+from coordinator.server.metrics.page import MetricsPage, PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
 from state_backend.open import open_backend
@@ -48,20 +50,30 @@ def _reached_at(address: str) -> str:
 
 
 @asynccontextmanager
-async def running(store: str, server: ServerOptions, options: Options, archive: str = "") -> AsyncIterator[Server]:
+async def running(
+    store: str, server: ServerOptions, options: Options, archive: str = "", metrics: PageOptions | None = None
+) -> AsyncIterator[Server]:
     """A server that serves over this store until the block is left, which drains it. ``archive``: where logs move to.
 
-    Raises what opening the store or listening raises; nothing is left open then.
+    ``metrics``: where Prometheus reads its figures. Raises what opening the store or listening raises; nothing is left
+    open then.
     """
     async with AsyncExitStack() as opened:
         backend = await open_backend(store)
         opened.push_async_callback(backend.close)
         told = replace(options, release=options.release or release())
         kept = open_archive(archive) if archive else None
-        coordinator = Coordinator(backend, told, aside=asyncio.to_thread, archive=kept)
+        figures = Figures() if metrics is not None else None
+        coordinator = Coordinator(backend, told, aside=asyncio.to_thread, archive=kept, observer=figures)
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
         listening.bind()
+        if metrics is not None and figures is not None:
+            figures.show(coordinator.standing, metrics.applications)
+            page = MetricsPage(figures.registry, metrics)
+            opened.push_async_callback(page.stop)
+            await page.start()
+            listening.metrics_address = page.address
         coordinator.reached_at(_reached_at(listening.address))
         await coordinator.start()
         await listening.start()

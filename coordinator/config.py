@@ -60,6 +60,12 @@ class ServeConfig(BaseModel):
     )
     tls_key: str = Field(default="", description="PEM file of the server's private key")
     tls_client_ca: str = Field(default="", description="PEM file; clients must show a certificate that it has signed")
+    metrics: str = Field(
+        default="", description="address where Prometheus reads `/metrics`, under the rules of `listen`; none: nowhere"
+    )
+    metrics_applications: int = Field(
+        default=0, ge=0, le=1_000, description="how many of the heaviest applications get metrics with their names"
+    )
     reap: bool = Field(default=True, description="take part in housekeeping: close applications whose driver is gone")
     silence_s: float = Field(
         default=60.0, gt=0, description="seconds without a sign of life after which a driver is gone"

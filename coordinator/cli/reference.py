@@ -43,7 +43,7 @@ Flags have the names of the keys: `--log-level` for `log_level`.
 _SERVE = """
 ## Of a coordinator: `shufflectl serve`
 
-In the file these stand in the table `[serve]`. `listen`, `data` and `beyond_loopback` have flags.
+In the file these stand in the table `[serve]`. `listen`, `data`, `metrics` and `beyond_loopback` have flags.
 """
 
 _LIMITS = """

@@ -28,6 +28,7 @@ from coordinator.config import Config, ServeConfig
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.options import Options
 from coordinator.server.certificates import CertificateFiles, Certificates
+from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import CannotListen
 from coordinator.wire.bounds import Bounds
@@ -44,6 +45,9 @@ def serve(
     listen: Annotated[str | None, typer.Option("--listen", metavar="ADDR", help="host:port; port 0: any free.")] = None,
     port: Annotated[int | None, typer.Option("--port", min=0, max=65_535, help="The port alone, on 127.0.0.1.")] = None,
     data: Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of the SQLite store.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", metavar="ADDR", help="host:port where Prometheus reads /metrics.")
+    ] = None,
     beyond: Annotated[
         bool, typer.Option("--beyond-loopback", help="Let other machines reach it without certificates.")
     ] = False,
@@ -54,6 +58,7 @@ def serve(
     chosen = {
         "listen": listen if port is None else f"127.0.0.1:{port}",
         "data": data,
+        "metrics": metrics,
         "beyond_loopback": beyond or None,
     }
     config = here.config.model_copy(
@@ -66,8 +71,11 @@ async def _serve(config: Config) -> None:
     stop = _stop_signal()
     store = store_of(config)
     try:
-        async with running(store, server_options(config), options_of(config), config.archive) as server:
+        options, page = options_of(config), page_options(config)
+        async with running(store, server_options(config), options, config.archive, page) as server:
             output.say(f"Serving at {server.address} over {_masked(store)}; Ctrl-C or SIGTERM stops it.")
+            if server.metrics_address:
+                output.say(f"Metrics at {server.metrics_address}/metrics.")
             log.info("serving", address=server.address, store=_masked(store))
             await stop.wait()
             log.info("draining")
@@ -171,6 +179,14 @@ def server_options(config: Config) -> ServerOptions:
         requests_per_s=limits.requests_per_s,
         registrations_per_s=limits.registrations_per_s,
     )
+
+
+def page_options(config: Config) -> PageOptions | None:
+    """Where Prometheus reads; None: nowhere."""
+    serve = config.serve
+    if not serve.metrics:
+        return None
+    return PageOptions(serve.metrics, serve.beyond_loopback, _certificates(serve), serve.metrics_applications)
 
 
 def _certificates(serve: ServeConfig) -> Certificates | None:

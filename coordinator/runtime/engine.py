@@ -39,6 +39,7 @@ from coordinator.runtime.errors import (
 )
 from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
 from coordinator.runtime.loading import Loaded
+from coordinator.runtime.observing import Committed, Observer
 from coordinator.runtime.options import Options
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.waiting import Batch, Waiting
@@ -59,6 +60,7 @@ class Engine:
         options: Options,
         clock: Clock,
         readable: Callable[[], int],
+        observer: Observer | None = None,
     ) -> None:
         """``readable``: the newest version of records that every replica can read now."""
         self.application: ApplicationId = journal.application
@@ -71,6 +73,7 @@ class Engine:
         self.time = EventTime(clock)
         self.time.heard(self.state.meta.time_ms)
         self._journal = journal
+        self._observer = observer or Observer()
         self._snapshots = snapshots
         self._options = options
         self._clock = clock
@@ -212,6 +215,7 @@ class Engine:
         except NothingHappened as error:
             self._trouble = error
             self._failures += 1
+            self._observer.refused(self.application)
             log.warning("the store refused", application=self.application, error=str(error), failures=self._failures)
         except Exception as error:
             log.exception("a defect", application=self.application)
@@ -237,6 +241,7 @@ class Engine:
             try:
                 await self._commit(made, sealed)
             except Conflict:
+                self._observer.conflicted(self.application)
                 await self._catch_up()
                 return
         elif made.taken and await self._catch_up():
@@ -303,9 +308,18 @@ class Engine:
     async def _append(self, desk: Desk, sealed: Sealed, compares: Sequence[Compare]) -> None:
         """Makes what is on the desk durable, then true. Raises `Conflict` where somebody was faster."""
         operations = moves.operations(self.application, self.state, desk.state, desk.log)
+        begun_s = self._clock.monotonic_s()
         self.mark = await self._journal.append(self.mark, sealed, operations, compares)
+        self._tell_observer(desk, self._clock.monotonic_s() - begun_s)
         settle(desk.state, self.state)
         self._after_change(desk.log)
+
+    def _tell_observer(self, desk: Desk, seconds: float) -> None:
+        requests = sum(len(batch.requests) for batch in self._in_flight)
+        try:
+            self._observer.committed(Committed(self.application, desk.log, self.state, requests, seconds))
+        except Exception:
+            log.exception("an observer has failed", application=self.application)
 
     async def _catch_up_to_seen(self) -> None:
         seen, self._seen = self._seen, Revision(0)

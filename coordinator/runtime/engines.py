@@ -19,6 +19,7 @@ from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import Draining, UnknownApplication
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.loading import Loaded
+from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
 from coordinator.runtime.shelf import Shelf
 from coordinator.runtime.snapshot import Aside, Snapshots
@@ -38,6 +39,7 @@ class Engines:
         aside: Aside[Any],
         archive: Archive | None,
         readable: Callable[[], int],
+        observer: Observer,
     ) -> None:
         self._backend = backend
         self._options = options
@@ -45,6 +47,7 @@ class Engines:
         self._aside = aside
         self._archive = archive
         self._readable = readable
+        self._observer = observer
         self._ids = CommitIds(options.replica)
         self._alive: dict[ApplicationId, Engine] = {}
         self._loading: dict[ApplicationId, asyncio.Task[Engine]] = {}
@@ -123,7 +126,7 @@ class Engines:
         journal = self.journal(application)
         snapshots = Snapshots(self._backend, application, self._aside)
         loaded: Loaded = await loading.load(journal, snapshots)
-        engine = Engine(journal, snapshots, loaded, self._options, self._clock, self._readable)
+        engine = Engine(journal, snapshots, loaded, self._options, self._clock, self._readable, self._observer)
         self._alive[application] = engine
         return engine
 

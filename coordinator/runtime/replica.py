@@ -39,6 +39,7 @@ from coordinator.runtime.errors import (
 )
 from coordinator.runtime.following import Follower
 from coordinator.runtime.housekeeping import Chore, Housekeeper
+from coordinator.runtime.observing import Observer, Standing
 from coordinator.runtime.options import Options
 from coordinator.runtime.pulse import Pulse
 from coordinator.runtime.reaping import Reaper
@@ -70,13 +71,15 @@ class Replica(Coordinator):
         clock: Clock | None = None,
         aside: Aside[Any] = at_once,
         archive: Archive | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """``aside``: how snapshots are encoded and files read, as `asyncio.to_thread`. ``archive``: where logs go."""
         self._backend = backend
         self._options = options
         self._clock = clock or Clock()
         self._registration = Registration(backend, options, self._clock)
-        self._engines = Engines(backend, options, self._clock, aside, archive, self._registration.readable)
+        readable, heard = self._registration.readable, observer or Observer()
+        self._engines = Engines(backend, options, self._clock, aside, archive, readable, heard)
         self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
         self._sessions = Sessions()
         self._pulses: dict[ApplicationId, Pulse] = {}
@@ -98,6 +101,12 @@ class Replica(Coordinator):
         self._engines.start(self._forget)
         if self._options.reap:
             self._house.start()
+
+    def standing(self) -> Standing:
+        """What is so now."""
+        engines = list(self._engines)
+        held = {engine.application: engine.state for engine in engines if engine.sessions}
+        return Standing(sum(engine.sessions for engine in engines), len(engines), held)
 
     async def stop(self, drain: bool = True) -> None:
         if not self._running or self._leaving:

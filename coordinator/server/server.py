@@ -52,6 +52,7 @@ class Server:
             names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
         self.port = 0  #: Known once it has started.
+        self.metrics_address = ""  #: Where its figures are read; empty: nowhere.
 
     @property
     def address(self) -> str:
