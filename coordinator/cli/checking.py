@@ -16,9 +16,9 @@ from coordinator.cli.checks.finding import Finding, Verdict
 from coordinator.cli.exits import Exit
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
-from coordinator.cli.rows import plain
 from coordinator.cli.verb import READING, verb
 from coordinator.config import Config
+from replay.plain import plain
 
 
 def doctor(here: Here) -> Any:

@@ -1,4 +1,4 @@
-"""Verbs that show what has happened: `events`, `explain`, `holders`, `export`.
+"""Verbs that show what has happened: `events`, `explain`, `holders`.
 
 Responsible for reading logs to their end, or as they grow. Refuses to change anything in them. Invariant: events come
 in the order of the log, and where some are missing that is said.
@@ -6,9 +6,6 @@ in the order of the log, and where some are missing that is said.
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,20 +17,16 @@ from coordinator.cli.finding import find, which_shuffle
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column
-from coordinator.cli.rows import Row, event_row, plain
-from coordinator.cli.sources.api import Source
-from coordinator.cli.verb import COMMON, SERVER, verb
+from coordinator.cli.rows import Row, event_row
+from coordinator.cli.verb import verb
 from coordinator.core.events import Recorded
-from coordinator.core.ids import ApplicationId
-from coordinator.wire.codec import Segment
-from coordinator.wire.logfile import write_log
 from replay.explain import explain as tell
 from replay.holders import holders as weigh
 from replay.names import Names
 from replay.phrases import kind_named, phrase
-from replay.units import clock, count, few, place, size
+from replay.plain import plain
+from replay.units import clock, few, place, size
 
-_SEGMENT_EVENTS = 500
 _DEFAULT_LIMIT = 1_000
 _MOST_HOLDERS = 30
 
@@ -118,63 +111,11 @@ async def _holders(here: Here, app: str, limit: int) -> None:
         output.rows(here.form, rows, _HOLDERS, "Nothing holds any shuffle data.")
 
 
-def export(
-    here: Here,
-    app: Application,
-    to: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
-) -> Any:
-    """Writes the log of an application to a file, which --log reads."""
-    if to.exists() and not force:
-        raise failure(Exit.USAGE, f"{to} is there already", "a new file", "Choose another, or say --force.")
-    if not to.absolute().parent.is_dir():
-        raise failure(Exit.NOT_FOUND, f"the folder of {to} is not there", "a folder", "Make it first.")
-    return _export(here, app, to)
-
-
-async def _export(here: Here, app: str, to: Path) -> None:
-    async with here.source() as source:
-        application = await find(source, app)
-        written = 0
-        draft = to.with_name(f".{to.name}.part")
-        try:
-            with draft.open("wb") as file:
-                file.writelines(write_log(()))
-                async for segment in _segments(source, application):
-                    file.writelines(list(write_log((segment,)))[1:])
-                    written += len(segment.records)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(to)
-        finally:
-            draft.unlink(missing_ok=True)
-        output.say(f"{count(written, 'event')} written to {to}.")
-
-
-async def _segments(source: Source, application: ApplicationId) -> AsyncIterator[Segment]:
-    """The log in pieces of equal length, up to the first event that is missing."""
-    held: list[Recorded] = []
-    async for recorded in source.events(application):
-        if held and recorded.sequence != held[-1].sequence + 1:
-            break
-        if len(held) == _SEGMENT_EVENTS:
-            yield _segment(held)
-            held = []
-        held.append(recorded)
-    if held:
-        yield _segment(held)
-
-
-def _segment(records: list[Recorded]) -> Segment:
-    return Segment(records[0].sequence, f"export/{records[0].sequence}".encode(), "shufflectl export", tuple(records))
-
-
 def register(app: typer.Typer) -> None:
     """Adds the verbs."""
     verb(app)(events)
     verb(app)(explain)
     verb(app)(holders)
-    verb(app, options=(*SERVER, "store", "log", "archive", *COMMON))(export)
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ Invariant: a row holds only texts, numbers, flags, lists of them, and None for w
 
 from __future__ import annotations
 
-import dataclasses
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -18,6 +17,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.values import Deletion, Ending, Expiry, Hold, Level, Policy, Suspension
 from coordinator.server.shown import number_of
 from coordinator.wire.shapes import shape_of
+from replay.plain import plain
 
 Row = dict[str, Any]
 
@@ -101,17 +101,6 @@ def event_row(recorded: Recorded) -> Row:
         "kind": type(recorded.event).__name__,
         "event": plain(recorded.event),
     }
-
-
-def plain(value: Any) -> Any:
-    """Any value of the core; enums as their words, bytes in hexadecimal digits."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, bytes):
-        return value.hex()
-    return [plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def _lineage(told: Any, generations: list[Row]) -> Row:

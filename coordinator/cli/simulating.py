@@ -21,7 +21,7 @@ from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
-from coordinator.cli.rows import Row, plain
+from coordinator.cli.rows import Row
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -29,6 +29,7 @@ from coordinator.core.values import Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay.history.finding import Missing
+from replay.plain import plain
 from replay.simulate.recordings import Recording, Simulated, all_of, recordings_at, spread
 from replay.simulate.summary import Summary, total
 from replay.units import count, size

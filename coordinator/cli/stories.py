@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coordinator.cli.output import styled
-from coordinator.cli.rows import plain as plain_value
+from replay.plain import plain as plain_value
 from replay.story import Chapter, Line, Story
 from replay.units import clock, moment, place
 

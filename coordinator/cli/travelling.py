@@ -24,7 +24,7 @@ from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column, Row
-from coordinator.cli.rows import event_row, plain
+from coordinator.cli.rows import event_row
 from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import verb
 from coordinator.core.events import Recorded
@@ -33,6 +33,7 @@ from replay import travel
 from replay.changes import Changed
 from replay.moments import Moment, moment
 from replay.phrases import phrase
+from replay.plain import plain
 from replay.travel import End, Point, Traveller
 from replay.units import clock, count, few, place, size
 from replay.units import moment as date

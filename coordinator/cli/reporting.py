@@ -1,0 +1,219 @@
+"""The verb that weighs: `report`.
+
+Responsible for starting a local Spark, for the tables that a person reads first, and for their order. Refuses to
+compute: `replay.frames.analyses` does. Invariant: a table holds the heaviest rows first, and what could not be read is
+named.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import find
+from coordinator.cli.here import Here, default_store
+from coordinator.cli.output import Column, Row
+from coordinator.cli.verb import COMMON, verb
+from replay.units import count, place, size
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_MOST = 10
+_PROBLEMS_SHOWN = 5
+_SHORT = 8
+
+_CONF = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One of the report's tables. ``answer`` gives its rows, the weightiest first."""
+
+    name: str
+    title: str
+    answer: Callable[[DataFrame], DataFrame]
+    order: Sequence[str]
+    columns: Sequence[Column]
+
+
+def report(
+    here: Here,
+    apps: Annotated[
+        list[str] | None, typer.Argument(metavar="[APP]...", help="Applications, as the other verbs name them.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Every application of the source.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Rows of a table, at most.")] = _MOST,
+) -> Any:
+    """Weighs logs with a local Spark: byte-seconds held, needed and saved; what was missed; what it cost."""
+    if bool(apps) == whole:
+        told = "applications are named and --all is said" if whole else "no application is named"
+        raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
+    return _report(here, apps or [], limit)
+
+
+async def _report(here: Here, named: Sequence[str], limit: int) -> None:
+    wanted: list[str] = []
+    if named:
+        async with here.source() as source:
+            wanted = [str(await find(source, one)) for one in named]
+    url = here.config.log or here.config.store or default_store()
+    with _spark() as spark:
+        from replay import frames
+
+        shown = frames.events(spark, url, application=wanted, archive="" if here.config.log else here.config.archive)
+        _show(here, shown.cache(), limit)
+
+
+def _show(here: Here, events: DataFrame, limit: int) -> None:
+    found = {table.name: _rows(table.answer(events).orderBy(*_order(table)), limit) for table in _TABLES}
+    problems = [row["problem"] for row in events.where("problem IS NOT NULL").select("problem").limit(100).collect()]
+    if here.form == "table":
+        for table in _TABLES:
+            output.say(Text(f"\n{table.title}", style="bold"))
+            output.say(output.table(found[table.name], table.columns) if found[table.name] else "None.")
+    else:
+        output.data(here.form, found)
+    for problem in problems[:_PROBLEMS_SHOWN]:
+        print(f"shufflectl: {problem}", file=sys.stderr)
+    if problems:
+        told = f"{count(len(problems), 'thing')} could not be read"
+        raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
+
+
+def _rows(frame: DataFrame, limit: int) -> list[Row]:
+    return [row.asDict(recursive=True) for row in frame.limit(limit).collect()]
+
+
+def _order(table: Table) -> list[Any]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return [F.desc(name[1:]) if name.startswith("-") else F.asc(name) for name in table.order]
+
+
+@contextmanager
+def _spark() -> Iterator[SparkSession]:
+    """A quiet Spark of this process alone, on all processors of this machine; one that is there already stays."""
+    try:
+        import pyarrow as pa  # noqa: F401
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise failure(
+            Exit.FAILED,
+            f"a library is missing ({error})",
+            "pyspark and pyarrow",
+            "pip install 'shuffle-lifecycle[spark,frames]'.",
+        ) from error
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master("local[*]").appName("shufflectl report")
+    for key, value in _CONF.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=("store", "log", "archive", "output", *COMMON))(report)
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _weights_of_applications(events: DataFrame) -> DataFrame:
+    from replay.frames import analyses
+
+    return analyses.byte_seconds(events)
+
+
+def _weights_of_call_sites(events: DataFrame) -> DataFrame:
+    from replay.frames import analyses
+
+    return analyses.byte_seconds(events, by=("application", "call_site"))
+
+
+def _premature(events: DataFrame) -> DataFrame:
+    from replay.frames import analyses
+
+    return analyses.premature_rate(events)
+
+
+def _recomputed(events: DataFrame) -> DataFrame:
+    from replay.frames import analyses
+
+    return analyses.recomputations(events)
+
+
+def _holders(events: DataFrame) -> DataFrame:
+    from replay.frames import analyses
+
+    return analyses.top_holders(events)
+
+
+def _weight(name: str) -> Callable[[Row], str]:
+    """`1.2 GB·s`."""
+    return lambda row: f"{size(round(row[name]))}·s"
+
+
+_APPLICATION = Column("APPLICATION", lambda r: str(r["application"])[:_SHORT])
+_WEIGHTS = (
+    Column("GENERATIONS", lambda r: r["generations"], right=True),
+    Column("HELD", _weight("held_byte_seconds"), right=True),
+    Column("NEEDED", _weight("needed_byte_seconds"), right=True),
+    Column("SAVED", _weight("saved_byte_seconds"), right=True),
+    Column("COULD SAVE", _weight("could_save_byte_seconds"), right=True),
+)
+_CALL_SITE = Column("CALL SITE", lambda r: place(r["call_site"] or ""))
+
+_TABLES = (
+    Table("applications", "Byte-seconds by application", _weights_of_applications, ("-held_byte_seconds",
+          "application"), (_APPLICATION, *_WEIGHTS)),
+    Table("call_sites", "Byte-seconds by call site", _weights_of_call_sites, ("-held_byte_seconds", "application",
+          "call_site"), (_APPLICATION, *_WEIGHTS, _CALL_SITE)),
+    Table("premature", "Let go early, and missed", _premature, ("-missed", "-let_go", "application"), (
+        _APPLICATION,
+        Column("LET GO", lambda r: r["let_go"], right=True),
+        Column("MISSED", lambda r: r["missed"], right=True),
+        Column("RATE", lambda r: "" if r["premature_rate"] is None else f"{r['premature_rate']:.1%}", right=True),
+        Column("BYTES", lambda r: size(r["missed_bytes"]), right=True),
+    )),
+    Table("recomputations", "Recoveries, and what they wrote again", _recomputed, ("-bytes_again", "application",
+          "recovery"), (
+        _APPLICATION,
+        Column("SHUFFLE", lambda r: f"#{r['shuffle_id']}", right=True),
+        Column("WHY", lambda r: "deleted too early" if r["premature"] else "lost"),
+        Column("AGAIN", lambda r: size(r["bytes_again"]), right=True),
+        Column("STAGE TIME", lambda r: f"{r['stage_seconds']:.1f} s", right=True),
+        _CALL_SITE,
+    )),
+    Table("holders", "Names, plans and objects that kept most", _holders, ("-byte_seconds", "application", "who"), (
+        _APPLICATION,
+        Column("KIND", lambda r: r["root_kind"]),
+        Column("KEPT", _weight("byte_seconds"), right=True),
+        Column("WHO", lambda r: r["who"]),
+    )),
+)  # fmt: skip

@@ -1,0 +1,103 @@
+"""What was deleted too early, and what it cost.
+
+Responsible for the premature rate and for the price of recoveries. Refuses to say who is to blame. Invariant: every
+recovery is one row, whether it follows a deletion of ours or a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from replay.frames.analyses.generations import KEY, births, generations
+
+
+def premature_rate(events: DataFrame, by: Sequence[str] = ("application",)) -> DataFrame:
+    """How many of the generations that were let go early were missed: docs/frames.md, *Premature deletions*."""
+    let_go = F.col("fenced_ms").isNotNull()
+    missed = let_go & (F.col("missed") > 0)
+    return (
+        generations(events)
+        .groupBy(*by)
+        .agg(
+            F.count("*").alias("generations"),
+            F.count(F.when(let_go, 1)).alias("let_go"),
+            F.count(F.when(missed, 1)).alias("missed"),
+            F.coalesce(F.sum(F.when(missed, F.col("bytes"))), F.lit(0)).alias("missed_bytes"),
+        )
+        .withColumn("premature_rate", F.when(F.col("let_go") > 0, F.col("missed") / F.col("let_go")))
+    )
+
+
+def recomputations(events: DataFrame) -> DataFrame:
+    """What each recovery wrote again, and how long that took: docs/frames.md, *Recomputations*."""
+    opened = events.where("kind = 'RecoveryOpened'").select(
+        "application", "recovery", F.col("shuffle_id").alias("missing"), F.col("time_ms").alias("opened_ms")
+    )
+    closed = _first(events, "RecoveryClosed", "closed_ms")
+    known = generations(events)
+    missing = known.select(
+        "application",
+        F.col("shuffle_id").alias("missing"),
+        "app_shuffle",
+        "call_site",
+        F.col("fenced_ms").isNotNull().alias("premature"),
+    )
+    return (
+        opened.join(missing, ["application", "missing"], "left")
+        .join(_written_again(known), ["application", "recovery"], "left")
+        .join(_effort(events), ["application", "recovery"], "left")
+        .join(closed, ["application", "recovery"], "left")
+        .select(
+            "application",
+            "recovery",
+            F.col("missing").alias("shuffle_id"),
+            "app_shuffle",
+            "call_site",
+            F.coalesce("premature", F.lit(False)).alias("premature"),
+            "opened_ms",
+            F.coalesce("again", F.lit(0)).alias("generations_again"),
+            F.coalesce("bytes_again", F.lit(0)).alias("bytes_again"),
+            F.coalesce("tasks", F.lit(0)).alias("tasks"),
+            F.coalesce("stage_seconds", F.lit(0.0)).alias("stage_seconds"),
+            ((F.col("closed_ms") - F.col("opened_ms")) / 1000.0).alias("open_s"),
+        )
+    )
+
+
+def _first(events: DataFrame, kind: str, name: str) -> DataFrame:
+    return events.where(F.col("kind") == kind).groupBy("application", "recovery").agg(F.min("time_ms").alias(name))
+
+
+def _written_again(known: DataFrame) -> DataFrame:
+    of_recovery = known.where("recovery IS NOT NULL").groupBy("application", "recovery")
+    return of_recovery.agg(F.count("*").alias("again"), F.sum("bytes").alias("bytes_again"))
+
+
+def _effort(events: DataFrame) -> DataFrame:
+    """Stage attempts that wrote for the recovery: their tasks, and how long they ran."""
+    attempt = ["application", "stage", "attempt"]
+    of_recovery = births(events).where("recovery IS NOT NULL").select(*KEY, "recovery")
+    writers = events.where("kind IN ('GenerationStarted', 'WriterJoined')").select(*KEY, "stage", "attempt")
+    ran = (
+        events.where("kind IN ('StageSubmitted', 'StageCompleted')")
+        .groupBy(*attempt)
+        .agg(
+            F.max("tasks").alias("tasks"),
+            F.min(F.when(F.col("kind") == "StageSubmitted", F.col("time_ms"))).alias("begun_ms"),
+            F.max(F.when(F.col("kind") == "StageCompleted", F.col("time_ms"))).alias("ended_ms"),
+        )
+    )
+    return (
+        writers.join(of_recovery, KEY)
+        .select("recovery", *attempt)
+        .distinct()
+        .join(ran, attempt)
+        .groupBy("application", "recovery")
+        .agg(
+            F.sum("tasks").alias("tasks"),
+            F.sum((F.col("ended_ms") - F.col("begun_ms")) / 1000.0).alias("stage_seconds"),
+        )
+    )

@@ -1,0 +1,112 @@
+"""The log as a data source of Spark: `spark.read.format("shuffle_lifecycle").load(…)`, Spark 4.0 and later.
+
+Responsible for what Spark's Python Data Source API asks for. Refuses to know where logs are. Invariant: what Spark
+pushes down only saves work: Spark filters again, so that a row is the same with and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from replay.frames.columns import ddl
+from replay.frames.options import Reading, reading_of
+from replay.frames.pieces import Piece
+from replay.frames.sources.opening import plan, read
+
+NAME = "shuffle_lifecycle"
+
+
+class Part(InputPartition):
+    """A piece as Spark hands it to a task."""
+
+    def __init__(self, piece: Piece) -> None:
+        super().__init__(piece)
+
+
+class EventsReader(DataSourceReader):
+    """Reads what was asked for."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._kinds: frozenset[str] | None = None
+        self._nothing = False  #: The filters let nothing through.
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each piece."""
+        return [] if self._nothing else [Part(piece) for piece in plan(self._reading)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """In a task. Spark asks for one partition with nothing in it where there is none."""
+        return read(self._reading, partition.value, self._kinds) if isinstance(partition, Part) else iter(())
+
+
+class PushedReader(EventsReader):
+    """The same where Spark pushes filters down (4.1 and later, `spark.sql.python.filterPushdown.enabled`)."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
+        """Takes from them which applications, events and kinds are wanted; all are left for Spark to apply."""
+        for one in filters:
+            self._take(type(one).__name__, getattr(one, "attribute", ()), getattr(one, "value", None))
+        return filters
+
+    def _take(self, kind: str, attribute: tuple[str, ...], value: Any) -> None:
+        values = frozenset(value) if kind == "In" else frozenset((value,))
+        if attribute == ("application",) and kind in ("EqualTo", "EqualNullSafe", "In"):
+            wanted = values & set(self._reading.applications) if self._reading.applications else values
+            self._nothing = self._nothing or not wanted
+            self._reading = replace(self._reading, applications=tuple(sorted(wanted)))
+        elif attribute == ("kind",) and kind in ("EqualTo", "In"):
+            self._kinds = values if self._kinds is None else self._kinds & values
+        elif attribute == ("sequence",) and kind in _RANGES and isinstance(value, int):
+            below, above = _RANGES[kind]
+            first, last = self._reading.span(*_bounds(value, below, above))
+            self._reading = replace(self._reading, first=first, last=None if last >= _BEYOND else max(last, 0))
+
+
+#: What a comparison lets in below and above its value: how far the first and the last that fit are from it.
+_RANGES: dict[str, tuple[int | None, int | None]] = {
+    "EqualTo": (0, 0),
+    "GreaterThan": (1, None),
+    "GreaterThanOrEqual": (0, None),
+    "LessThan": (None, -1),
+    "LessThanOrEqual": (None, 0),
+}
+_BEYOND = 1 << 63
+
+
+def _bounds(value: int, below: int | None, above: int | None) -> tuple[int, int]:
+    return 1 if below is None else value + below, _BEYOND if above is None else value + above
+
+
+class ShuffleLifecycle(DataSource):
+    """The format."""
+
+    reads_with: type[EventsReader] = EventsReader
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self._reading = reading_of(dict(options))
+
+    @classmethod
+    def name(cls) -> str:
+        """What stands in `format(…)`."""
+        return NAME
+
+    def schema(self) -> str:
+        """The columns of the events frame."""
+        return ddl()
+
+    def reader(self, schema: Any) -> EventsReader:  # noqa: ARG002 - Spark's signature
+        """In the driver's planning process."""
+        return self.reads_with(self._reading)
+
+
+class ShuffleLifecyclePushed(ShuffleLifecycle):
+    """The same format for sessions that push filters down."""
+
+    reads_with = PushedReader

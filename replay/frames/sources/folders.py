@@ -1,0 +1,93 @@
+"""Files and folders of exports and archives.
+
+Responsible for finding the files below a path, whatever their form, and for reading no event twice where several files
+hold parts of one log. Refuses to know what is in them. Invariant: a file that cannot be read costs itself alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from coordinator.archive.files import application_of, events_files
+from replay.frames.options import Reading, WrongOption
+from replay.frames.pieces import Piece, Trouble
+from replay.frames.salvage import Problem
+from replay.frames.sources import logs, tables
+from replay.frames.sources.logs import LogFile
+
+_SCHEME = "file:"
+#: What an archive keeps beside events.
+_BESIDE = (".parts", ".records", ".part")
+
+
+def plan(reading: Reading) -> list[Piece]:
+    """What there is below the path."""
+    files = list(_files(_path(reading)))
+    found: list[Piece] = []
+    surveyed: list[LogFile] = []
+    for path in files:
+        if path.suffix in tables.SUFFIXES:
+            found += _of_table(path, reading)
+            continue
+        log = logs.survey(path, _archived_of(path))
+        if isinstance(log, Problem):
+            found.append(Trouble("", log))
+        elif reading.wants(log.application):
+            surveyed.append(log)
+    return [*found, *_of_logs(surveyed, reading)]
+
+
+def _path(reading: Reading) -> Path:
+    text = reading.url
+    if text.startswith(_SCHEME):
+        text = "/" + unquote(text.removeprefix(_SCHEME)).lstrip("/")
+    path = Path(text)
+    if not path.exists():
+        raise WrongOption(f"there is no {text}", "an export, an archive, or a folder of them", "Check the path; every "
+                          "worker has to see it.")  # fmt: skip
+    return path
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Every file, in the order of names; what begins with . or _ is passed over, as Spark does."""
+    if path.is_file():
+        yield path
+        return
+    for entry in sorted(path.iterdir()):
+        if not entry.name.startswith((".", "_")) and not entry.name.endswith(_BESIDE):
+            yield from _files(entry)
+
+
+def _archived_of(path: Path) -> str:
+    """Whose log it is, where the file stands in an archive."""
+    name = f"{path.parent.name}/{path.name}"
+    return application_of(path.parent.name) if events_files([name]) else ""
+
+
+def _of_table(path: Path, reading: Reading) -> list[Piece]:
+    found = tables.survey(path)
+    return [Trouble("", found)] if isinstance(found, Problem) else list(tables.pieces(found, reading))
+
+
+def _of_logs(surveyed: list[LogFile], reading: Reading) -> Iterator[Piece]:
+    """One log in several files is read once: what an earlier file has given is not taken from a later one."""
+    reached: dict[str, int] = {}
+    for log in sorted(surveyed, key=lambda one: (one.application, one.first, -one.last, one.path)):
+        yield from (Trouble(log.application, one) for one in log.problems)
+        before = reached.get(log.application, 0)
+        if log.frames and log.last <= before:
+            continue
+        if log.first > before + 1 and (reading.last is None or reading.last > before):
+            yield from _missing(log, before, reading)
+        first, _ = reading.span(before + 1, log.last)
+        yield from logs.pieces(log, max(first, log.first), reading.last, reading.partition_events)
+        reached[log.application] = log.last
+
+
+def _missing(log: LogFile, before: int, reading: Reading) -> Iterator[Piece]:
+    first, last = reading.span(before + 1, log.first - 1)
+    if first <= last:
+        text = f"events {first} to {last} are missing: no file holds them, {Path(log.path).name} begins behind them"
+        yield Trouble(log.application, Problem(text, first))

@@ -1,0 +1,279 @@
+"""Logs in a store, and what has moved from it to an archive.
+
+Responsible for planning by the heads alone, and for reading a stretch of one log wherever it stands by now. Refuses to
+write. Invariant: what is planned is read, though segments move to the archive meanwhile; what is missing is a problem
+that names the events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+
+from coordinator.archive import files
+from coordinator.archive.api import Archive, ArchiveError
+from coordinator.archive.open import open_archive
+from coordinator.core.ids import ApplicationId
+from coordinator.wire import framing, logfile
+from coordinator.wire.errors import WireError
+from coordinator.wire.records import Head, decode
+from replay.frames.options import Reading, WrongOption, address_of
+from replay.frames.pieces import Piece, StorePiece, Trouble, ranges
+from replay.frames.salvage import Found, Gaps, Problem, records_of
+from state_backend.address import SqliteAddress, parse_address
+from state_backend.api import StateBackend
+from state_backend.errors import Corrupt
+from state_backend.keys import join_key, key_prefix, split_key
+from state_backend.open import open_backend
+from state_backend.values import Entry, Keyspace
+
+#: A sealed segment with its place, or what is in its way.
+Sealed = tuple[str, bytes] | Problem
+
+_PAGE = 64
+_BACK = 256  #: How far before an event its segment is looked for first.
+
+
+def plan(reading: Reading) -> list[Piece]:
+    """Ranges of every application that is wanted."""
+    return asyncio.run(_plan(reading))
+
+
+def read(reading: Reading, piece: StorePiece) -> Iterator[Found]:
+    """What is in the piece. Opens the store on its own: it may run on another machine."""
+    loop = asyncio.new_event_loop()
+    found = _read(reading, piece)
+    try:
+        while True:
+            try:
+                yield from loop.run_until_complete(anext(found))
+            except StopAsyncIteration:
+                return
+    finally:
+        loop.run_until_complete(found.aclose())  # type: ignore[attr-defined]
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+async def _open(reading: Reading) -> StateBackend:
+    address = address_of(reading)
+    parsed = parse_address(address) if isinstance(address, str) else address
+    if isinstance(parsed, SqliteAddress) and not parsed.path.exists():
+        raise WrongOption(f"there is no store at {parsed.path}", "a file that a coordinator has written",
+                          "Check the path; every worker has to see the file.")  # fmt: skip
+    return await open_backend(parsed)
+
+
+def _archive(reading: Reading) -> Archive | None:
+    return open_archive(reading.archive) if reading.archive else None
+
+
+# ---- planning --------------------------------------------------------------------------------------------------------
+
+
+async def _plan(reading: Reading) -> list[Piece]:
+    archive = _archive(reading)
+    async with await _open(reading) as backend:
+        heads = {application: head async for application, head in _heads(backend, reading)}
+    if archive is not None:
+        heads = {**_left(archive, reading), **heads}
+    return [piece for application, head in sorted(heads.items()) for piece in _pieces(reading, application, head)]
+
+
+def _pieces(reading: Reading, application: str, head: Head | Problem) -> Iterator[Piece]:
+    if isinstance(head, Problem):
+        yield Trouble(application, head)
+        return
+    first, last = reading.span(1, head.next_sequence - 1)
+    for begin, end in ranges(first, last, reading.partition_events):
+        yield StorePiece(application, begin, end)
+
+
+async def _heads(backend: StateBackend, reading: Reading) -> AsyncIterator[tuple[str, Head | Problem]]:
+    if reading.applications:
+        for application in reading.applications:
+            head = await _head(backend, application)
+            if head is not None:
+                yield application, head
+        return
+    async for item in _entries(backend, Keyspace.HEADS, "", None):
+        if isinstance(item, Problem):
+            yield "", item
+        else:
+            yield split_key(item.key)[0], _head_of(item)
+
+
+async def _head(backend: StateBackend, application: str) -> Head | Problem | None:
+    try:
+        entry = (await backend.get(Keyspace.HEADS, join_key(application))).entry
+    except Corrupt as error:
+        return Problem(str(error))
+    return _head_of(entry) if entry is not None else None
+
+
+def _head_of(entry: Entry) -> Head | Problem:
+    try:
+        return decode(Head, entry.value, f"heads/{entry.key}")
+    except WireError as error:
+        return Problem(str(error))
+
+
+def _left(archive: Archive, reading: Reading) -> dict[str, Head | Problem]:
+    """Applications that have left the store."""
+    folders = archive.folders()
+    found = {application: _ended(archive, folder) for folder in folders
+             if reading.wants(application := files.application_of(folder))}  # fmt: skip
+    return {application: head for application, head in found.items() if head is not None}
+
+
+def _ended(archive: Archive, folder: str) -> Head | Problem | None:
+    name = files.ended_name(folder)
+    try:
+        return files.ended(archive.read(name), name).head
+    except FileNotFoundError:
+        return None  # it is still in the store
+    except (WireError, ArchiveError) as error:
+        return Problem(str(error))
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+async def _read(reading: Reading, piece: StorePiece) -> AsyncIterator[list[Found]]:
+    gaps = Gaps(piece.first, piece.last)
+    async with await _open(reading) as backend:
+        async for found in _Log(backend, _archive(reading), piece.application).stretch(piece.first, piece.last):
+            yield list(gaps.told(found))
+    yield list(gaps.end())
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """One application's log, in the store and in the archive."""
+
+    backend: StateBackend
+    archive: Archive | None
+    application: str
+
+    async def stretch(self, first: int, last: int) -> AsyncIterator[list[Found]]:
+        """The segments that hold these events; they may hold more at both ends."""
+        while first <= last:
+            below = await self._archived_below()
+            if first < below:
+                for sealed in self._archived(first, min(last, below - 1)):
+                    yield _opened(sealed)
+                first = below
+                continue
+            async for sealed, begin in self._stored(first, last):
+                if begin > first and await self._archived_below() > first:
+                    break  # it has moved to the archive meanwhile
+                found = _opened(sealed, begin)
+                yield found
+                first = max([begin, *(one.sequence for one in found if one.sequence is not None)]) + 1
+            else:
+                if await self._archived_below() <= first:
+                    return
+
+    async def _archived_below(self) -> int:
+        head = await _head(self.backend, self.application)
+        if isinstance(head, Head):
+            return head.archived_below
+        ended = _ended(self.archive, self._folder) if self.archive is not None and head is None else None
+        return ended.next_sequence if isinstance(ended, Head) else 0
+
+    @property
+    def _folder(self) -> str:
+        return files.folder_of(ApplicationId(self.application))
+
+    def _archived(self, first: int, last: int) -> Iterator[Sealed]:
+        if self.archive is None:
+            yield Problem(f"events {first} to {last} have moved to an archive: name it with the option archive", first)
+            return
+        known = files.events_files(self.archive.names(self._folder))
+        while first <= last:
+            file = max((one for one in known if one.holds(first)), key=lambda one: one.last, default=None)
+            if file is None:
+                following = min((one.first for one in known if one.first > first), default=last + 1)
+                yield _neither(first, min(last, following - 1), self.archive.where)
+                first = following
+                continue
+            yield from self._of_file(self.archive, file, first)
+            first = file.last + 1
+
+    def _of_file(self, archive: Archive, file: files.EventsFile, first: int) -> Iterator[Sealed]:
+        try:
+            yield from framing.unpack(logfile.MAGIC, archive.read(file.name), file.name)
+        except (WireError, ArchiveError, FileNotFoundError) as error:
+            yield Problem(str(error), first)
+
+    async def _stored(self, first: int, last: int) -> AsyncIterator[tuple[Sealed, int]]:
+        """Segments with the number of their first event."""
+        after = join_key(self.application, await self._segment_of(first) - 1)
+        begin = first
+        async for item in _entries(self.backend, Keyspace.EVENTS, key_prefix(self.application), after):
+            if isinstance(item, Problem):
+                yield item, begin
+                continue
+            begin = int(split_key(item.key)[1])
+            if begin > last:
+                return
+            yield (f"events/{item.key}", item.value), begin
+
+    async def _segment_of(self, sequence: int) -> int:
+        """Where the segment begins that holds this event."""
+        width = _BACK
+        while True:
+            floor = max(0, sequence - width)
+            begun = await self._begun_between(floor, sequence)
+            if begun is not None or not floor:
+                return begun or 1
+            width *= 8
+
+    async def _begun_between(self, after: int, upto: int) -> int | None:
+        """The last segment that begins above ``after`` and not above ``upto``."""
+        found: int | None = None
+        last_key: str | None = join_key(self.application, after)
+        while last_key is not None:
+            page = await self.backend.scan_keys(Keyspace.EVENTS, key_prefix(self.application), last_key)
+            begun = [number for key in page.keys if (number := int(split_key(key)[1])) <= upto]
+            found = begun[-1] if begun else found
+            last_key = page.keys[-1] if page.more and len(begun) == len(page.keys) else None
+        return found
+
+
+def _neither(first: int, last: int, where: str) -> Problem:
+    return Problem(f"events {first} to {last} are neither in the store nor in the archive at {where}", first)
+
+
+def _opened(sealed: Sealed, begin: int | None = None) -> list[Found]:
+    """What is in it; a problem that knows no place stands where its segment begins."""
+    if isinstance(sealed, Problem):
+        return [sealed]
+    place, value = sealed
+    return [replace(one, sequence=begin) if one.sequence is None else one for one in records_of(value, place)]
+
+
+async def _entries(
+    backend: StateBackend, keyspace: Keyspace, prefix: str, last_key: str | None
+) -> AsyncIterator[Entry | Problem]:
+    """Every entry behind a key, with a problem in the place of each that the store itself finds damaged."""
+    more = True
+    while more:
+        keys = await backend.scan_keys(keyspace, prefix, last_key, _PAGE)
+        try:
+            for entry in (await backend.scan(keyspace, prefix, last_key, _PAGE, keys.revision)).entries:
+                yield entry
+        except Corrupt:
+            for key in keys.keys:
+                item = await _entry(backend, keyspace, key)
+                if item is not None:
+                    yield item
+        last_key, more = (keys.keys[-1] if keys.keys else last_key), keys.more
+
+
+async def _entry(backend: StateBackend, keyspace: Keyspace, key: str) -> Entry | Problem | None:
+    try:
+        return (await backend.get(keyspace, key)).entry
+    except Corrupt as error:
+        return Problem(str(error))

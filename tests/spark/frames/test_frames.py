@@ -1,0 +1,191 @@
+"""The events frame on a real Spark: both ways of reading, what Spark shows of them, and the analyses on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from coordinator.core.events import Recorded
+from coordinator.core.ids import ShuffleId
+from coordinator.wire.codec import Segment
+from coordinator.wire.logfile import write_log
+from replay import frames
+from tests.spark.frames.generated import logs
+from tests.spark.frames.weighing import weigh
+from tests.support.spark import spark_session
+from tests.unit.cli.calling import log_file, store
+from tests.unit.replay.frames.reading import rows
+from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    Read = Callable[[str], DataFrame]
+
+ORDER = ("application", "sequence")
+CALL_SITES = ("map at chain.py:12", "groupBy at chain.py:14")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    conf = {"spark.sql.shuffle.partitions": "1", "spark.sql.session.timeZone": "UTC"}
+    with spark_session(tmp_path_factory.mktemp("frames"), **conf) as session:
+        if has_data_sources(session):
+            frames.register(session)
+        yield session
+
+
+def has_data_sources(spark: SparkSession) -> bool:
+    return not spark.version.startswith("3.")
+
+
+def plainly(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows as the readers without Spark give them."""
+    found = [row.asDict(recursive=True) for row in frame.orderBy(*ORDER, "problem").collect()]
+    return [{name: value for name, value in row.items() if name != "time"} for row in found]
+
+
+def expected(url: object, **options: object) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "time"} for row in rows(url, **options)]
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return log_file(tmp_path_factory.mktemp("logs") / "chain.log", deleted_and_missed())
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_function_reads_in_parallel_what_a_reader_without_spark_reads(spark: SparkSession, chain: Path) -> None:
+    found = frames.events(spark, str(chain), partition_events=8)
+    assert found.rdd.getNumPartitions() == 4
+    assert plainly(found) == expected(chain)
+    first = found.where("sequence = 1").selectExpr("unix_millis(time) AS ms").first()
+    assert first is not None
+    assert first["ms"] == BEGIN_MS
+
+
+def test_the_data_source_gives_the_same_from_a_store(spark: SparkSession, chain: Path, tmp_path: Path) -> None:
+    if not has_data_sources(spark):
+        pytest.skip("Python data sources came with Spark 4.0")
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    source = spark.read.format("shuffle_lifecycle").option("partitionEvents", 10).load(address)
+    assert source.schema == frames.events(spark, str(chain)).schema
+    assert source.rdd.getNumPartitions() == 4
+    assert plainly(source) == expected(address)
+
+
+def test_filters_are_pushed_down_and_change_nothing(spark: SparkSession, chain: Path) -> None:
+    if not has_data_sources(spark) or spark.conf.get("spark.sql.python.filterPushdown.enabled", None) != "true":
+        pytest.skip("filters are pushed to Python data sources from Spark 4.1 on")
+    source = spark.read.format("shuffle_lifecycle").option("partitionEvents", 8).load(str(chain))
+    wanted = source.where(f"application = '{APP}' AND sequence > 20 AND kind IN ('StageSubmitted', 'RecoveryOpened')")
+    assert wanted.rdd.getNumPartitions() == 2
+    names = ("StageSubmitted", "RecoveryOpened")
+    assert plainly(wanted) == [r for r in expected(chain) if r["sequence"] > 20 and r["kind"] in names]
+    assert source.where("application = 'nobody'").count() == 0
+
+
+def test_what_spark_shows_of_a_plan_holds_no_secret(spark: SparkSession, chain: Path) -> None:
+    from replay.frames.options import WrongOption
+
+    with pytest.raises(WrongOption, match="options user and password") as refused:
+        frames.events(spark, "etcd://ann:sesame@host:1/x")
+    assert "sesame" not in str(refused.value)
+    shown = frames.events(spark, str(chain), user="ann", password="sesame")
+    plans = [shown._jdf.queryExecution().toString()]
+    if has_data_sources(spark):
+        reader = spark.read.format("shuffle_lifecycle").option("user", "ann").option("password", "sesame")
+        plans.append(reader.load(str(chain))._jdf.queryExecution().toString())
+    assert not [plan for plan in plans if "sesame" in plan]
+
+
+def test_damage_is_a_row_or_ends_the_query_as_asked(spark: SparkSession, chain: Path, tmp_path: Path) -> None:
+    content = bytearray(chain.read_bytes())
+    content[500] ^= 1
+    hurt = tmp_path / "hurt.log"
+    hurt.write_bytes(content)
+    found = frames.events(spark, str(hurt))
+    told = found.where("problem IS NOT NULL").collect()
+    assert [(row["application"], row["sequence"], row["kind"]) for row in told] == [(APP, 9, None)]
+    assert "checksum" in told[0]["problem"]
+    with pytest.raises(Exception, match="checksum") as failed:
+        frames.events(spark, str(hurt), mode="FAILFAST").count()
+    assert "PERMISSIVE" in str(failed.value)
+
+
+# ---- analyses --------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, log: list[Recorded], name: str) -> None:
+    segment = Segment(1, b"c", "replica-1", tuple(log))
+    (folder / f"{name}.log").write_bytes(b"".join(write_log((segment,))))
+
+
+def by_application(frame: DataFrame) -> dict[str, dict[str, Any]]:
+    return {row["application"]: row.asDict() for row in frame.collect()}
+
+
+def of_each(frame: DataFrame, key: str, value: str) -> dict[str, dict[int, Any]]:
+    """By application, one figure of each."""
+    found: dict[str, dict[int, Any]] = {}
+    for row in frame.collect():
+        found.setdefault(row["application"], {})[row[key]] = row[value]
+    return found
+
+
+def test_analyses_say_what_the_core_s_fold_says(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames import analyses
+
+    made = {f"app-{number}": log for number, log in enumerate(logs(6))}
+    for name, log in made.items():
+        write(tmp_path, log, name)
+    expected = {name: weigh(log) for name, log in made.items()}
+    assert sum(len(figures.let_go) for figures in expected.values()) > 3, "the logs tell of deletions"
+    events = frames.events(spark, str(tmp_path)).cache()
+    weights = by_application(analyses.byte_seconds(events))
+    rates = by_application(analyses.premature_rate(events))
+    delays = of_each(analyses.deletion_delays(events), "shuffle_id", "expiry_to_deletion_s")
+    again = of_each(analyses.recomputations(events), "recovery", "generations_again")
+    readers = of_each(analyses.readers(events), "shuffle_id", "readers")
+    for name, figures in expected.items():
+        found = weights[name]
+        assert found["generations"] == figures.generations
+        assert found["held_byte_seconds"] == pytest.approx(figures.held)
+        assert found["needed_byte_seconds"] == pytest.approx(figures.needed)
+        assert found["saved_byte_seconds"] == pytest.approx(figures.saved)
+        missed = figures.missed & figures.let_go
+        assert (rates[name]["let_go"], rates[name]["missed"]) == (len(figures.let_go), len(missed))
+        assert delays.get(name, {}) == pytest.approx(figures.delays_s)
+        assert {recovery: count for recovery, count in again.get(name, {}).items() if count} == figures.again
+        for shuffle_id, count in readers.get(name, {}).items():
+            assert count == len(figures.readers.get(ShuffleId(shuffle_id), ()))
+
+
+def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, chain: Path) -> None:
+    from replay.frames import analyses
+
+    # Commands are 10 ms apart. App shuffle 0 (#1): 120 MB complete at 30 ms, read until 50 ms, expired there, deleted
+    # at 70 ms; missed at 120 ms by a job that writes it again (#3) until 130 ms, and reads that at 140 ms, the last
+    # event. App shuffle 1 (#2): 60 MB complete at 50 ms, read until 90 ms, held until the end.
+    events = frames.events(spark, str(chain)).cache()
+    found = {row["call_site"]: row for row in analyses.byte_seconds(events, by=("call_site",)).collect()}
+    first, second = (found[name] for name in CALL_SITES)
+    assert first["held_byte_seconds"] == pytest.approx(120e6 * 0.040 + 120e6 * 0.010)
+    assert first["needed_byte_seconds"] == pytest.approx(120e6 * 0.020 + 120e6 * 0.010)
+    assert first["saved_byte_seconds"] == pytest.approx(120e6 * 0.060)
+    assert second["held_byte_seconds"] == pytest.approx(60e6 * 0.090)
+    assert second["needed_byte_seconds"] == pytest.approx(60e6 * 0.040)
+    assert second["saved_byte_seconds"] == 0
+    [delay] = analyses.deletion_delays(events).collect()
+    assert delay["last_read_to_deletion_s"] == pytest.approx(0.02)
+    assert delay["expiry_to_deletion_s"] == pytest.approx(0.02)
+    [rate] = analyses.premature_rate(events).collect()
+    assert (rate["let_go"], rate["missed"], rate["premature_rate"], rate["missed_bytes"]) == (1, 1, 1.0, 120_000_000)
+    [recovery] = analyses.recomputations(events).collect()
+    assert (recovery["shuffle_id"], recovery["premature"], recovery["bytes_again"]) == (1, True, 120_000_000)
+    assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
