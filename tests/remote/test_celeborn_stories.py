@@ -2,80 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import listener_bridge
-from listener_bridge.marks import marks
 from listener_bridge.shuffle_services.api import Cannot, Fenced, NotHeld, ObserveOnly
 from listener_bridge.shuffle_services.testing import TIMEOUT
-from tests.remote.conftest import Remote, on_celeborn
-from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.remote.conftest import on_celeborn
 from tests.support.celeborn import Celeborn
 from tests.support.spark import LOCAL_CLUSTER, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 FALLBACK = {"spark.celeborn.client.spark.shuffle.fallback.policy": "ALWAYS"}
 NO_RERUN = {"spark.celeborn.client.spark.stageRerun.enabled": "false"}
-
-
-def app_of(run: Remote) -> App:
-    return App(run.spark, run.tap, run.log, run.service, run.folder, marks.keep_apart(run.tap))  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def random_app(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Remote, App]]:
-    settings = {"spark.stage.maxConsecutiveAttempts": "1000"}
-    with on_celeborn(celeborn, tmp_path_factory.mktemp("spark"), **settings) as run:
-        yield run, app_of(run)
-
-
-def lose(run: Remote, shuffle: int) -> None:
-    """As if the workers had lost what they keep of it."""
-    for path in run.cluster.files():
-        if run.ids(shuffle).get(int(path.parent.name)):
-            path.unlink()
-
-
-def missed_in_between(run: Remote, app: App) -> list[int]:
-    """A -> B -> C -> result. While C runs, A is deleted and B lost. Answers the result."""
-    held = app.gate()
-    last = app.step(app.step(app.random_rows()), held)
-    with app.job(lambda: values(last), held) as running:
-        wait_for(lambda: held.arrived() >= 1, "tasks of C")
-        a, b, _ = app.shuffles()
-        app.delete(a)
-        lose(run, b)
-        held.open()
-        found: list[int] = running.result(200)
-        return found
-
-
-def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own(
-    random_app: tuple[Remote, App],
-) -> None:
-    run, app = random_app
-    assert missed_in_between(run, app) == RIGHT
-    a, b, c = app.shuffles()
-    assert app.submissions(b) == [MAPS, MAPS]
-    assert [list(run.ids(shuffle).values())[-1] for shuffle in (a, b, c)] == [True] * 3
-    assert all(sum(run.ids(shuffle).values()) == 1 for shuffle in (a, b, c)), "one generation of each is readable"
-    app.settled()
-    assert values(app.kept[-1]) == RIGHT
-
-
-def test_without_an_id_of_its_own_two_attempts_mix(random_app: tuple[Remote, App]) -> None:
-    """What the rule is for: Celeborn keeps what an older attempt has written, and drops what the new one writes.
-
-    A program that calls itself deterministic, and is not, goes without marks.
-    """
-    run, app = random_app
-    with app.choosing(deterministic=True):
-        found = [missed_in_between(run, app) for _ in range(4)]
-    assert any(result != RIGHT for result in found)
 
 
 def test_what_fell_back_to_spark_is_only_observed(celeborn: Celeborn, tmp_path: Path) -> None:

@@ -33,15 +33,20 @@ public class CelebornService implements Rewrites {
     }
   }
 
-  private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> (id -> Fenced): outlives an attachment
+  /** What outlives an attachment. */
+  private static class Books {
+    final Map fenced = new HashMap(); // id -> Fenced
+    final Map continued = new HashMap(); // app shuffle that is rewritten as a whole -> might attempts continue before
+  }
+
+  private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Books
 
   private final Scheduler scheduler;
   private final Users users;
   private final Generations generations;
   private final MapOutputTrackerMaster tracker;
   private final CelebornClient client;
-  private final Map fenced; // id -> Fenced
-  private final Map continued = new HashMap(); // app shuffle that is rewritten as a whole -> might attempts continue before
+  private final Books books;
 
   public CelebornService(Object scheduler, Object memory, Object tracker, Object manager) {
     this.scheduler = (Scheduler) scheduler;
@@ -49,15 +54,15 @@ public class CelebornService implements Rewrites {
     this.generations = Generations.of(this.scheduler.dag);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.client = new CelebornClient(manager);
-    this.fenced = ofApplication(this.scheduler.dag);
+    this.books = ofApplication(this.scheduler.dag);
     generations.tellRewrites(this);
   }
 
-  private static Map ofApplication(DAGScheduler application) {
+  private static Books ofApplication(DAGScheduler application) {
     synchronized (OF_APPLICATION) {
-      Map known = (Map) OF_APPLICATION.get(application);
+      Books known = (Books) OF_APPLICATION.get(application);
       if (known == null) {
-        known = new HashMap();
+        known = new Books();
         OF_APPLICATION.put(application, known);
       }
       return known;
@@ -110,7 +115,7 @@ public class CelebornService implements Rewrites {
     long exact = 0L;
     for (int i = 0; i < ids.size(); i++) {
       Fenced one = new Fenced(shuffle.olderThan);
-      fenced.put(ids.get(i), one);
+      books.fenced.put(ids.get(i), one);
       List locations = client.locations((Integer) ids.get(i));
       one.bytes = locations == null ? 0L : CelebornClient.bytes(locations);
       exact = one.bytes < 0L || exact < 0L ? -1L : exact + one.bytes;
@@ -118,7 +123,7 @@ public class CelebornService implements Rewrites {
     if (exact >= 0L) {
       shuffle.bytes = exact;
     } else if (!ids.isEmpty()) {
-      ((Fenced) fenced.get(ids.get(ids.size() - 1))).bytes = shuffle.bytes; // what Spark knew of all of them
+      ((Fenced) books.fenced.get(ids.get(ids.size() - 1))).bytes = shuffle.bytes; // what Spark knew of all of them
     }
   }
 
@@ -173,10 +178,10 @@ public class CelebornService implements Rewrites {
   }
 
   private Fenced known(Integer id) {
-    Fenced known = (Fenced) fenced.get(id);
+    Fenced known = (Fenced) books.fenced.get(id);
     if (known == null) { // Celeborn itself took the flag down: it was lost, not fenced
       known = new Fenced(scheduler.nextTaskId());
-      fenced.put(id, known);
+      books.fenced.put(id, known);
     }
     return known;
   }
@@ -234,8 +239,8 @@ public class CelebornService implements Rewrites {
   public void begins(int shuffle) {
     try {
       Boolean before = client.lifecycle() == null ? null : client.continues(shuffle);
-      if (before != null && !continued.containsKey(Integer.valueOf(shuffle))) {
-        continued.put(Integer.valueOf(shuffle), before);
+      if (before != null && !books.continued.containsKey(Integer.valueOf(shuffle))) {
+        books.continued.put(Integer.valueOf(shuffle), before);
         client.letContinue(shuffle, false);
       }
     } catch (Exception error) {
@@ -245,7 +250,7 @@ public class CelebornService implements Rewrites {
 
   /** It is written, or its jobs are over: only the newest id counts from here on, and may be continued as before. */
   public void ends(int shuffle) {
-    Boolean before = (Boolean) continued.remove(Integer.valueOf(shuffle));
+    Boolean before = (Boolean) books.continued.remove(Integer.valueOf(shuffle));
     try {
       LinkedHashMap ids = before == null ? null : client.idsOf(shuffle);
       if (ids != null) {

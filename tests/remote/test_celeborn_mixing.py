@@ -1,0 +1,108 @@
+"""No output on Celeborn mixes two generations of one input: real jobs, undeclared random numbers (scenario 33)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from listener_bridge.marks import marks
+from listener_bridge.shuffle_services import native
+from listener_bridge.shuffle_services.choosing import choose
+from tests.remote.conftest import Remote, on_celeborn
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.support.celeborn import Celeborn
+from tests.support.spark import wait_for
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def app_of(run: Remote) -> App:
+    return App(run.spark, run.tap, run.log, run.service, run.folder, marks.keep_apart(run.tap))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def random_app(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Remote, App]]:
+    settings = {"spark.stage.maxConsecutiveAttempts": "1000"}
+    with on_celeborn(celeborn, tmp_path_factory.mktemp("spark"), **settings) as run:
+        yield run, app_of(run)
+
+
+def lose(run: Remote, shuffle: int) -> None:
+    """As if the workers had lost what they keep of it."""
+    for path in run.cluster.files():
+        if run.ids(shuffle).get(int(path.parent.name)):
+            path.unlink()
+
+
+def by_place(app: App, rdd: Any) -> Any:
+    """One more shuffle, which keeps each row in the partition that it was drawn into: Celeborn loses a shuffle wholly,
+    so what is read of a new B has to differ from what was read of the old one."""
+
+    def placed(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        return ((index, row[1]) for row in rows)
+
+    return app.keep(rdd.mapPartitionsWithIndex(placed).partitionBy(MAPS))
+
+
+def missed_in_between(run: Remote, app: App) -> list[int]:
+    """A -> B -> C -> result. While C runs, A is deleted and B lost. Answers the result."""
+    held = app.gate()
+    last = app.step(by_place(app, app.random_rows()), held)
+    with app.job(lambda: values(last), held) as running:
+        wait_for(lambda: held.arrived() >= 1, "tasks of C")
+        a, b, _ = app.shuffles()
+        app.delete(a)
+        lose(run, b)
+        held.open()
+        found: list[int] = running.result(200)
+        return found
+
+
+def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own(
+    random_app: tuple[Remote, App],
+) -> None:
+    run, app = random_app
+    assert missed_in_between(run, app) == RIGHT
+    a, b, c = app.shuffles()
+    assert app.submissions(b) == [MAPS, MAPS]
+    assert [list(run.ids(shuffle).values())[-1] for shuffle in (a, b, c)] == [True] * 3
+    assert all(sum(run.ids(shuffle).values()) == 1 for shuffle in (a, b, c)), "one generation of each is readable"
+    app.settled()
+    assert values(app.kept[-1]) == RIGHT
+
+
+def tell_nobody(run: Remote) -> None:
+    """Planted: marks are put, and Celeborn's adapter does not hear which shuffles are written again."""
+    counts = native.load(run.tap).loadClass("shufflelifecycle.Generations")
+    of = next(method for method in counts.getMethods() if str(method.getName()) == "of" and not _is_instance(method))
+    arguments = run.tap.driver.gateway.new_array(run.tap.driver.gateway.jvm.java.lang.Object, 1)
+    arguments[0] = run.tap.driver.context.dagScheduler()
+    of.invoke(None, arguments).tellRewrites(None)
+
+
+def _is_instance(method: Any) -> bool:
+    return "static" not in str(method.toString())
+
+
+def test_marks_alone_do_not_keep_two_attempts_apart(random_app: tuple[Remote, App]) -> None:
+    run, app = random_app
+    tell_nobody(run)
+    try:
+        found = [missed_in_between(run, app) for _ in range(3)]
+    finally:
+        choose(run.tap)
+    assert any(result != RIGHT for result in found)
+    assert missed_in_between(run, app) == RIGHT
+
+
+def test_without_marks_two_attempts_mix(random_app: tuple[Remote, App]) -> None:
+    """Celeborn keeps what an older attempt has written, and drops what the new one writes.
+
+    A program that calls itself deterministic, and is not, goes without marks.
+    """
+    run, app = random_app
+    with app.choosing(deterministic=True):
+        found = [missed_in_between(run, app) for _ in range(3)]
+    assert any(result != RIGHT for result in found)
