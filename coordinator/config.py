@@ -39,6 +39,9 @@ class ServeConfig(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     listen: str = Field(default=DEFAULT_LISTEN, description="address to listen on; port 0 takes any that is free")
+    pages: str = Field(
+        default="", description="address of read-only pages with pictures of applications; none: they are not served"
+    )
     data: str = Field(default="", description="folder of the SQLite store, where no `store` is named")
     advertise: str = Field(
         default="", description="address that drivers are told; where they reach it under another one"

@@ -13,6 +13,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from coordinator.core.values import Deletion
+from replay.names import Names
 from replay.units import count, few, size, span
 
 
@@ -26,10 +27,14 @@ class Ending:
     expired: e.Recorded | None = None
     gone: e.Recorded | None = None  #: Deleted or lost.
     missed: list[e.Recorded] = field(default_factory=list)
+    writer: str = ""
+    reader: str = ""  #: The last one.
+    missed_by: str = ""
 
-    def note(self, recorded: e.Recorded, state: State) -> None:
+    def note(self, recorded: e.Recorded, state: State, names: Names) -> None:
         """One more event that concerns it; the state is the one after it."""
         event = recorded.event
+        self._name(event, names)
         if isinstance(event, (e.GenerationCompleted, e.GenerationFenced)):
             self.bytes = event.bytes or self.bytes
         elif isinstance(event, e.GenerationExpired):
@@ -39,6 +44,15 @@ class Ending:
         elif isinstance(event, e.PrematureDeletion):
             self.missed.append(recorded)
         self.life = self._life(recorded, state)
+
+    def _name(self, event: e.Event, names: Names) -> None:
+        """Who wrote, read and missed it, so that its reader finds the line in the program."""
+        if isinstance(event, (e.GenerationStarted, e.WriterJoined)):
+            self.writer = names.stage_of_job(event.writer)
+        elif isinstance(event, e.ReaderRegistered):
+            self.reader = names.stage_of_job(event.reader)
+        elif isinstance(event, e.PrematureDeletion):
+            self.missed_by = names.stage_of_job(event.stage)
 
     def _life(self, recorded: e.Recorded, state: State) -> Life:
         shuffle_id = getattr(recorded.event, "shuffle_id", None)
@@ -61,7 +75,7 @@ def verdict(ending: Ending) -> str:
 
 def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:
     if event.cause is not Deletion.POLICY:
-        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}."
+        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{_users(ending)}"
     why, waited = "", ""
     if ending.expired is not None and isinstance(ending.expired.event, e.GenerationExpired):
         why = f": {ending.expired.event.why.value}"
@@ -69,14 +83,20 @@ def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> st
     return (
         f"Deleted early at event {gone.sequence} by policy {ending.policy}{why}. {size(event.bytes)} freed{waited}. "
         + (_missed(ending))
+        + _users(ending)
     )
+
+
+def _users(ending: Ending) -> str:
+    written = f" Written by {ending.writer}" if ending.writer else " Who wrote it was never told"
+    return f"{written}, {f'read last by {ending.reader}' if ending.reader else 'read by nobody'}."
 
 
 def _missed(ending: Ending) -> str:
     if not ending.missed:
         return "Nobody missed it."
     at = few((recorded.sequence for recorded in ending.missed), 4)
-    return f"It was missed {count(len(ending.missed), 'time')} (event {at})."
+    return f"It was missed {count(len(ending.missed), 'time')} (event {at}), last by {ending.missed_by}."
 
 
 _OTHERS = {

@@ -91,7 +91,7 @@ class _Teller:
             self.common.append(line)
             return
         self.chapters.setdefault(shuffle_id, []).append(line)
-        self.endings.setdefault(shuffle_id, Ending()).note(recorded, self.state)
+        self.endings.setdefault(shuffle_id, Ending()).note(recorded, self.state, self.names)
 
     def story(self, only: ShuffleId | None) -> Story:
         """What was heard, told."""

@@ -43,7 +43,8 @@ Flags have the names of the keys: `--log-level` for `log_level`.
 _SERVE = """
 ## Of a coordinator: `shufflectl serve`
 
-In the file these stand in the table `[serve]`. `listen`, `data`, `metrics` and `beyond_loopback` have flags.
+In the file these stand in the table `[serve]`. `listen`, `pages` (`--pages-port`), `data`, `metrics` and
+`beyond_loopback` have flags.
 """
 
 _LIMITS = """

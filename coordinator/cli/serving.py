@@ -10,6 +10,9 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,9 +28,11 @@ from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.verb import COMMON, verb
 from coordinator.config import Config, ServeConfig
+from coordinator.runtime.api import Coordinator
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.options import Options
 from coordinator.server.certificates import CertificateFiles, Certificates
+from coordinator.server.interfaces import check_bind
 from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import CannotListen
@@ -44,6 +49,10 @@ def serve(
     here: Here,
     listen: Annotated[str | None, typer.Option("--listen", metavar="ADDR", help="host:port; port 0: any free.")] = None,
     port: Annotated[int | None, typer.Option("--port", min=0, max=65_535, help="The port alone, on 127.0.0.1.")] = None,
+    pages_port: Annotated[
+        int | None,
+        typer.Option("--pages-port", min=0, max=65_535, help="Also serve pictures of applications, on 127.0.0.1."),
+    ] = None,
     data: Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of the SQLite store.")] = None,
     metrics: Annotated[
         str | None, typer.Option("--metrics", metavar="ADDR", help="host:port where Prometheus reads /metrics.")
@@ -57,6 +66,7 @@ def serve(
         raise failure(Exit.USAGE, "--listen and --port are both given", "one of them", "Leave one out.")
     chosen = {
         "listen": listen if port is None else f"127.0.0.1:{port}",
+        "pages": None if pages_port is None else f"127.0.0.1:{pages_port}",
         "data": data,
         "metrics": metrics,
         "beyond_loopback": beyond or None,
@@ -73,14 +83,44 @@ async def _serve(config: Config) -> None:
     try:
         options, page = options_of(config), page_options(config)
         async with running(store, server_options(config), options, config.archive, page) as server:
-            output.say(f"Serving at {server.address} over {_masked(store)}; Ctrl-C or SIGTERM stops it.")
-            if server.metrics_address:
-                output.say(f"Metrics at {server.metrics_address}/metrics.")
-            log.info("serving", address=server.address, store=_masked(store))
-            await stop.wait()
+            async with _pages(config, server.coordinator) as pages:
+                output.say(f"Serving at {server.address} over {_masked(store)}; Ctrl-C or SIGTERM stops it.")
+                if server.metrics_address:
+                    output.say(f"Metrics at {server.metrics_address}/metrics.")
+                if pages:
+                    output.say(f"Pages at {pages}.")
+                log.info("serving", address=server.address, store=_masked(store))
+                await stop.wait()
             log.info("draining")
     except CannotListen as error:
+        if config.serve.pages and config.serve.pages in str(error):
+            raise Failure(Exit.FAILED, f"{error} Here: --pages-port 0, or serve.pages in the configuration.") from error
         raise await _explained(config, error) from error
+
+
+@asynccontextmanager
+async def _pages(config: Config, coordinator: Coordinator) -> AsyncIterator[str]:
+    """Serves the pages too, where they are wished; gives their address. The rule is that of the replica's own port."""
+    bind = config.serve.pages
+    if not bind:
+        yield ""
+        return
+    certificates = _certificates(config.serve)
+    check_bind(bind, certificates, config.serve.beyond_loopback)
+    from coordinator.pages.http import serving
+
+    async with serving(coordinator, bind, _tls(config.serve) if certificates is not None else None) as address:
+        yield address
+
+
+def _tls(serve: ServeConfig) -> ssl.SSLContext:
+    """For browsers: the same files. They are read once: a renewed certificate needs a restart here."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(serve.tls_certificate, serve.tls_key)
+    if serve.tls_client_ca:
+        context.load_verify_locations(serve.tls_client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def _stop_signal() -> asyncio.Event:

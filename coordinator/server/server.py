@@ -41,7 +41,7 @@ class Server:
     """One server over one replica. Stopping the server stops the replica: only so are drivers sent away."""
 
     def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
-        self._coordinator = coordinator
+        self.coordinator = coordinator
         self._options = options
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=_channel_options(options))
@@ -75,7 +75,7 @@ class Server:
     async def stop(self) -> None:
         """Says that it does not serve, sends drivers elsewhere, and lets calls under way finish."""
         await self._health.enter_graceful_shutdown()
-        await self._coordinator.stop()
+        await self.coordinator.stop()
         await self._server.stop(self._options.drain_s)
 
     async def wait(self) -> None:

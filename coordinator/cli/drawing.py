@@ -1,0 +1,65 @@
+"""The verb `timeline`: one picture of an application, as a file.
+
+Responsible for reading a log to its end and for writing the page. Refuses to know what is drawn. Invariant: a file that
+is there is written over only where that is asked for, and never half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import ONLY, find
+from coordinator.cli.here import Here
+from coordinator.cli.verb import COMMON, SERVER, verb
+from replay.timeline.collect import Picture
+from replay.timeline.page import page
+from replay.units import count
+
+
+def timeline(
+    here: Here,
+    app: Annotated[str, typer.Argument(metavar="APP|LOG", help="An application, or the file of an exported log.")],
+    to: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> Any:
+    """Draws bytes held against needed, a bar a shuffle, and the graph of stages, as one HTML file."""
+    if to.exists() and not force:
+        raise failure(Exit.USAGE, f"{to} is there already", "a new file", "Choose another, or say --force.")
+    if not to.absolute().parent.is_dir():
+        raise failure(Exit.NOT_FOUND, f"the folder of {to} is not there", "a folder", "Make it first.")
+    if Path(app).is_file():
+        return _timeline(_of_file(here, app), ONLY, to)
+    return _timeline(here, app, to)
+
+
+async def _timeline(here: Here, app: str, to: Path) -> None:
+    async with here.source() as source:
+        picture = Picture()
+        async for recorded in source.events(await find(source, app)):
+            picture.hear(recorded)
+        draft = to.with_name(f".{to.name}.part")
+        try:
+            draft.write_text(page(picture), encoding="utf-8")
+            draft.replace(to)
+        finally:
+            draft.unlink(missing_ok=True)
+        shuffles = count(len(picture.bars), "shuffle")
+        output.say(f"{shuffles} of {count(picture.last_sequence, 'event')} drawn in {to}; open it in a browser.")
+
+
+def _of_file(here: Here, path: str) -> Here:
+    """What was chosen, with this file as its log."""
+    config = here.config.model_copy(update={"log": path})
+    loaded = replace(here.loaded, config=config, origins={**here.loaded.origins, "log": "flag --log"})
+    return replace(here, loaded=loaded)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=(*SERVER, "store", "log", "archive", *COMMON))(timeline)

@@ -1,0 +1,78 @@
+"""The verb `premature`: what was deleted too early, what it cost, and what would have kept it.
+
+Responsible for showing it. Refuses to judge (`replay.premature`). Invariant: every premature deletion of the log is
+shown, with the numbers of the events that tell of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from coordinator.cli import output
+from coordinator.cli.finding import find
+from coordinator.cli.here import Here
+from coordinator.cli.looking import Application
+from coordinator.cli.rows import plain
+from coordinator.cli.verb import verb
+from replay.premature import Premature, worth
+from replay.premature import premature as tell
+from replay.units import clock, count, place, size
+
+
+def premature(here: Here, app: Application) -> Any:
+    """Lists what was deleted too early: the chain of causes, the cost, and the smallest change that keeps it."""
+    return _premature(here, app)
+
+
+async def _premature(here: Here, app: str) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        found = tell([recorded async for recorded in source.events(application)])
+        if here.form != "table":
+            output.data(here.form, [plain(one) for one in found])
+            return
+        with output.printing() as console:
+            console.print(_summary(found))
+            for one in found:
+                _show(console, one)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app)(premature)
+
+
+def _summary(found: tuple[Premature, ...]) -> Text:
+    if not found:
+        return Text("Nothing was deleted too early.")
+    written = sum(one.recomputed_bytes for one in found)
+    seconds = sum(one.recomputed_task_seconds or 0.0 for one in found)
+    cost = f"{size(written)} written again, {seconds:,.1f} task-seconds"
+    how = "wall time of the stages, by the tasks that ran at a time"
+    told = f"{count(len(found), 'premature deletion')}: {cost} ({how})"
+    return Text(told, style="bold")
+
+
+def _show(console: Console, one: Premature) -> None:
+    title = Text(f"\nshuffle #{one.shuffle_id} of app shuffle {one.app_shuffle}", style="bold")
+    console.print(title.append(f"  {place(one.call_site)}", style="not bold"))
+    seconds = "" if one.recomputed_task_seconds is None else f", {one.recomputed_task_seconds:,.1f} task-seconds"
+    again = f"{size(one.recomputed_bytes)} written again{seconds}" if one.recomputed_bytes else "not written again yet"
+    console.print(Text(f"  Let go by policy {one.policy}, missed by {one.missed_by}: {again}."))
+    chain = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    chain.add_column(justify="right", style="dim", min_width=8)
+    chain.add_column(style="dim")
+    chain.add_column(overflow="fold")
+    for cause in one.chain:
+        chain.add_row(str(cause.sequence), clock(cause.time_ms), cause.text)
+    console.print(chain)
+    for number, advice in enumerate(one.advice):
+        lead, style = ("Or", "") if number else ("The smallest change that keeps it", "green")
+        console.print(Text(f"  {lead}: {advice.change}; the run then {worth(advice)}.", style=style))
+    if not one.advice:
+        console.print(Text("  No change that was tried keeps it."))

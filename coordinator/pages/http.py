@@ -1,0 +1,188 @@
+"""The pages' own small HTTP server.
+
+Responsible for one request a connection, GET and HEAD alone, and for what each path shows. Refuses to know gRPC and to
+change anything. Invariant: a peer that is slow, rude or many costs a bounded number of connections, bytes and seconds,
+and the replica nothing else; a page of another site in somebody's browser reads nothing here.
+
+    /                         applications
+    /APPLICATION/             the picture, which asks for its numbers again and again
+    /APPLICATION/numbers.json?after=N     204 where nothing has happened after event N
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+import structlog
+
+from coordinator.core.ids import ApplicationId
+from coordinator.pages.pictures import Pictures
+from coordinator.runtime.api import ApplicationRecord, Archived, Coordinator, CoordinatorError, UnknownApplication
+from coordinator.server.interfaces import is_local
+from coordinator.server.server import CannotListen
+from replay.timeline.page import live_page, policy
+from replay.units import moment
+
+_HEAD_BYTES = 8_192
+_HEAD_S = 5.0
+_ANSWER_S = 30.0
+_WRITE_S = 20.0
+_CONNECTIONS = 32
+_LISTED = 200
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is answered."""
+
+    status: str
+    body: bytes = b""
+    kind: str = "text/plain; charset=utf-8"
+
+
+_STYLE = (
+    "body{font:15px system-ui,sans-serif;max-width:900px;margin:40px auto;padding:0 20px;color-scheme:light dark}"
+    "td,th{text-align:left;padding:5px 18px 5px 0}th{font-weight:500;opacity:.6}"
+)
+_REFUSED = Reply("403 Forbidden", b"Ask under the name or address that the pages are served at.\n")
+_ARCHIVED = b"Its first events are in the archive: draw it with `shufflectl timeline APP --archive URL -o FILE`.\n"
+_BUSY = Reply("503 Service Unavailable", b"Too many ask at once; try again.\n")
+
+
+class Pages:
+    """One listener over one replica."""
+
+    def __init__(self, coordinator: Coordinator, bind: str) -> None:
+        self._coordinator = coordinator
+        self._pictures = Pictures(coordinator)
+        self._local = is_local(bind)
+        self._open = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection: one question, one answer."""
+        self._open += 1
+        try:
+            is_head, reply = await self._answer(reader)
+            await asyncio.wait_for(_write(writer, reply, is_head), _WRITE_S)
+        except (asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+            pass  # it has gone, or is too slow: nobody is told
+        finally:
+            self._open -= 1
+            writer.close()
+            with suppress(OSError, asyncio.TimeoutError):
+                await asyncio.wait_for(writer.wait_closed(), _WRITE_S)
+
+    async def _answer(self, reader: asyncio.StreamReader) -> tuple[bool, Reply]:
+        if self._open > _CONNECTIONS:
+            return False, _BUSY
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEAD_S)
+        lines = head.decode("latin-1").split("\r\n")
+        method, _, rest = lines[0].partition(" ")
+        target = rest.rpartition(" ")[0]
+        if method not in ("GET", "HEAD"):
+            return False, Reply("405 Method Not Allowed", b"GET and HEAD alone: nothing can be changed here.\n")
+        if self._local and not _is_for_us(lines[1:]):
+            return method == "HEAD", _REFUSED
+        return method == "HEAD", await self._guarded(target)
+
+    async def _guarded(self, target: str) -> Reply:
+        try:
+            return await asyncio.wait_for(self._page(target), _ANSWER_S)
+        except UnknownApplication as error:
+            return Reply("404 Not Found", f"{error}\n".encode())
+        except Archived:
+            return Reply("410 Gone", _ARCHIVED)
+        except (CoordinatorError, asyncio.TimeoutError) as error:
+            return Reply("503 Service Unavailable", f"{error or 'it took too long'}\n".encode())
+        except Exception as error:  # noqa: BLE001 - whatever a page dies of, the replica goes on
+            log.error("page", error=repr(error))
+            return Reply("500 Internal Server Error", b"The coordinator's log says more.\n")
+
+    async def _page(self, target: str) -> Reply:
+        asked = urlsplit(target)
+        parts = [unquote(part) for part in asked.path.split("/")]
+        if asked.path == "/":
+            return _html(_list(await self._coordinator.applications(limit=_LISTED)))
+        if len(parts) == 3 and parts[1] and parts[2] == "":
+            return await self._picture(ApplicationId(parts[1]))
+        if len(parts) == 3 and parts[1] and parts[2] == "numbers.json":
+            after = parse_qs(asked.query).get("after", ["0"])[0]
+            return await self._numbers(ApplicationId(parts[1]), int(after) if after.isdecimal() else 0)
+        return Reply("404 Not Found", b"There is no such page; / lists the applications.\n")
+
+    async def _picture(self, application: ApplicationId) -> Reply:
+        registered = await self._coordinator.registration(application)
+        return _html(live_page(registered.driver.name or application))
+
+    async def _numbers(self, application: ApplicationId, after: int) -> Reply:
+        found = await self._pictures.numbers(application, after)
+        return Reply("204 No Content") if found is None else Reply("200 OK", found, "application/json")
+
+
+@asynccontextmanager
+async def serving(coordinator: Coordinator, bind: str, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """Listens until the block is left; gives the address. Raises `CannotListen`."""
+    host, _, port = bind.rpartition(":")
+    pages = Pages(coordinator, bind)
+    try:
+        server = await asyncio.start_server(
+            pages.serve, host.strip("[]") or None, int(port), limit=_HEAD_BYTES, ssl=tls, backlog=_CONNECTIONS
+        )
+    except (OSError, ValueError, OverflowError) as error:
+        raise CannotListen(bind, error) from error
+    try:
+        yield f"{'http' if tls is None else 'https'}://{host}:{server.sockets[0].getsockname()[1]}/"
+    finally:
+        server.close()
+
+
+def _is_for_us(headers: list[str]) -> bool:
+    """A browser that was led here under another name (DNS rebinding) says that name."""
+    hosts = [value.strip() for name, _, value in (line.partition(":") for line in headers) if name.lower() == "host"]
+    return all(host in _LOOPBACK or host.rpartition(":")[0] in _LOOPBACK for host in hosts)
+
+
+async def _write(writer: asyncio.StreamWriter, reply: Reply, is_head: bool) -> None:
+    head = [
+        f"HTTP/1.1 {reply.status}",
+        f"Content-Type: {reply.kind}",
+        f"Content-Length: {len(reply.body)}",
+        f"Content-Security-Policy: {policy()}",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        "Cross-Origin-Resource-Policy: same-origin",
+        "Cache-Control: no-store",
+        "Connection: close",
+    ]
+    if reply.status.startswith("405"):
+        head.append("Allow: GET, HEAD")
+    writer.write("\r\n".join([*head, "", ""]).encode() + (b"" if is_head else reply.body))
+    await writer.drain()
+
+
+def _html(text: str) -> Reply:
+    return Reply("200 OK", text.encode(), "text/html; charset=utf-8")
+
+
+def _list(found: list[ApplicationRecord]) -> str:
+    newest = sorted(found, key=lambda record: -record.registered_ms)
+    rows = "".join(map(_row, newest)) or "<tr><td>None has registered yet.</td></tr>"
+    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>applications</title><style>{_STYLE}</style>"
+    return f"{head}<h1>Applications</h1><table><tr><th>name<th>policy<th>registered<th>state</tr>{rows}</table>"
+
+
+def _row(record: ApplicationRecord) -> str:
+    name = html.escape(record.driver.name or record.application)
+    state = record.ending.value if record.ending is not None else "running"
+    cells = (html.escape(record.policy.name), moment(record.registered_ms), html.escape(state))
+    link = f"<a href='{quote(record.application, safe='')}/'>{name}</a>"
+    return f"<tr><td>{link}</td>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

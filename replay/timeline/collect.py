@@ -1,0 +1,355 @@
+"""From a log to the numbers of its picture.
+
+Responsible for when each generation was begun, complete, read last, given up and gone, and why; for the stages that
+wrote and read it. Refuses to know how it is drawn. Invariant: what is collected after a prefix and then the rest is
+what is collected from the whole log; and no more than so many generations and stages are held.
+
+A generation is needed from when it is complete until the last stage that read it has ended.
+"""
+
+# Every row of a table takes what the table hands it.
+# ruff: noqa: ARG001
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageAttempt
+from coordinator.core.values import Deletion, Ending
+from replay.names import Names
+from replay.units import place
+
+#: Generations that a picture shows at the most: the last ones. Its page says so where there were more.
+MOST = 20_000
+_READERS_NAMED = 12
+
+
+class Fate(Enum):
+    """What became of a generation: its colour."""
+
+    THERE = "there"
+    EARLY = "early"  #: Deleted by us, and nobody missed it.
+    MISSED = "missed"  #: Deleted by us too early.
+    SPARK = "spark"  #: Spark's own cleaner.
+    ENDED = "ended"  #: With the application.
+    LOST = "lost"
+
+
+_FATES = {
+    Deletion.POLICY: Fate.EARLY,
+    Deletion.SPARK: Fate.SPARK,
+    Deletion.APPLICATION_ENDED: Fate.ENDED,
+    Deletion.APPLICATION_LOST: Fate.ENDED,
+}
+
+
+@dataclass(slots=True)
+class Bar:
+    """One generation. Times are of events; None: not yet. ``events``: what happened, by number."""
+
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    begun_ms: int
+    writer: StageAttempt | None = None
+    job: JobId | None = None
+    complete_ms: int | None = None
+    read_ms: int | None = None  #: When the last stage that read it ended.
+    expired_ms: int | None = None
+    fenced_ms: int | None = None
+    gone_ms: int | None = None
+    bytes: int = 0
+    fate: Fate = Fate.THERE
+    why: str = ""  #: Why it expired, or how it was lost.
+    reads: int = 0
+    readers: list[StageAttempt] = field(default_factory=list)
+    reading: set[StageAttempt] = field(default_factory=set)
+    missed: int = 0
+    events: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Stage:
+    """One stage attempt that wrote or read a shuffle."""
+
+    attempt: StageAttempt
+    begun_ms: int
+    name: str = ""
+    job: JobId | None = None
+    done_ms: int | None = None
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Picture:
+    """All that is drawn of one application. Hears the log event by event."""
+
+    most: int = MOST
+    bars: dict[ShuffleId, Bar] = field(default_factory=dict)
+    stages: dict[StageAttempt, Stage] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+    application: str = ""
+    name: str = ""
+    policy: str = ""
+    spark: str = ""
+    first_ms: int = 0
+    last_ms: int = 0
+    last_sequence: int = 0
+    left_out: int = 0  #: Generations that were forgotten because there were too many.
+    ended: bool = False
+    _reading: dict[StageAttempt, set[ShuffleId]] = field(default_factory=dict)
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event."""
+        self.first_ms = self.first_ms or recorded.time_ms
+        self.last_ms, self.last_sequence = max(self.last_ms, recorded.time_ms), recorded.sequence
+        self.names.hear(recorded)
+        hearing = _HEARINGS.get(type(recorded.event))
+        if hearing is not None:
+            hearing(self, recorded, recorded.event)
+
+    def begin(self, recorded: e.Recorded, shuffle_id: ShuffleId, app_shuffle: AppShuffle) -> Bar:
+        """A new generation; the oldest one goes where there are too many."""
+        if len(self.bars) >= self.most:
+            oldest = next(iter(self.bars))
+            self._forget(self.bars.pop(oldest))
+        bar = self.bars[shuffle_id] = Bar(shuffle_id, app_shuffle, recorded.time_ms)
+        bar.events["begun"] = recorded.sequence
+        return bar
+
+    def note(self, recorded: e.Recorded, what: str) -> Bar | None:
+        """The generation that the event is about, where it is known, with its event written down."""
+        bar = self.bars.get(getattr(recorded.event, "shuffle_id", None))  # type: ignore[arg-type]
+        if bar is not None:
+            bar.events[what] = recorded.sequence
+        return bar
+
+    def start(self, recorded: e.Recorded, attempt: StageAttempt, name: str = "") -> Stage:
+        """The stage attempt, known from here on at the latest."""
+        stage = self.stages.get(attempt)
+        if stage is None:
+            stage = self.stages[attempt] = Stage(attempt, recorded.time_ms, name, self.names.job_of(attempt.stage))
+        return stage
+
+    def read(self, bar: Bar, reader: StageAttempt) -> None:
+        """A stage attempt reads it from here on."""
+        bar.reads += 1
+        bar.reading.add(reader)
+        if len(bar.readers) < _READERS_NAMED:
+            bar.readers.append(reader)
+        self._reading.setdefault(reader, set()).add(bar.shuffle_id)
+
+    def finish(self, recorded: e.Recorded, attempt: StageAttempt) -> None:
+        """A stage attempt is over: it reads nothing more."""
+        for shuffle_id in self._reading.pop(attempt, ()):
+            bar = self.bars.get(shuffle_id)
+            if bar is not None:
+                bar.reading.discard(attempt)
+                bar.read_ms, bar.events["read last"] = recorded.time_ms, recorded.sequence
+
+    def finish_all(self, recorded: e.Recorded) -> None:
+        """The application is over."""
+        for attempt in list(self._reading):
+            self.finish(recorded, attempt)
+
+    def _forget(self, bar: Bar) -> None:
+        self.left_out += 1
+        for attempt in (bar.writer, *bar.readers):
+            if attempt is not None:
+                self.stages.pop(attempt, None)
+
+
+# ---- one function an event -------------------------------------------------------------------------------------------
+
+
+def _registered(picture: Picture, at: e.Recorded, event: e.ApplicationRegistered) -> None:
+    picture.application, picture.policy = event.application, event.policy.name
+    picture.name, picture.spark = event.driver.name, event.driver.spark_version
+
+
+def _policy(picture: Picture, at: e.Recorded, event: e.PolicyChanged) -> None:
+    if not event.group:
+        picture.policy = event.policy.name
+
+
+def _over(picture: Picture, at: e.Recorded, event: e.ApplicationEnded) -> None:
+    picture.ended = event.ending in (Ending.ENDED, Ending.LOST)
+    picture.finish_all(at)
+
+
+def _submitted(picture: Picture, at: e.Recorded, event: e.StageSubmitted) -> None:
+    if event.reads or event.writes is not None:
+        picture.start(at, event.stage, event.name).name = event.name
+
+
+def _stage_done(picture: Picture, at: e.Recorded, event: e.StageCompleted) -> None:
+    stage = picture.stages.get(event.stage)
+    if stage is not None:
+        stage.done_ms, stage.failed = at.time_ms, bool(event.failure)
+    picture.finish(at, event.stage)
+
+
+def _started(picture: Picture, at: e.Recorded, event: e.GenerationStarted) -> None:
+    bar = picture.begin(at, event.shuffle_id, event.app_shuffle)
+    bar.writer, bar.job = event.writer, event.job
+    picture.start(at, event.writer)
+
+
+def _adopted(picture: Picture, at: e.Recorded, event: e.GenerationAdopted) -> None:
+    picture.begin(at, event.shuffle_id, event.app_shuffle)
+
+
+def _complete(picture: Picture, at: e.Recorded, event: e.GenerationCompleted) -> None:
+    bar = picture.note(at, "complete")
+    if bar is not None:
+        bar.complete_ms = at.time_ms if bar.complete_ms is None else bar.complete_ms
+        bar.bytes += event.bytes
+
+
+def _reads(picture: Picture, at: e.Recorded, event: e.ReaderRegistered) -> None:
+    bar = picture.bars.get(event.shuffle_id)
+    if bar is not None:
+        picture.start(at, event.reader)
+        picture.read(bar, event.reader)
+
+
+def _expired(picture: Picture, at: e.Recorded, event: e.GenerationExpired) -> None:
+    bar = picture.note(at, "expired")
+    if bar is not None:
+        bar.expired_ms, bar.why = at.time_ms, event.why.value
+
+
+def _rescued(picture: Picture, at: e.Recorded, event: e.ExpiryTakenBack) -> None:
+    bar = picture.note(at, "kept after all")
+    if bar is not None:
+        bar.expired_ms, bar.why = None, ""
+
+
+def _fenced(picture: Picture, at: e.Recorded, event: e.GenerationFenced) -> None:
+    bar = picture.note(at, "fenced")
+    if bar is not None:
+        bar.fenced_ms, bar.bytes = at.time_ms, event.bytes or bar.bytes
+
+
+def _deleted(picture: Picture, at: e.Recorded, event: e.GenerationDeleted) -> None:
+    bar = picture.note(at, "deleted")
+    if bar is not None:
+        bar.gone_ms = at.time_ms
+        bar.fate = Fate.MISSED if bar.missed and event.cause is Deletion.POLICY else _FATES[event.cause]
+
+
+def _lost(picture: Picture, at: e.Recorded, event: e.GenerationLost) -> None:
+    bar = picture.note(at, "lost")
+    if bar is not None:
+        bar.gone_ms, bar.fate, bar.why = at.time_ms, Fate.LOST, event.cause.value
+
+
+def _missed(picture: Picture, at: e.Recorded, event: e.PrematureDeletion) -> None:
+    bar = picture.note(at, "missed")
+    if bar is not None:
+        bar.missed += 1
+        bar.fate = Fate.MISSED
+
+
+_HEARINGS: dict[type, Callable[[Picture, e.Recorded, Any], None]] = {
+    e.ApplicationRegistered: _registered,
+    e.PolicyChanged: _policy,
+    e.ApplicationEnded: _over,
+    e.StageSubmitted: _submitted,
+    e.StageCompleted: _stage_done,
+    e.GenerationStarted: _started,
+    e.GenerationAdopted: _adopted,
+    e.GenerationCompleted: _complete,
+    e.ReaderRegistered: _reads,
+    e.GenerationExpired: _expired,
+    e.ExpiryTakenBack: _rescued,
+    e.GenerationFenced: _fenced,
+    e.GenerationDeleted: _deleted,
+    e.GenerationLost: _lost,
+    e.PrematureDeletion: _missed,
+}
+
+
+# ---- as numbers ------------------------------------------------------------------------------------------------------
+
+
+def numbers(picture: Picture) -> dict[str, Any]:
+    """The picture as plain values, small: times count from its first event, texts stand once."""
+    texts: dict[str, int] = {}
+
+    def text(said: str) -> int:
+        return texts.setdefault(said, len(texts))
+
+    def since(time_ms: int | None) -> int | None:
+        return None if time_ms is None else time_ms - picture.first_ms
+
+    attempts = {attempt: number for number, attempt in enumerate(picture.stages)}
+    bars = [_row(picture, bar, attempts, text, since) for bar in picture.bars.values()]
+    stages = [
+        [
+            str(s.attempt),
+            text(place(s.name)),
+            text(_job(picture, s.job)),
+            since(s.begun_ms),
+            since(s.done_ms),
+            int(s.failed),
+        ]
+        for s in picture.stages.values()
+    ]
+    return {
+        "application": picture.application,
+        "name": picture.name,
+        "policy": picture.policy,
+        "spark": picture.spark,
+        "first_ms": picture.first_ms,
+        "length_ms": picture.last_ms - picture.first_ms,
+        "sequence": picture.last_sequence,
+        "left_out": picture.left_out,
+        "ended": picture.ended,
+        "bars": bars,
+        "stages": stages,
+        "texts": list(texts),
+    }
+
+
+def _row(
+    picture: Picture,
+    bar: Bar,
+    attempts: dict[StageAttempt, int],
+    text: Callable[[str], int],
+    since: Callable[[int | None], int | None],
+) -> list[Any]:
+    """One bar; what each place holds, the page knows by `COLUMNS`."""
+    lineage = picture.names.lineage.get(bar.app_shuffle)
+    return [
+        bar.shuffle_id,
+        bar.app_shuffle,
+        text(place(lineage.call_site) if lineage is not None else ""),
+        since(bar.begun_ms),
+        since(bar.complete_ms),
+        since(picture.last_ms if bar.reading and not picture.ended else bar.read_ms),
+        since(bar.expired_ms),
+        since(bar.gone_ms),
+        bar.bytes,
+        bar.fate.value,
+        text(bar.why),
+        bar.reads,
+        attempts.get(bar.writer) if bar.writer is not None else None,
+        [attempts[one] for one in bar.readers if one in attempts],
+        [bar.events.get(what, 0) for what in EVENTS],
+    ]
+
+
+#: What the numbers in the place `events` are of; 0: it has not happened.
+EVENTS = ("begun", "complete", "read last", "expired", "deleted", "lost", "missed")
+COLUMNS = (
+    "id", "app", "site", "begun", "complete", "read", "expired", "gone", "bytes", "fate", "why", "reads", "writer",
+    "readers", "events",
+)  # fmt: skip
+
+
+def _job(picture: Picture, job: JobId | None) -> str:
+    return picture.names.job(job) if job is not None else ""

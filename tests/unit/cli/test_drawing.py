@@ -1,0 +1,31 @@
+"""The verbs `timeline` and `premature`, from a log and from a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.cli.calling import Shufflectl, log_file, store
+from tests.unit.replay.logs import deleted_and_missed
+
+
+def test_a_timeline_of_a_file_and_of_a_store_is_the_same_page(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = deleted_and_missed()
+    log, address = log_file(tmp_path / "app.log", told), store(tmp_path / "store.db", told)
+    said = shufflectl("timeline", log, "-o", tmp_path / "a.html")
+    assert (said.code, "3 shuffles of 32 events drawn" in said.out) == (0, True), said
+    assert shufflectl("timeline", "chain", "--store", address, "-o", tmp_path / "b.html").code == 0
+    page = (tmp_path / "a.html").read_text()
+    assert (page.startswith("<!doctype html>"), "map at chain.py:12" in page) == (True, True)
+    again = shufflectl("timeline", log, "-o", tmp_path / "a.html")
+    assert (again.code, "is there already" in again.err) == (2, True)
+    assert shufflectl("timeline", log, "-o", tmp_path / "a.html", "--force").code == 0
+    assert shufflectl("timeline", log, "-o", tmp_path / "no" / "a.html").code == 3
+
+
+def test_premature_deletions_are_listed_with_what_would_have_kept_them(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    told = shufflectl("premature", "--log", log, "-")
+    assert "1 premature deletion: 120 MB written again" in told.out
+    assert "The smallest change that keeps it: pin app shuffle 0" in told.out
+    (row,) = shufflectl("premature", "--log", log, "-", "-o", "json").data
+    assert (row["shuffle_id"], row["sequence"], row["recomputed_bytes"]) == (1, 25, 120_000_000)

@@ -1,0 +1,123 @@
+"""The pages answer GET and HEAD, tell what the replica tells, and are not hurt by who asks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pytest
+
+from coordinator.core.commands import EndApplication, RegisterApplication, Request
+from coordinator.core.ids import ClientId
+from coordinator.pages import http
+from coordinator.pages.http import serving
+from coordinator.runtime.options import Options
+from coordinator.runtime.replica import Replica
+from coordinator.server.server import CannotListen
+from state_backend.memory import MemoryBackend
+from tests.unit.replay.logs import APP, deleted_and_missed
+
+Said = tuple[int, dict[str, str], bytes]  # status, headers, body
+
+
+@dataclass
+class Site:
+    """A replica with one application, and its pages."""
+
+    replica: Replica
+    port: int
+
+    async def ask(self, target: str, method: str = "GET", host: str = "127.0.0.1:1") -> Said:
+        return await self.say(f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+
+    async def say(self, raw: bytes) -> Said:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(raw)
+        answer = await reader.read()
+        writer.close()
+        head, _, body = answer.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        return int(first.split()[1]), dict(line.split(": ", 1) for line in lines), body
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with Replica(MemoryBackend(), Options(replica="r", reap=False)) as replica:
+        for command in deleted_and_missed().said:
+            request = Request(ClientId(""), 0, command)
+            if isinstance(command, RegisterApplication):
+                await replica.register(request)
+            else:
+                await replica.submit(APP, [request])
+        async with serving(replica, "127.0.0.1:0") as address:
+            yield Site(replica, int(address.rstrip("/").rpartition(":")[2]))
+
+
+async def test_the_list_leads_to_the_picture_and_that_to_its_numbers(site: Site) -> None:
+    status, _, listed = await site.ask("/")
+    assert (status, f"href='{APP}/'".encode() in listed) == (200, True)
+    status, head, shown = await site.ask(f"/{APP}/")
+    assert (status, b'"live": "numbers.json"' in shown) == (200, True)
+    assert "script-src 'sha256-" in head["Content-Security-Policy"]
+    status, _, told = await site.ask(f"/{APP}/numbers.json")
+    found = json.loads(told)
+    assert (status, found["name"], found["sequence"], len(found["bars"])) == (200, "chain", 32, 3)
+
+
+async def test_what_is_known_is_not_told_again_and_what_is_new_is(site: Site) -> None:
+    assert (await site.ask(f"/{APP}/numbers.json?after=32"))[0] == 204
+    await site.replica.submit(APP, [Request(ClientId(""), 0, EndApplication())])
+    status, _, told = await site.ask(f"/{APP}/numbers.json?after=32")
+    assert (status, json.loads(told)["ended"]) == (200, True)
+
+
+async def test_a_head_has_no_body_and_nothing_can_be_changed(site: Site) -> None:
+    status, head, body = await site.ask("/", "HEAD")
+    assert (status, body, int(head["Content-Length"]) > 100) == (200, b"", True)
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        assert (await site.ask("/", method))[0] == 405
+
+
+async def test_what_is_not_there(site: Site) -> None:
+    assert (await site.ask("/nobody/"))[0] == 404
+    assert (await site.ask("/nobody/numbers.json"))[0] == 404
+    assert (await site.ask("/a/b/c"))[0] == 404
+    assert (await site.ask("//%00/../"))[0] == 404
+
+
+async def test_a_page_of_another_site_in_a_browser_here_is_refused(site: Site) -> None:
+    assert (await site.ask("/", host="evil.example:80"))[0] == 403
+    assert (await site.ask("/", host="localhost:8080"))[0] == 200
+
+
+async def test_who_sends_no_end_or_too_much_is_hung_up_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_HEAD_S", 0.05)
+    reader, slow = await asyncio.open_connection("127.0.0.1", site.port)
+    slow.write(b"GET / HTTP/1.1\r\n")
+    assert await reader.read() == b""
+    slow.close()
+    reader, rude = await asyncio.open_connection("127.0.0.1", site.port)
+    rude.write(b"GET /" + b"x" * 20_000)
+    with suppress(ConnectionResetError):
+        assert await reader.read() == b""
+    rude.close()
+    assert (await site.ask("/"))[0] == 200
+
+
+async def test_more_than_may_ask_at_once_are_sent_away(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_CONNECTIONS", 1)
+    _, waiting = await asyncio.open_connection("127.0.0.1", site.port)
+    waiting.write(b"GET")
+    await waiting.drain()
+    while (await site.ask("/"))[0] != 503:
+        pass
+    waiting.close()
+
+
+async def test_a_port_that_is_taken_is_told(site: Site) -> None:
+    with pytest.raises(CannotListen, match="free port"):
+        async with serving(site.replica, f"127.0.0.1:{site.port}"):
+            pass

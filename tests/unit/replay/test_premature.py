@@ -1,0 +1,106 @@
+"""A premature deletion is told with its chain and its cost, and what is advised really keeps the shuffle."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from coordinator.core import commands as c
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, JobId, Span, StageId
+from coordinator.core.values import Policy, Rule
+from replay.premature import premature, worth
+from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed
+
+LATER_MS = 12_000
+
+
+def comes_back(policy: Policy = FRONTIER, pinned: bool = False) -> Told:
+    """Twelve seconds after its first job has ended, a second job reads app shuffle 0 again."""
+    told = Told(policy=policy)
+    told.chain_job()
+    if pinned:
+        told.say(c.SetPin(AppShuffle(0)))
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, 60_000_000)
+    told.carried_out()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.now_ms += LATER_MS
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),), call_site="collect at x"))
+    if told.state.generations.keys() >= {1}:  # it is there: Spark skips the map stage
+        told.stage(4, "collect at chain.py:31", reads=(0,))
+        return told
+    told.stage(3, "map at chain.py:12", writes=0)
+    told.now_ms += 3_000
+    told.done(3, 120_000_000)
+    told.stage(4, "collect at chain.py:31", reads=(0,))
+    return told
+
+
+def missed(told: Told) -> list[e.PrematureDeletion]:
+    return [one.event for one in told.log if isinstance(one.event, e.PrematureDeletion)]
+
+
+def test_the_chain_leads_from_the_fact_that_let_it_go_to_who_missed_it() -> None:
+    (found,) = premature(comes_back().log)
+    words = ["completed", "expired", "asked to fence", "fenced", "deleted (policy)", "deleted too early"]
+    assert [word in cause.text for word, cause in zip(words, found.chain, strict=True)] == [True] * len(words)
+    assert all(earlier.sequence < later.sequence for earlier, later in pairwise(found.chain))
+    assert (found.shuffle_id, found.app_shuffle, found.call_site) == (1, 0, "map at chain.py:12")
+    assert found.missed_by == "stage 3.0 (map at chain.py:12) of job 1 (collect at x)"
+    assert found.chain[-1].sequence == found.sequence
+
+
+def test_the_cost_is_what_was_written_again_and_what_that_took() -> None:
+    (found,) = premature(comes_back().log)
+    assert found.recomputed_bytes == 120_000_000
+    assert found.recomputed_task_seconds is not None
+    assert 3.0 <= found.recomputed_task_seconds < 3.1
+
+
+def test_the_grace_that_is_advised_keeps_it() -> None:
+    (found,) = premature(comes_back().log)
+    (grace,) = [one for one in found.advice if "grace" in one.change]
+    assert grace.change == "policy delayed (frontier) with a grace of 13.0 s"
+    assert not missed(comes_back(Policy(Rule.FRONTIER, observe=False, grace_ms=13_000)))
+    assert found.advice[0].change == "pin app shuffle 0", "a pin holds that shuffle alone"
+
+
+def test_the_pin_that_is_advised_keeps_it() -> None:
+    assert missed(comes_back())
+    assert not missed(comes_back(pinned=True))
+
+
+def test_what_a_change_costs_is_told_and_the_least_comes_first() -> None:
+    (found,) = premature(comes_back().log)
+    costs = [one.extra_byte_seconds for one in found.advice]
+    assert costs == sorted(costs)
+    assert all(cost > 0 for cost in costs)
+    assert worth(found.advice[0]).startswith("holds 1.")
+
+
+def test_an_eager_deletion_that_frontier_would_not_have_made() -> None:
+    told = Told(policy=Policy(Rule.EAGER, observe=False))
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 9_000)
+    told.say(c.ReportStageSubmitted(attempt(2), (AppShuffle(0),), None, 4, "save at chain.py:20"))
+    told.say(c.ReportStageCompleted(attempt(2), output_bytes=5))
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.carried_out()
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.stage(3, "map at chain.py:12", writes=0)
+    told.done(3, 9_000)
+    (found,) = premature(told.log)
+    assert "policy frontier instead of eager" in [one.change for one in found.advice]
+
+
+def test_nothing_missed_is_nothing_told() -> None:
+    told = Told()
+    told.whole_chain()
+    told.carried_out()
+    assert premature(told.log) == ()
+    assert len(premature(deleted_and_missed().log)) == 1

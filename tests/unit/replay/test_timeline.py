@@ -1,0 +1,153 @@
+"""The picture holds what the log says, its page is safe and small, and a browser draws it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.core import events as e
+from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, StageAttempt, StageId
+from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Policy, Settings
+from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
+from replay.timeline.page import live_page, page, policy
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATIENCE_S = 110
+
+
+def picture(log: list[e.Recorded], most: int = 20_000) -> Picture:
+    made = Picture(most)
+    for recorded in log:
+        made.hear(recorded)
+    return made
+
+
+def rows(drawn: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(COLUMNS, row, strict=True)) for row in drawn["bars"]]
+
+
+def many(shuffles: int) -> list[e.Recorded]:
+    """As many shuffles, each written, read and deleted; by hand, since the core would take its time."""
+    log = [e.ApplicationRegistered(APP, Driver(name="large"), Capabilities(), Policy(), Settings())]  # type: ignore[list-item]
+    for number in range(shuffles):
+        app, shuffle_id = AppShuffle(number), ShuffleId(number + 1)
+        writer, reader = StageAttempt(StageId(2 * number), 0), StageAttempt(StageId(2 * number + 1), 0)
+        log += [  # type: ignore[list-item]
+            e.LineageLearned(Lineage(app, (), call_site=f"groupBy at nightly.py:{number % 300}")),
+            e.StageSubmitted(writer, writes=app, name=f"groupBy at nightly.py:{number % 300}"),
+            e.GenerationStarted(shuffle_id, app, writer, JobId(number)),
+            e.StageCompleted(writer),
+            e.GenerationCompleted(shuffle_id, 1_000_000 * (1 + number % 17)),
+            e.StageSubmitted(reader, reads=(app,), name="collect at nightly.py:301"),
+            e.ReaderRegistered(shuffle_id, reader),
+            e.StageCompleted(reader),
+            e.GenerationDeleted(shuffle_id, Deletion.POLICY if number % 3 else Deletion.SPARK),
+        ]
+    return [e.Recorded(Sequence(n), 1_790_000_000_000 + 40 * n, Sequence(n), one) for n, one in enumerate(log, 1)]  # type: ignore[arg-type]
+
+
+def test_a_bar_tells_when_and_by_which_events() -> None:
+    told = deleted_and_missed()
+    drawn = numbers(picture(told.log))
+    first, second, third = rows(drawn)
+    assert (first["id"], first["app"], first["bytes"], first["fate"]) == (1, 0, 120_000_000, "missed")
+    assert [first[name] for name in ("begun", "complete", "read", "expired", "gone")] == [20, 30, 50, 50, 70]
+    assert dict(zip(EVENTS, first["events"], strict=True)) == {
+        "begun": 6, "complete": 8, "read last": 12, "expired": 14, "deleted": 18, "lost": 0, "missed": 25,
+    }  # fmt: skip
+    assert drawn["texts"][first["site"]] == "map at chain.py:12"
+    assert (second["fate"], second["gone"]) == ("there", None)
+    assert third["read"] == drawn["length_ms"], "it is being read"
+    writer = drawn["stages"][first["writer"]]
+    assert (writer[0], drawn["texts"][writer[2]]) == ("0.0", "job 0 (count at chain.py:20)")
+
+
+def test_a_prefix_and_then_the_rest_give_what_the_whole_gives() -> None:
+    log = deleted_and_missed().log
+    for length in range(len(log)):
+        part = picture(log[:length])
+        for recorded in log[length:]:
+            part.hear(recorded)
+        assert numbers(part) == numbers(picture(log))
+
+
+def test_a_picture_never_holds_more_than_it_may() -> None:
+    drawn = picture(many(50), most=20)
+    assert (len(drawn.bars), drawn.left_out) == (20, 30)
+    assert len(drawn.stages) <= 40
+    assert numbers(drawn)["left_out"] == 30
+
+
+def test_five_thousand_shuffles_are_a_small_page() -> None:
+    assert len(page(picture(many(5_000)))) < 1_500_000
+
+
+def test_no_text_of_a_log_becomes_markup() -> None:
+    told = Told(name="</script><script>alert(1)</script><!--", application=ApplicationId("x"))
+    made = page(picture(told.log))
+    assert "<script>alert" not in made
+    assert made.count("</script>") == 2
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', made, re.DOTALL)
+    assert found is not None
+    assert json.loads(found[1])["name"] == told.name
+
+
+def test_a_page_loads_nothing() -> None:
+    for made in (page(picture(deleted_and_missed().log)), live_page("chain")):
+        assert not re.search(r"""(?:src|href)=|url\(|@import|https?://""", made)
+    assert "default-src 'none'" in policy()
+
+
+# ---- in a browser ----------------------------------------------------------------------------------------------------
+
+_PROBE = """<script>
+setTimeout(() => {
+  const named = id => document.getElementById(id), bars = named("bars"), box = bars.getBoundingClientRect();
+  const at = {clientX: box.left + 400, clientY: box.top + 10, bubbles: true};
+  bars.dispatchEvent(new PointerEvent("pointermove", at));
+  const ink = id => {
+    const {width, height} = named(id), pixels = named(id).getContext("2d").getImageData(0, 0, width, height).data;
+    return pixels.filter((value, i) => i % 4 === 3 && value).length;
+  };
+  document.title = "PROBE" + JSON.stringify({
+    tip: named("tip").hidden ? "" : named("tip").textContent, tiles: named("tiles").textContent,
+    area: ink("area"), bars: ink("bars"), graph: ink("graph"),
+    fits: document.documentElement.scrollWidth <= innerWidth,
+  }) + "PROBE";
+}, 700);
+</script></body>"""
+
+
+def probed(html: str, folder: Path) -> dict[str, Any]:
+    """What the page shows in a real browser, and of the first bar when the pointer is over it."""
+    assert CHROMIUM is not None
+    (folder / "page.html").write_text(html.replace("</body>", _PROBE), encoding="utf-8")
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+        "--disable-sync", "--disable-dev-shm-usage", f"--user-data-dir={folder / 'profile'}", "--window-size=1300,1100",
+        "--virtual-time-budget=4000", "--dump-dom", f"file://{folder / 'page.html'}",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    found = re.search(r"<title>PROBE(.*?)PROBE</title>", done.stdout, re.DOTALL)
+    assert found is not None, done.stdout[:500] + done.stderr[-2_000:]
+    told: dict[str, Any] = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return told
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; what the page holds is checked above")
+@pytest.mark.parametrize("shuffles", [3, 5_000])
+def test_a_browser_draws_it_and_hovering_names_the_call_site_and_the_events(shuffles: int, tmp_path: Path) -> None:
+    log = deleted_and_missed().log if shuffles == 3 else many(shuffles)
+    told = probed(page(picture(log)), tmp_path)
+    assert min(told["area"], told["bars"], told["graph"]) > 500, "every canvas is drawn on"
+    assert f"{shuffles:,}shuffles written" in told["tiles"]
+    assert told["fits"], "nothing is wider than the window"
+    site, event = ("map at chain.py:12", "event 8") if shuffles == 3 else ("groupBy at nightly.py:0", "event 6")
+    assert (site in told["tip"], event in told["tip"]) == (True, True), told["tip"]
