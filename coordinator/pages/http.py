@@ -101,8 +101,10 @@ class Pages:
             return Reply("404 Not Found", f"{error}\n".encode())
         except Archived:
             return Reply("410 Gone", _ARCHIVED)
-        except (CoordinatorError, asyncio.TimeoutError) as error:
-            return Reply("503 Service Unavailable", f"{error or 'it took too long'}\n".encode())
+        except CoordinatorError as error:
+            return Reply("503 Service Unavailable", f"{error}\n".encode())
+        except asyncio.TimeoutError:
+            return Reply("503 Service Unavailable", f"It took longer than {_ANSWER_S:.0f} seconds.\n".encode())
         except Exception as error:  # noqa: BLE001 - whatever a page dies of, the replica goes on
             log.error("page", error=repr(error))
             return Reply("500 Internal Server Error", b"The coordinator's log says more.\n")

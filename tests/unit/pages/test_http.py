@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.server.server import CannotListen
 from state_backend.memory import MemoryBackend
+from tests.support.browser import CHROMIUM, document
 from tests.unit.replay.logs import APP, deleted_and_missed
 
 Said = tuple[int, dict[str, str], bytes]  # status, headers, body
@@ -115,6 +117,15 @@ async def test_more_than_may_ask_at_once_are_sent_away(site: Site, monkeypatch: 
     while (await site.ask("/"))[0] != 503:
         pass
     waiting.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; what the pages answer is checked above")
+async def test_a_browser_draws_the_live_page_and_the_list(site: Site, tmp_path: Path) -> None:
+    """Its policy lets its own script run, and that fetches the numbers."""
+    url = f"http://127.0.0.1:{site.port}/{APP}/"
+    shown = await asyncio.to_thread(document, url, tmp_path)
+    assert "shuffles written, 2 there (180 MB)" in shown
+    assert "live, as of event 32" in shown
 
 
 async def test_a_port_that_is_taken_is_told(site: Site) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,8 @@ from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, Shu
 from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Policy, Settings
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import live_page, page, policy
+from tests.support.browser import CHROMIUM, document
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE_S = 110
 
 
 def picture(log: list[e.Recorded], most: int = 20_000) -> Picture:
@@ -35,11 +31,11 @@ def rows(drawn: dict[str, Any]) -> list[dict[str, Any]]:
 
 def many(shuffles: int) -> list[e.Recorded]:
     """As many shuffles, each written, read and deleted; by hand, since the core would take its time."""
-    log = [e.ApplicationRegistered(APP, Driver(name="large"), Capabilities(), Policy(), Settings())]  # type: ignore[list-item]
+    log: list[e.Event] = [e.ApplicationRegistered(APP, Driver(name="large"), Capabilities(), Policy(), Settings())]
     for number in range(shuffles):
         app, shuffle_id = AppShuffle(number), ShuffleId(number + 1)
         writer, reader = StageAttempt(StageId(2 * number), 0), StageAttempt(StageId(2 * number + 1), 0)
-        log += [  # type: ignore[list-item]
+        log += [
             e.LineageLearned(Lineage(app, (), call_site=f"groupBy at nightly.py:{number % 300}")),
             e.StageSubmitted(writer, writes=app, name=f"groupBy at nightly.py:{number % 300}"),
             e.GenerationStarted(shuffle_id, app, writer, JobId(number)),
@@ -50,7 +46,7 @@ def many(shuffles: int) -> list[e.Recorded]:
             e.StageCompleted(reader),
             e.GenerationDeleted(shuffle_id, Deletion.POLICY if number % 3 else Deletion.SPARK),
         ]
-    return [e.Recorded(Sequence(n), 1_790_000_000_000 + 40 * n, Sequence(n), one) for n, one in enumerate(log, 1)]  # type: ignore[arg-type]
+    return [e.Recorded(Sequence(n), 1_790_000_000_000 + 40 * n, Sequence(n), one) for n, one in enumerate(log, 1)]
 
 
 def test_a_bar_tells_when_and_by_which_events() -> None:
@@ -127,16 +123,10 @@ setTimeout(() => {
 
 def probed(html: str, folder: Path) -> dict[str, Any]:
     """What the page shows in a real browser, and of the first bar when the pointer is over it."""
-    assert CHROMIUM is not None
     (folder / "page.html").write_text(html.replace("</body>", _PROBE), encoding="utf-8")
-    command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-        "--disable-sync", "--disable-dev-shm-usage", f"--user-data-dir={folder / 'profile'}", "--window-size=1300,1100",
-        "--virtual-time-budget=4000", "--dump-dom", f"file://{folder / 'page.html'}",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    found = re.search(r"<title>PROBE(.*?)PROBE</title>", done.stdout, re.DOTALL)
-    assert found is not None, done.stdout[:500] + done.stderr[-2_000:]
+    shown = document(f"file://{folder / 'page.html'}", folder)
+    found = re.search(r"<title>PROBE(.*?)PROBE</title>", shown, re.DOTALL)
+    assert found is not None, shown[:2_000]
     told: dict[str, Any] = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
     return told
 
