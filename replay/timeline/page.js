@@ -192,12 +192,12 @@ function drawArea() {
   }
   pen.restore();
 }
-/** The corners of a stepped line; of what falls into one pixel only the highest. */
+/** The corners of a stepped line; of what falls into one pixel the highest, a pixel wide. */
 function outline(k, width, y) {
   const path = [];
   let before = 0, column = -1, best = 0;
   let last = 0;
-  const flush = () => { if (column >= 0) path.push([column, y(before)], [column, y(best)], [column, y(last)]); };
+  const flush = () => { if (column >= 0) path.push([column, y(before)], [column, y(best)], [column + 1, y(best)], [column + 1, y(last)]); };
   for (const one of series) {
     const x = Math.round(across(one[0], width));
     if (x !== column) { flush(); before = last; column = x; best = Math.max(before, one[k]); }
