@@ -243,7 +243,7 @@ def test_memory_does_not_grow_with_tasks(tmp_path: Path) -> None:
         return most
 
     peak(10)
-    assert peak(60_000) < peak(20_000) + (2 << 20)
+    assert peak(20_000) < peak(5_000) + (2 << 20)
 
 
 def _parts(folder: Path) -> Iterator[Part]:
