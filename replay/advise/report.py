@@ -78,7 +78,9 @@ def make(
 
     with _told(progress, done, sum(log.bytes for log in logs)):
         found = spread(spark, logs, few, done).collect() if logs else []
-    return put_together(found, refused, grace_ms)
+    silent = {log.place for log in logs} - {read.place for read in found}
+    unread = (Refused(place, "it was listed and could not be opened") for place in silent)
+    return put_together(found, (*refused, *unread), grace_ms)
 
 
 def put_together(found: Sequence[Read[Advice]], refused: Iterable[Refused] = (), grace_ms: int = GRACE_MS) -> Report:

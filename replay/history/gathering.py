@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from replay.history import finding
 from replay.history.finding import Log, Missing, Part
@@ -141,11 +142,15 @@ def _spread_remote(
     small = [log for log in logs if all(part.bytes <= LARGEST_BYTES for part in log.parts)]
     large: list[Read[T]] = [Read(log.place, None, _TOO_LARGE) for log in logs if log not in small]
     places = {part.path: (at, number) for at, log in enumerate(small) for number, part in enumerate(log.parts)}
+    by_path = {_path(place): found for place, found in places.items()}
     if not small:
         return context.parallelize(large, 1)
 
-    def keyed(file: tuple[str, bytes]) -> tuple[tuple[int, int], bytes]:
-        return places[file[0]], file[1]
+    def keyed(file: tuple[str, bytes]) -> Iterator[tuple[tuple[int, int], bytes]]:
+        """A file system may list a file under one authority and open it under another."""
+        place = places.get(file[0]) or by_path.get(_path(file[0]))
+        if place is not None:
+            yield place, file[1]
 
     def work(files: Iterable[tuple[tuple[int, int], bytes]]) -> Iterator[Read[T]]:
         for at, of_log in groupby(files, key=lambda file: file[0][0]):
@@ -153,7 +158,7 @@ def _spread_remote(
 
     found = (
         context.binaryFiles(",".join(_escaped(path) for path in places), len(places))
-        .map(keyed)
+        .flatMap(keyed)
         .repartitionAndSortWithinPartitions(len(small), lambda key: key[0])
         .mapPartitions(work)
     )
@@ -176,6 +181,10 @@ def _opener(files: Iterator[tuple[tuple[int, int], bytes]]) -> Callable[[Part], 
         return nullcontext(io.BytesIO(found[1]))
 
     return open_part
+
+
+def _path(url: str) -> str:
+    return urlsplit(url).path
 
 
 def _escaped(path: str) -> str:
