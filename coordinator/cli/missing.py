@@ -17,8 +17,8 @@ from coordinator.cli import output
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
-from coordinator.cli.rows import plain
 from coordinator.cli.verb import verb
+from replay.plain import plain
 from replay.premature import Premature, worth
 from replay.premature import premature as tell
 from replay.units import clock, count, place, size

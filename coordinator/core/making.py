@@ -34,13 +34,13 @@ def replace(record: R, /, **fields: Any) -> R:
     found = _ALTERERS.get(key)
     if found is None:
         found = _ALTERERS[key] = _alterer(*key)
-    altered: R = found(record, **fields)
+    altered: R = found(record, *fields.values())
     return altered
 
 
 def _alterer(kind: type, changed: tuple[str, ...]) -> Make:
     if not _only_stores(kind) or set(changed) - set(_names(kind)):
-        return dataclasses.replace  # which knows what to say about a field that does not exist
+        return lambda record, *values: dataclasses.replace(record, **dict(zip(changed, values, strict=True)))
     kept = {name: f"_record.{name}" for name in _names(kind) if name not in changed}
     return _compiled(kind, ("_record", *changed), kept)
 

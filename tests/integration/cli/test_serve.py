@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -141,3 +143,17 @@ def test_the_data_folder_is_made(tmp_path: Path) -> None:
     process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert (tmp_path / "new" / "data" / "coordinator.db").exists()
+
+
+def test_pages_are_served_beside_it_where_they_are_wished(tmp_path: Path) -> None:
+    with serving(tmp_path, "memory:", "--pages-port", 0) as server:
+        tell(server.address, deleted_and_missed())
+        assert server.process.stdout is not None
+        said = re.fullmatch(r"Pages at (http://127\.0\.0\.1:\d+/)\.\n", server.process.stdout.readline())
+        assert said is not None
+        with urlopen(f"{said[1]}{APP}/numbers.json", timeout=PATIENCE_S) as answer:
+            assert json.load(answer)["name"] == "chain"
+        assert server.end().code == 0
+    (tmp_path / "open.toml").write_text('[serve]\npages = "0.0.0.0:0"\n')
+    refused = shufflectl(tmp_path, "serve", "--port", 0, "--store", "memory:", "--config", tmp_path / "open.toml")
+    assert (refused.code, "0.0.0.0:0 listens on" in refused.err) == (2, True)
