@@ -18,7 +18,7 @@ import typer
 from rich.text import Text
 
 from coordinator.cli import output
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column, Row
@@ -74,11 +74,33 @@ async def _report(here: Here, named: Sequence[str], limit: int) -> None:
         async with here.source() as source:
             wanted = [str(await find(source, one)) for one in named]
     url = here.config.log or here.config.store or default_store()
-    with _spark() as spark:
+    archive = "" if here.config.log else here.config.archive
+    with _spark() as spark, _told_in_a_line():
         from replay import frames
 
-        shown = frames.events(spark, url, application=wanted, archive="" if here.config.log else here.config.archive)
-        _show(here, shown.cache(), limit)
+        _show(here, frames.events(spark, url, application=wanted, archive=archive).cache(), limit)
+
+
+@contextmanager
+def _told_in_a_line() -> Iterator[None]:
+    """What Spark's tasks have met is said without Spark's traces."""
+    from pyspark.errors import PySparkException
+
+    from replay.frames.options import WrongOption
+
+    try:
+        yield
+    except WrongOption as error:
+        raise Failure(Exit.USAGE, str(error)) from error
+    except PySparkException as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        told = next((line for line in reversed(lines) if not line.startswith(("at ", "...", "Caused"))), "no reason")
+        raise failure(
+            Exit.FAILED,
+            f"Spark has failed ({told})",
+            "a log that every task reads",
+            "Read a part of it, or one application.",
+        ) from error
 
 
 def _show(here: Here, events: DataFrame, limit: int) -> None:

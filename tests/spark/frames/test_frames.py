@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from coordinator.core import commands as c
 from coordinator.core.events import Recorded
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import LookId, ShuffleId
 from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay import frames
 from tests.spark.frames.generated import logs
 from tests.spark.frames.weighing import weigh
 from tests.support.spark import spark_session
-from tests.unit.cli.calling import log_file, store
+from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.frames.reading import rows
 from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed
+from tests.unit.replay.test_holders import looked_at, root
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -189,3 +191,27 @@ def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, c
     [recovery] = analyses.recomputations(events).collect()
     assert (recovery["shuffle_id"], recovery["premature"], recovery["bytes_again"]) == (1, True, 120_000_000)
     assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
+
+
+def test_holders_are_charged_for_what_they_kept_while_they_kept_it(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames import analyses
+
+    # The look's report is at 100 ms, the last event at 110 ms; both shuffles, of 120 and 60 MB, are there all the time.
+    told = looked_at(root("o1", "`a` in chain.py:3", 0, 1), root("o2", "`b` in chain.py:4", 1))
+    told.say(c.BeginLook(LookId(2)))
+    events = frames.events(spark, str(log_file(tmp_path / "held.log", told)))
+    first, second = analyses.top_holders(events).collect()
+    assert (first["root_kind"], first["who"], first["app_shuffles"]) == ("handle", "`a` in chain.py:3", 2)
+    assert first["byte_seconds"] == pytest.approx(180e6 * 0.010)
+    assert (second["who"], second["byte_seconds"]) == ("`b` in chain.py:4", pytest.approx(60e6 * 0.010))
+
+
+def test_a_report_shows_them_as_tables(
+    spark: SparkSession, chain: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    shufflectl = Shufflectl(tmp_path, monkeypatch, capsys)
+    nothing = shufflectl("report", "--log", chain)
+    assert (nothing.code, "--all" in nothing.err) == (2, True)
+    shown = shufflectl("report", "--log", chain, "chain").out
+    assert all(words in shown for words in ("Byte-seconds by call site", "7.2 MB·s", "deleted too early", "100.0%"))
+    assert [place for place in CALL_SITES if place in shown] == list(CALL_SITES)
