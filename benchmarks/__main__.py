@@ -15,7 +15,19 @@ import traceback
 
 from rich.console import Console
 
-QUESTIONS = ("disk", "live_cut", "looks", "latency", "cost", "rates", "size", "replay", "failover", "advise")
+QUESTIONS = (
+    "disk",
+    "live_cut",
+    "looks",
+    "latency",
+    "cost",
+    "rates",
+    "size",
+    "replay",
+    "policies",
+    "failover",
+    "advise",
+)
 
 
 def main() -> int:
@@ -24,9 +36,9 @@ def main() -> int:
     parser.add_argument("questions", nargs="*", choices=[*QUESTIONS, []], help=f"of: {', '.join(QUESTIONS)}")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works, proves nothing")
     parser.add_argument("--megabytes", type=int, help="per shuffle, for disk (default 400, quick 40)")
-    parser.add_argument("--only", action="append", metavar="NAME", help="for live_cut: this program; may be repeated")
+    parser.add_argument("--only", action="append", metavar="NAME", help="of the programs, this one; may be repeated")
     parser.add_argument("--modes", help="for live_cut: of alone,cleanup,frontier,reachable; alone always runs")
-    parser.add_argument("--scale", type=float, help="for live_cut: of the data (default 1, quick 0.2)")
+    parser.add_argument("--scale", type=float, help="for live_cut and policies: of the data (default 1, quick 0.2)")
     wishes = parser.parse_args()
     console = Console(width=150)
     console.print(f"Python {platform.python_version()}, {platform.machine()}, {time.strftime('%Y-%m-%d')}")

@@ -49,6 +49,9 @@ class ServeConfig(BaseModel):
     beyond_loopback: bool = Field(
         default=False, description="let other machines reach it although it asks them for no certificate"
     )
+    history: str = Field(
+        default="", description="file of `shufflectl learn`: what earlier runs taught, for policy `history`"
+    )
     administrators: str = Field(
         default="",
         description="SHA-256 of each administrator's token, with commas between them: who may pin, set policies and "

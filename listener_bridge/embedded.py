@@ -40,8 +40,9 @@ def default_store() -> str:
 class Embedded:
     """The coordinator of this attachment, started when it is first asked for."""
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: str, history: str = "") -> None:
         self.store = store
+        self.history = history
         self._lock = threading.Lock()
         self._running: Any = None
         self._stopped = False
@@ -67,9 +68,12 @@ class Embedded:
 
     def _start(self) -> Any:
         from coordinator.app import start_replica
+        from coordinator.server.options import ServerOptions
+        from coordinator.wire.lessons import read_lessons
 
         _log_through_logging()
-        return start_replica(self.store, self._bind())
+        server = ServerOptions(lessons=read_lessons(Path(self.history))) if self.history else None
+        return start_replica(self.store, self._bind(), server=server)
 
     def _bind(self) -> str:
         """A socket that only this user can open; a loopback port where there are none."""

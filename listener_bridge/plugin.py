@@ -209,7 +209,7 @@ def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Ca
         return (lambda: chosen.addresses), "", lambda _: None
     from listener_bridge import embedded
 
-    ours = embedded.Embedded(chosen.store or embedded.default_store())
+    ours = embedded.Embedded(chosen.store or embedded.default_store(), chosen.history)
     return ours.addresses, ours.store, ours.stop
 
 

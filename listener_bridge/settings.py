@@ -18,7 +18,7 @@ from typing import TypeVar
 from listener_bridge.durations import milliseconds
 
 PREFIX = "spark.shuffleLifecycle."
-RULES = ("reachable", "frontier", "eager")
+RULES = ("reachable", "frontier", "eager", "history")
 POLICIES = ("observe", *RULES, "delayed")
 SERVICES = ("auto", "native", "celeborn")
 DEFAULT_RULE = "reachable"
@@ -71,6 +71,7 @@ class Settings:
     liveness: bool = True
     name: str = ""  #: Empty: Spark's application name.
     tls: Tls | None = None  #: To coordinators that are named by address; None: plain text.
+    history: str = ""  #: File of lessons, of the coordinator inside the driver's process; empty: none.
 
 
 def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
@@ -84,6 +85,7 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         policy=_policy(texts),
         addresses=_read(texts, "address", _addresses, ()),
         store=texts.get("store", ""),
+        history=texts.get("history", ""),
         token=texts.get("token", ""),
         service=_read(texts, "service", _one_of(SERVICES), "auto"),
         deterministic=_read(texts, "deterministic", _flag, False),
@@ -163,10 +165,11 @@ def _addresses(text: str) -> tuple[str, ...]:
 
 KEYS = {
     "enabled": "false: as if the plugin were not there",
-    "policy": "observe (decide and record, delete nothing), reachable (recommended), frontier, eager, delayed",
-    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: reachable, frontier, eager",
+    "policy": "observe (decide and record, delete nothing), reachable (recommended), frontier, eager, history, delayed",
+    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: reachable, frontier, eager, history",
     "grace": "between expiry and fence, restarted by use; a duration as 30s; 60s under `delayed`, else none",
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
+    "history": "file of `shufflectl learn`, for the coordinator inside the driver's process and policy `history`",
     "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",
     "token": "what the coordinators ask for before they register somebody new, where they do",
     "tls.enabled": "true: talk TLS to the coordinators; this is so where one of these files is named",

@@ -22,6 +22,7 @@ _RULES = {
     "reachable": common_pb2.RULE_REACHABLE,
     "frontier": common_pb2.RULE_FRONTIER,
     "eager": common_pb2.RULE_EAGER,
+    "history": common_pb2.RULE_HISTORY,
 }
 _LEVELS = {
     Level.DETERMINATE: common_pb2.LEVEL_DETERMINATE,

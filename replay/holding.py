@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from coordinator.core import cuts
+from coordinator.core import cuts, lineages
 from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import Generation, State
@@ -101,7 +101,10 @@ def _not_released(state: State, generation: Generation, names: Names) -> str:
         return "policy eager waits for a stage that reads it and writes bytes"
     if rule is Rule.REACHABLE:
         return "policy reachable waits for the end of a look that began after it was complete"
-    return f"policy frontier {_frontier(state, generation, names)}"
+    reads = lineages.reads_of(state, generation.app_shuffle) if rule is Rule.HISTORY else None
+    if reads is not None:
+        return f"policy history waits until {reads} stages have read it, as in earlier runs; {generation.reads} have"
+    return f"policy {rule.value} {_frontier(state, generation, names)}"
 
 
 def _frontier(state: State, generation: Generation, names: Names) -> str:

@@ -49,7 +49,9 @@ def unpin(here: Here, app: Application, shuffle: AppShuffleName) -> Any:
 def policy(
     here: Here,
     app: Application,
-    chosen: Annotated[str, typer.Argument(metavar="POLICY", help="observe, reachable, frontier, eager or delayed.")],
+    chosen: Annotated[
+        str, typer.Argument(metavar="POLICY", help="observe, reachable, frontier, eager, history or delayed.")
+    ],
     group: Annotated[str, typer.Option("--group", help="Only for jobs of this group.")] = "",
     grace: Annotated[str, typer.Option("--grace", help="Between expiry and fence, as 30s or 5min.")] = "",
     rule: Annotated[str, typer.Option("--rule", help="What `observe` observes and `delayed` delays.")] = "reachable",

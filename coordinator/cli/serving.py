@@ -37,6 +37,7 @@ from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import CannotListen
 from coordinator.wire.bounds import Bounds
+from coordinator.wire.lessons import read_lessons
 
 _FILE = "coordinator.db"
 _PROBE_S = 1.0
@@ -57,6 +58,9 @@ def serve(
     metrics: Annotated[
         str | None, typer.Option("--metrics", metavar="ADDR", help="host:port where Prometheus reads /metrics.")
     ] = None,
+    history: Annotated[
+        str | None, typer.Option("--history", metavar="FILE", help="What `shufflectl learn` wrote, for `history`.")
+    ] = None,
     beyond: Annotated[
         bool, typer.Option("--beyond-loopback", help="Let other machines reach it without certificates.")
     ] = False,
@@ -69,6 +73,7 @@ def serve(
         "pages": None if pages_port is None else f"127.0.0.1:{pages_port}",
         "data": data,
         "metrics": metrics,
+        "history": history,
         "beyond_loopback": beyond or None,
     }
     config = here.config.model_copy(
@@ -208,6 +213,7 @@ def server_options(config: Config) -> ServerOptions:
         bind_beyond_loopback=serve.beyond_loopback,
         certificates=_certificates(serve),
         administrators=_hashes("serve.administrators", serve.administrators),
+        lessons=read_lessons(Path(serve.history)) if serve.history else {},
         registration_tokens=_hashes("serve.registration_tokens", serve.registration_tokens),
         heartbeat_ms=int(serve.heartbeat_s * 1_000),
         drain_s=serve.drain_s,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.text import Text
@@ -25,8 +26,9 @@ from coordinator.cli.rows import Row
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
-from coordinator.core.values import Policy
+from coordinator.core.values import Lesson, Policy
 from coordinator.wire.codec import Segment
+from coordinator.wire.lessons import read_lessons
 from coordinator.wire.logfile import write_log
 from replay.history.finding import Missing
 from replay.plain import plain
@@ -38,6 +40,8 @@ _SEGMENT_EVENTS = 500
 #: Below this it takes longer to start a session than to simulate.
 _WORTH_A_SESSION_BYTES = 64_000_000
 _RECORDED = "as recorded"
+_Policies: TypeAlias = list[tuple[str, Policy | None]]
+_Lessons: TypeAlias = dict[str, tuple[Lesson, ...]] | None
 _POLICIES = ("observe", "frontier", "eager")
 
 
@@ -51,6 +55,9 @@ def simulate(
         list[str] | None,
         typer.Option("--policy", help="A policy's name, delayed:RULE:GRACE, or 'as recorded'; may be repeated."),
     ] = None,
+    learned: Annotated[
+        Path | None, typer.Option("--history", metavar="FILE", help="What `learn` wrote, for policy history.")
+    ] = None,
     each: Annotated[bool, typer.Option("--each", help="A table for each application too.")] = False,
     master: Annotated[
         str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")
@@ -58,19 +65,15 @@ def simulate(
 ) -> Any:
     """Compares what policies would have held, deleted and recomputed in recorded runs."""
     wanted = [_named(one) for one in policy or _POLICIES]
-    return _simulate(here, logs or [], wanted, each, master)
+    lessons = read_lessons(learned) if learned is not None else None
+    return _simulate(here, logs or [], wanted, lessons, each, master)
 
 
 async def _simulate(
-    here: Here, logs: Sequence[str], policies: list[tuple[str, Policy | None]], each: bool, master: str
+    here: Here, logs: Sequence[str], policies: _Policies, lessons: _Lessons, each: bool, master: str
 ) -> None:
-    recordings = [recording for named in logs for recording in await _found(here, named)]
-    if not logs:
-        recordings = await _applications(here, "")
-    if not recordings:
-        told = "Name exported logs, Spark history logs, or a --store."
-        raise failure(Exit.NOT_FOUND, "there is no run to simulate", "at least one", told)
-    found = _carried_out(recordings, policies, master)
+    recordings = await recordings_of(here, logs)
+    found = _carried_out(recordings, policies, lessons, master)
     for one in found:
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
             print(f"shufflectl: {one.recording}: {warning}", file=sys.stderr)
@@ -78,6 +81,17 @@ async def _simulate(
 
 
 # ---- what is simulated -----------------------------------------------------------------------------------------------
+
+
+async def recordings_of(here: Here, logs: Sequence[str]) -> list[Recording]:
+    """Everything that was named; where nothing was, all applications of the source."""
+    found = [recording for named in logs for recording in await _found(here, named)]
+    if not logs:
+        found = await _applications(here, "")
+    if not found:
+        told = "Name exported logs, Spark history logs, or a --store."
+        raise failure(Exit.NOT_FOUND, "there is no recorded run", "at least one", told)
+    return found
 
 
 def _named(text: str) -> tuple[str, Policy | None]:
@@ -127,24 +141,31 @@ def _segments(log: Sequence[Recorded]) -> list[Segment]:
 
 
 def _carried_out(
-    recordings: Sequence[Recording], policies: Sequence[tuple[str, Policy | None]], master: str
+    recordings: Sequence[Recording], policies: _Policies, lessons: _Lessons, master: str
 ) -> list[Simulated]:
-    if not _is_spread(recordings, master):
-        return list(all_of(recordings, policies))
+    if not is_spread(recordings, master):
+        return list(all_of(recordings, policies, lessons))
+    with session(master) as spark:
+        return spread(spark, recordings, policies, lessons)
+
+
+@contextmanager
+def session(master: str) -> Iterator[Any]:
+    """A Spark session for one call."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("shufflectl simulate").master(master or "local[*]")
+    builder = SparkSession.builder.appName("shufflectl").master(master or "local[*]")
     quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     for key, value in quiet.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    spark = builder.getOrCreate()
     try:
-        return spread(session, recordings, policies)
+        yield spark
     finally:
-        session.stop()
+        spark.stop()
 
 
-def _is_spread(recordings: Sequence[Recording], master: str) -> bool:
+def is_spread(recordings: Sequence[Recording], master: str) -> bool:
     if master == "none" or len(recordings) < 2:
         return False
     if importlib.util.find_spec("pyspark") is None:

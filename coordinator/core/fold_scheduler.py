@@ -151,6 +151,7 @@ def _finish_reader(
         last_read_by_map=attempt.writes is not None,
         last_read_execution=execution,
         reader_wrote=generation.reader_wrote or attempt.writes is not None or wrote,
+        reads=generation.reads + 1,
         used_ms=at.time_ms,
     )
 

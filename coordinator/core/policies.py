@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from coordinator.core import cuts
+from coordinator.core import cuts, lineages
 from coordinator.core.ids import AppShuffle, ExecutionId, StageAttempt, within
 from coordinator.core.lifecycle import INTACT, Life
 from coordinator.core.state import Generation, State
@@ -21,6 +21,7 @@ COUNTED: dict[Rule, frozenset[RootKind]] = {
     Rule.REACHABLE: frozenset(RootKind),
     Rule.FRONTIER: frozenset({RootKind.PLAN, RootKind.PERSISTED, RootKind.ALGORITHM, RootKind.STREAM}),
     Rule.EAGER: frozenset({RootKind.PLAN}),
+    Rule.HISTORY: frozenset({RootKind.PLAN, RootKind.PERSISTED, RootKind.ALGORITHM, RootKind.STREAM}),
 }
 
 
@@ -155,10 +156,19 @@ def _eager(look: View, generation: Generation) -> Expiry | None:
     return Expiry.READ if generation.reader_wrote else None
 
 
+def _history(look: View, generation: Generation) -> Expiry | None:
+    """Read by as many stages as ever in earlier runs, be they later jobs'; as `frontier` where none tells."""
+    reads = lineages.reads_of(look.state, generation.app_shuffle)
+    if reads is None:
+        return _frontier(look, generation)
+    return Expiry.LEARNED if generation.reads >= reads else None
+
+
 _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
     Rule.REACHABLE: _reachable,
     Rule.FRONTIER: _frontier,
     Rule.EAGER: _eager,
+    Rule.HISTORY: _history,
 }
 
 

@@ -74,6 +74,9 @@ def _of_app_shuffle(state: State, event: Any) -> Touched:
 
 
 def _of_lineage(state: State, event: e.LineageLearned) -> Touched:
+    known = state.shuffles.get(event.lineage.app_shuffle)
+    if state.meta.settings.lessons and known is not None and known.told:
+        return tuple(state.shuffles)  # whatever is made from it may be of another kind now
     return _around(state, (event.lineage.app_shuffle,))
 
 

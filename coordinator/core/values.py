@@ -26,6 +26,7 @@ class Rule(Enum):
     REACHABLE = "reachable"  #: In no cut of any root, as far as looks have told.
     FRONTIER = "frontier"  #: What read it last is a map stage whose output is on disk.
     EAGER = "eager"  #: Something read it and wrote bytes.
+    HISTORY = "history"  #: It was read as often as in earlier runs of the job; as `frontier` where none tells.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,16 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """What earlier runs of a job tell of one kind of its shuffles."""
+
+    lineage: str  #: Which kind: `core.lineages`.
+    reads: int  #: Stages that read one of them to its end, the most that were ever seen.
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits and promises of one application, fixed at registration."""
+    """Limits, promises and lessons of one application, fixed at registration."""
 
     declared_deterministic: bool = False  #: The user vouches that recomputation gives the same.
     delete_indeterminate: bool = False  #: Let guessing rules delete what Spark calls indeterminate.
@@ -66,6 +75,7 @@ class Settings:
     delete_retry_ms: int = 200  #: First pause after a failed deletion; doubles.
     retry_limit_ms: int = 30_000
     ask_again_ms: int = 200  #: Hint of a NOT_READY answer.
+    lessons: tuple[Lesson, ...] = ()  #: Of earlier runs, for `history`.
 
 
 class Hold(Enum):
@@ -88,6 +98,7 @@ class Expiry(Enum):
     FRONTIER = "every reader's output is on disk"
     EXECUTION_ENDED = "its SQL execution ended"
     READ = "read by a stage that wrote"
+    LEARNED = "read as often as in earlier runs"
     ABANDONED = "given up half-written"
 
 

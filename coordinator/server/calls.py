@@ -72,7 +72,9 @@ class Calls:
         return await self._register(request, wished, meta.token_hash), secret
 
     async def _register(self, request: Request, wished: RegisterApplication, kept: str) -> Answer:
-        return await self.coordinator.register(replace(request, command=replace(wished, token_hash=kept)))
+        lessons = self.options.lessons.get(wished.driver.name, wished.settings.lessons)
+        taught = replace(wished, token_hash=kept, settings=replace(wished.settings, lessons=lessons))
+        return await self.coordinator.register(replace(request, command=taught))
 
     async def _known(self, application: ApplicationId) -> Meta | None:
         try:

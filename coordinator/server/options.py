@@ -6,9 +6,10 @@ Responsible for the numbers and secrets that somebody may want to choose. Refuse
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from coordinator.core.values import Lesson
 from coordinator.runtime.limits import Limits
 from coordinator.server import tokens
 from coordinator.server.certificates import Certificates
@@ -28,6 +29,7 @@ class ServerOptions:
     certificates: Certificates | None = field(default=None, repr=False)  #: TLS; None: plain text.
     administrators: tuple[str, ...] = ()  #: SHA-256 of each one's token.
     registration_tokens: tuple[str, ...] = ()  #: SHA-256 of each; who registers shows one; none: everybody may.
+    lessons: Mapping[str, tuple[Lesson, ...]] = field(default_factory=dict, repr=False)  #: By application name.
     mint: Callable[[], str] = tokens.new_text  #: The coordinator's part of an application's token.
     message_bytes_max: int = _LIMITS.message_bytes
     batch_max: int = _LIMITS.batch  #: Requests of one batch.

@@ -46,7 +46,7 @@ from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
 from coordinator.core.ids import AppShuffle
-from coordinator.core.values import Policy
+from coordinator.core.values import Lesson, Policy
 from replay.simulate.baseline import Baseline, Costs
 from replay.simulate.comparing import Difference, decisions, first_difference
 from replay.simulate.driver import Driver, Pace
@@ -81,11 +81,15 @@ def simulate(
     *,
     pace: Pace = Pace(),  # noqa: B008 - a frozen value
     task_ms: Mapping[AppShuffle, int] | None = None,
+    lessons: tuple[Lesson, ...] | None = None,
     keep_log: bool = True,
 ) -> Outcome:
-    """One run under one policy. ``task_ms``: run time of all tasks that write each app shuffle once, if measured."""
+    """One run under one policy. ``task_ms``: run time of all tasks that write each app shuffle once, if measured.
+
+    ``lessons``: of earlier runs, for `history`, instead of those that the application was registered with.
+    """
     given = as_facts(facts)
-    return _simulate(given, policy, pace, _costs(given, task_ms), keep_log)
+    return _simulate(given, policy, pace, _costs(given, task_ms), lessons, keep_log)
 
 
 def simulate_all(
@@ -94,15 +98,21 @@ def simulate_all(
     *,
     pace: Pace = Pace(),  # noqa: B008 - a frozen value
     task_ms: Mapping[AppShuffle, int] | None = None,
+    lessons: tuple[Lesson, ...] | None = None,
 ) -> list[Outcome]:
     """The same run under each policy, without their logs."""
     given = as_facts(facts)
     costs = _costs(given, task_ms)
-    return [_simulate(given, policy, pace, costs, keep_log=False) for policy in policies]
+    return [_simulate(given, policy, pace, costs, lessons, keep_log=False) for policy in policies]
 
 
 def _simulate(
-    facts: list[Fact], policy: Policy | None, pace: Pace, task_ms: Mapping[AppShuffle, int], keep_log: bool
+    facts: list[Fact],
+    policy: Policy | None,
+    pace: Pace,
+    task_ms: Mapping[AppShuffle, int],
+    lessons: tuple[Lesson, ...] | None,
+    keep_log: bool,
 ) -> Outcome:
     log: list[Recorded] = []
     ledger, baseline = Ledger(), Baseline()
@@ -115,11 +125,11 @@ def _simulate(
         if keep_log:
             log.extend(some)
 
-    if _is_as_recorded(facts, policy):
+    if lessons is None and _is_as_recorded(facts, policy):
         as_recorded(facts, hear)
     else:
         stages = {fact.command.stage.stage for fact in facts if isinstance(fact.command, c.ReportStageSubmitted)}
-        Otherwise(policy, Driver(pace), Rewriter(stages), hear).run(facts)
+        Otherwise(policy, Driver(pace), Rewriter(stages), hear, lessons).run(facts)
     for fact in facts:
         baseline.hear(fact)
     ended_ms = max((fact.time_ms for fact in facts), default=0)

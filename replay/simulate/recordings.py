@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from coordinator.core.commands import RegisterApplication
+from coordinator.core.commands import EndApplication, RegisterApplication
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle
-from coordinator.core.values import Driver, Policy
+from coordinator.core.values import Driver, Lesson, Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import WireError
 from coordinator.wire.logfile import MAGIC, read_log, salvage
@@ -54,12 +54,15 @@ class Simulated:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Opened:
+    """A recorded run, read."""
+
     application: str
     name: str
     facts: list[Fact] | list[Timed]
     task_ms: Mapping[AppShuffle, int] | None
     warnings: tuple[str, ...]
+    ended: bool
 
 
 def recordings_at(place: str) -> list[Recording] | Missing:
@@ -80,51 +83,63 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def simulated(recording: Recording, policies: Sequence[tuple[str, Policy | None]]) -> Simulated:
-    """One run under each policy; each is called by its name."""
+def simulated(
+    recording: Recording,
+    policies: Sequence[tuple[str, Policy | None]],
+    lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
+) -> Simulated:
+    """One run under each policy; each is called by its name. ``lessons``: by application name, for `history`."""
     try:
-        run = _history(recording, recording.log) if recording.log is not None else _own(recording)
-    except (_Unread, WireError, OSError) as error:
+        run = open_run(recording)
+    except (Unread, WireError, OSError) as error:
         return Simulated(recording.name, failed=str(error))
-    outcomes = simulate_all(run.facts, [policy for _, policy in policies], task_ms=run.task_ms)
+    outcomes = simulate_all(
+        run.facts, [policy for _, policy in policies], task_ms=run.task_ms, lessons=(lessons or {}).get(run.name)
+    )
     summaries = tuple(summary_of(outcome, name) for outcome, (name, _) in zip(outcomes, policies, strict=True))
     is_history = recording.log is not None
     return Simulated(recording.name, run.application, run.name, summaries, run.warnings, is_history=is_history)
 
 
-class _Unread(Exception):  # noqa: N818 - it says what is so
+def open_run(recording: Recording) -> Opened:
+    """The run of a recording. Raises `Unread`, `WireError` and `OSError`."""
+    return _history(recording, recording.log) if recording.log is not None else _own(recording)
+
+
+class Unread(Exception):  # noqa: N818 - it says what is so
     """A history log that cannot be read."""
 
 
-def _history(recording: Recording, log: Log) -> _Run:
+def _history(recording: Recording, log: Log) -> Opened:
     try:
         from replay.history.reading import NotALog, read  # needs what only history logs need
     except ImportError as error:
         told = (
             f"{recording.name} is a history log, and {error.name} is not there to read it; install the extra `advise`"
         )
-        raise _Unread(told) from error
+        raise Unread(told) from error
     try:
         run = read(log)
     except NotALog as error:
-        raise _Unread(str(error)) from error
+        raise Unread(str(error)) from error
     costs = {written.app_shuffle: written.task_ms for written in run.shuffles}
     driver = Driver(run.application_id, run.attempt, run.name, run.user, run.spark_version)
     registered = RegisterApplication(ApplicationId(run.application_id), driver)
     facts: list[Timed] = [(run.started_ms, registered), *run.facts]
-    return _Run(run.application_id, run.name, facts, costs, run.warnings)
+    return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended)
 
 
-def _own(recording: Recording) -> _Run:
+def _own(recording: Recording) -> Opened:
     content = recording.content or Path(recording.path).read_bytes()
     warnings: list[str] = []
     facts = list(facts_of(_whole(salvage(content, recording.name), warnings)))
     if not facts:
         next(read_log(content, recording.name), None)  # says what is wrong with it
-    outcome = facts[0].command if facts else None
-    application = str(getattr(outcome, "application", ""))
-    name = getattr(getattr(outcome, "driver", None), "name", "")
-    return _Run(application, name, facts, None, tuple(warnings))
+    first = facts[0].command if facts else None
+    application = str(getattr(first, "application", ""))
+    name = getattr(getattr(first, "driver", None), "name", "")
+    ended = any(isinstance(fact.command, EndApplication) for fact in facts)
+    return Opened(application, name, facts, None, tuple(warnings), ended)
 
 
 def _whole(found: Iterable[Segment | WireError], warnings: list[str]) -> Iterator[Recorded]:
@@ -136,18 +151,25 @@ def _whole(found: Iterable[Segment | WireError], warnings: list[str]) -> Iterato
         yield from segment.records
 
 
-def all_of(recordings: Iterable[Recording], policies: Sequence[tuple[str, Policy | None]]) -> Iterator[Simulated]:
+def all_of(
+    recordings: Iterable[Recording],
+    policies: Sequence[tuple[str, Policy | None]],
+    lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
+) -> Iterator[Simulated]:
     """One after the other, in this process."""
     for recording in recordings:
-        yield simulated(recording, policies)
+        yield simulated(recording, policies, lessons)
 
 
 def spread(
-    spark: Any, recordings: Sequence[Recording], policies: Sequence[tuple[str, Policy | None]]
+    spark: Any,
+    recordings: Sequence[Recording],
+    policies: Sequence[tuple[str, Policy | None]],
+    lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
 ) -> list[Simulated]:
     """Each as a task of its own on a Spark session, the largest first; in the order given."""
     by_size = sorted(range(len(recordings)), key=lambda place: -recordings[place].bytes)
     tasks = spark.sparkContext.parallelize([(place, recordings[place]) for place in by_size], max(1, len(by_size)))
     wanted = list(policies)
-    found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted))).collect())
+    found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted, lessons))).collect())
     return [found[place] for place in range(len(recordings))]

@@ -19,7 +19,7 @@ from coordinator.core import cuts
 from coordinator.core import events as e
 from coordinator.core.ids import ShuffleId, StageAttempt, StageId
 from coordinator.core.state import State
-from coordinator.core.values import Outputs, Policy
+from coordinator.core.values import Lesson, Outputs, Policy
 from replay.simulate.core import Core
 from replay.simulate.driver import Driver
 from replay.simulate.facts import Fact, Kind
@@ -46,6 +46,7 @@ class Otherwise:
     driver: Driver
     rewriter: Rewriter
     hear: Hear
+    lessons: tuple[Lesson, ...] | None = None  #: Instead of those that were recorded.
     core: Core = field(default_factory=Core)
     now_ms: int = 0
     _skipped: set[StageId] = field(default_factory=set)  #: Stages that would not have run.
@@ -95,7 +96,9 @@ class Otherwise:
         self._do(command)
 
     def _register(self, fact: Fact, command: c.RegisterApplication) -> None:
-        self._do(command if self.policy is None else replace(command, policy=self.policy))
+        taught = command.settings if self.lessons is None else replace(command.settings, lessons=self.lessons)
+        chosen = command.policy if self.policy is None else self.policy
+        self._do(replace(command, policy=chosen, settings=taught))
 
     def _set_policy(self, fact: Fact, command: c.SetPolicy) -> None:
         if self.policy is None:

@@ -14,39 +14,39 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!shuffle_lifecycle/v1/common.proto\x12\x14shuffle_lifecycle.v1\".\n\x0cStageAttempt\x12\r\n\x05stage\x18\x01 \x01(\r\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\r\"#\n\x04Span\x12\r\n\x05\x66irst\x18\x01 \x01(\x04\x12\x0c\n\x04last\x18\x02 \x01(\x04\"f\n\x06Policy\x12(\n\x04rule\x18\x01 \x01(\x0e\x32\x1a.shuffle_lifecycle.v1.Rule\x12\x14\n\x07observe\x18\x02 \x01(\x08H\x00\x88\x01\x01\x12\x10\n\x08grace_ms\x18\x03 \x01(\x04\x42\n\n\x08_observe\"}\n\x0c\x43\x61pabilities\x12\x14\n\x07\x64\x65letes\x18\x01 \x01(\x08H\x00\x88\x01\x01\x12!\n\x14\x63ompletes_after_loss\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x0f\n\x07why_not\x18\x03 \x01(\tB\n\n\x08_deletesB\x17\n\x15_completes_after_loss\"\xa0\x03\n\x08Settings\x12\x1e\n\x16\x64\x65\x63lared_deterministic\x18\x01 \x01(\x08\x12\x1c\n\x14\x64\x65lete_indeterminate\x18\x02 \x01(\x08\x12\x1d\n\x10premature_budget\x18\x03 \x01(\rH\x00\x88\x01\x01\x12#\n\x16recoveries_per_shuffle\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x17\n\nrecoveries\x18\x05 \x01(\rH\x02\x88\x01\x01\x12\x1a\n\rbusy_retry_ms\x18\x06 \x01(\x04H\x03\x88\x01\x01\x12\x1c\n\x0f\x64\x65lete_retry_ms\x18\x07 \x01(\x04H\x04\x88\x01\x01\x12\x1b\n\x0eretry_limit_ms\x18\x08 \x01(\x04H\x05\x88\x01\x01\x12\x19\n\x0c\x61sk_again_ms\x18\t \x01(\x04H\x06\x88\x01\x01\x42\x13\n\x11_premature_budgetB\x19\n\x17_recoveries_per_shuffleB\r\n\x0b_recoveriesB\x10\n\x0e_busy_retry_msB\x12\n\x10_delete_retry_msB\x11\n\x0f_retry_limit_msB\x0f\n\r_ask_again_ms\"+\n\x07Locator\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x0f\n\x07payload\x18\x02 \x01(\x0c\"\x8b\x01\n\x07Lineage\x12\x13\n\x0b\x61pp_shuffle\x18\x01 \x01(\r\x12\r\n\x05reads\x18\x02 \x03(\r\x12*\n\x05level\x18\x03 \x01(\x0e\x32\x1b.shuffle_lifecycle.v1.Level\x12\x0f\n\x07\x62\x61rrier\x18\x04 \x01(\x08\x12\x0c\n\x04maps\x18\x05 \x01(\r\x12\x11\n\tcall_site\x18\x06 \x01(\t\"@\n\x07Outputs\x12\x13\n\x0b\x61pp_shuffle\x18\x01 \x01(\r\x12\x11\n\tavailable\x18\x02 \x01(\r\x12\r\n\x05total\x18\x03 \x01(\r\"\xba\x01\n\x06\x44river\x12\x1c\n\x14spark_application_id\x18\x01 \x01(\t\x12\x15\n\rspark_attempt\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0c\n\x04user\x18\x04 \x01(\t\x12\x15\n\rspark_version\x18\x05 \x01(\t\x12\x16\n\x0epython_version\x18\x06 \x01(\t\x12\x14\n\x07service\x18\x07 \x01(\tH\x00\x88\x01\x01\x12\x0e\n\x06master\x18\x08 \x01(\tB\n\n\x08_service\"L\n\x07Refused\x12\x0e\n\x06\x61nswer\x18\x01 \x01(\t\x12\x13\n\x0b\x61pp_shuffle\x18\x02 \x01(\x11\x12\x12\n\x05\x63ount\x18\x03 \x01(\x04H\x00\x88\x01\x01\x42\x08\n\x06_count*\xa9\x01\n\x04Life\x12\x14\n\x10LIFE_UNSPECIFIED\x10\x00\x12\x10\n\x0cLIFE_WRITING\x10\x01\x12\x11\n\rLIFE_READABLE\x10\x02\x12\x10\n\x0cLIFE_PARTIAL\x10\x03\x12\x10\n\x0cLIFE_EXPIRED\x10\x04\x12\x10\n\x0cLIFE_FENCING\x10\x05\x12\x0f\n\x0bLIFE_FENCED\x10\x06\x12\x10\n\x0cLIFE_DELETED\x10\x07\x12\r\n\tLIFE_LOST\x10\x08*c\n\x05Level\x12\x15\n\x11LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11LEVEL_DETERMINATE\x10\x01\x12\x13\n\x0fLEVEL_UNORDERED\x10\x02\x12\x17\n\x13LEVEL_INDETERMINATE\x10\x03*S\n\x04Rule\x12\x14\n\x10RULE_UNSPECIFIED\x10\x00\x12\x12\n\x0eRULE_REACHABLE\x10\x01\x12\x11\n\rRULE_FRONTIER\x10\x02\x12\x0e\n\nRULE_EAGER\x10\x03*\xa3\x01\n\x04Hold\x12\x14\n\x10HOLD_UNSPECIFIED\x10\x00\x12\r\n\tHOLD_NONE\x10\x01\x12\x0e\n\nHOLD_GRACE\x10\x02\x12\x10\n\x0cHOLD_OBSERVE\x10\x03\x12\x0c\n\x08HOLD_PIN\x10\x04\x12\x12\n\x0eHOLD_SUSPENDED\x10\x05\x12\x0f\n\x0bHOLD_MISSED\x10\x06\x12\x0f\n\x0bHOLD_UNABLE\x10\x07\x12\x10\n\x0cHOLD_BACKOFF\x10\x08*\x90\x01\n\x06\x45xpiry\x12\x16\n\x12\x45XPIRY_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45XPIRY_UNREACHABLE\x10\x01\x12\x13\n\x0f\x45XPIRY_FRONTIER\x10\x02\x12\x1a\n\x16\x45XPIRY_EXECUTION_ENDED\x10\x03\x12\x0f\n\x0b\x45XPIRY_READ\x10\x04\x12\x14\n\x10\x45XPIRY_ABANDONED\x10\x05*\x8c\x01\n\x06Rescue\x12\x16\n\x12RESCUE_UNSPECIFIED\x10\x00\x12\x11\n\rRESCUE_READER\x10\x01\x12\x11\n\rRESCUE_WRITER\x10\x02\x12\x0e\n\nRESCUE_JOB\x10\x03\x12\x0f\n\x0bRESCUE_ROOT\x10\x04\x12\x13\n\x0fRESCUE_RECOVERY\x10\x05\x12\x0e\n\nRESCUE_GAP\x10\x06*]\n\x07Refusal\x12\x17\n\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x10\n\x0cREFUSAL_BUSY\x10\x01\x12\x12\n\x0eREFUSAL_CANNOT\x10\x02\x12\x13\n\x0fREFUSAL_REVOKED\x10\x03*W\n\x04Loss\x12\x14\n\x10LOSS_UNSPECIFIED\x10\x00\x12\x10\n\x0cLOSS_OUTPUTS\x10\x01\x12\x11\n\rLOSS_REPORTED\x10\x02\x12\x14\n\x10LOSS_INVALIDATED\x10\x03*\x8c\x01\n\x08\x44\x65letion\x12\x18\n\x14\x44\x45LETION_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x44\x45LETION_POLICY\x10\x01\x12\x12\n\x0e\x44\x45LETION_SPARK\x10\x02\x12\x1e\n\x1a\x44\x45LETION_APPLICATION_ENDED\x10\x03\x12\x1d\n\x19\x44\x45LETION_APPLICATION_LOST\x10\x04*C\n\x06\x45nding\x12\x16\n\x12\x45NDING_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x45NDING_ENDED\x10\x01\x12\x0f\n\x0b\x45NDING_LOST\x10\x02*\x83\x01\n\rDirectiveKind\x12\x1e\n\x1a\x44IRECTIVE_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44IRECTIVE_KIND_FENCE\x10\x01\x12\x19\n\x15\x44IRECTIVE_KIND_DELETE\x10\x02\x12\x1d\n\x19\x44IRECTIVE_KIND_INVALIDATE\x10\x03*Z\n\nSuspension\x12\x1a\n\x16SUSPENSION_UNSPECIFIED\x10\x00\x12\x15\n\x11SUSPENSION_BUDGET\x10\x01\x12\x19\n\x15SUSPENSION_RECOVERIES\x10\x02*\xad\x01\n\x08RootKind\x12\x19\n\x15ROOT_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0eROOT_KIND_PLAN\x10\x01\x12\x14\n\x10ROOT_KIND_HANDLE\x10\x02\x12\x14\n\x10ROOT_KIND_OBJECT\x10\x03\x12\x17\n\x13ROOT_KIND_PERSISTED\x10\x04\x12\x17\n\x13ROOT_KIND_ALGORITHM\x10\x05\x12\x14\n\x10ROOT_KIND_STREAM\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!shuffle_lifecycle/v1/common.proto\x12\x14shuffle_lifecycle.v1\".\n\x0cStageAttempt\x12\r\n\x05stage\x18\x01 \x01(\r\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\r\"#\n\x04Span\x12\r\n\x05\x66irst\x18\x01 \x01(\x04\x12\x0c\n\x04last\x18\x02 \x01(\x04\"f\n\x06Policy\x12(\n\x04rule\x18\x01 \x01(\x0e\x32\x1a.shuffle_lifecycle.v1.Rule\x12\x14\n\x07observe\x18\x02 \x01(\x08H\x00\x88\x01\x01\x12\x10\n\x08grace_ms\x18\x03 \x01(\x04\x42\n\n\x08_observe\"}\n\x0c\x43\x61pabilities\x12\x14\n\x07\x64\x65letes\x18\x01 \x01(\x08H\x00\x88\x01\x01\x12!\n\x14\x63ompletes_after_loss\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x0f\n\x07why_not\x18\x03 \x01(\tB\n\n\x08_deletesB\x17\n\x15_completes_after_loss\"\xcf\x03\n\x08Settings\x12\x1e\n\x16\x64\x65\x63lared_deterministic\x18\x01 \x01(\x08\x12\x1c\n\x14\x64\x65lete_indeterminate\x18\x02 \x01(\x08\x12\x1d\n\x10premature_budget\x18\x03 \x01(\rH\x00\x88\x01\x01\x12#\n\x16recoveries_per_shuffle\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x17\n\nrecoveries\x18\x05 \x01(\rH\x02\x88\x01\x01\x12\x1a\n\rbusy_retry_ms\x18\x06 \x01(\x04H\x03\x88\x01\x01\x12\x1c\n\x0f\x64\x65lete_retry_ms\x18\x07 \x01(\x04H\x04\x88\x01\x01\x12\x1b\n\x0eretry_limit_ms\x18\x08 \x01(\x04H\x05\x88\x01\x01\x12\x19\n\x0c\x61sk_again_ms\x18\t \x01(\x04H\x06\x88\x01\x01\x12-\n\x07lessons\x18\n \x03(\x0b\x32\x1c.shuffle_lifecycle.v1.LessonB\x13\n\x11_premature_budgetB\x19\n\x17_recoveries_per_shuffleB\r\n\x0b_recoveriesB\x10\n\x0e_busy_retry_msB\x12\n\x10_delete_retry_msB\x11\n\x0f_retry_limit_msB\x0f\n\r_ask_again_ms\"(\n\x06Lesson\x12\x0f\n\x07lineage\x18\x01 \x01(\t\x12\r\n\x05reads\x18\x02 \x01(\x04\"+\n\x07Locator\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x0f\n\x07payload\x18\x02 \x01(\x0c\"\x8b\x01\n\x07Lineage\x12\x13\n\x0b\x61pp_shuffle\x18\x01 \x01(\r\x12\r\n\x05reads\x18\x02 \x03(\r\x12*\n\x05level\x18\x03 \x01(\x0e\x32\x1b.shuffle_lifecycle.v1.Level\x12\x0f\n\x07\x62\x61rrier\x18\x04 \x01(\x08\x12\x0c\n\x04maps\x18\x05 \x01(\r\x12\x11\n\tcall_site\x18\x06 \x01(\t\"@\n\x07Outputs\x12\x13\n\x0b\x61pp_shuffle\x18\x01 \x01(\r\x12\x11\n\tavailable\x18\x02 \x01(\r\x12\r\n\x05total\x18\x03 \x01(\r\"\xba\x01\n\x06\x44river\x12\x1c\n\x14spark_application_id\x18\x01 \x01(\t\x12\x15\n\rspark_attempt\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0c\n\x04user\x18\x04 \x01(\t\x12\x15\n\rspark_version\x18\x05 \x01(\t\x12\x16\n\x0epython_version\x18\x06 \x01(\t\x12\x14\n\x07service\x18\x07 \x01(\tH\x00\x88\x01\x01\x12\x0e\n\x06master\x18\x08 \x01(\tB\n\n\x08_service\"L\n\x07Refused\x12\x0e\n\x06\x61nswer\x18\x01 \x01(\t\x12\x13\n\x0b\x61pp_shuffle\x18\x02 \x01(\x11\x12\x12\n\x05\x63ount\x18\x03 \x01(\x04H\x00\x88\x01\x01\x42\x08\n\x06_count*\xa9\x01\n\x04Life\x12\x14\n\x10LIFE_UNSPECIFIED\x10\x00\x12\x10\n\x0cLIFE_WRITING\x10\x01\x12\x11\n\rLIFE_READABLE\x10\x02\x12\x10\n\x0cLIFE_PARTIAL\x10\x03\x12\x10\n\x0cLIFE_EXPIRED\x10\x04\x12\x10\n\x0cLIFE_FENCING\x10\x05\x12\x0f\n\x0bLIFE_FENCED\x10\x06\x12\x10\n\x0cLIFE_DELETED\x10\x07\x12\r\n\tLIFE_LOST\x10\x08*c\n\x05Level\x12\x15\n\x11LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11LEVEL_DETERMINATE\x10\x01\x12\x13\n\x0fLEVEL_UNORDERED\x10\x02\x12\x17\n\x13LEVEL_INDETERMINATE\x10\x03*e\n\x04Rule\x12\x14\n\x10RULE_UNSPECIFIED\x10\x00\x12\x12\n\x0eRULE_REACHABLE\x10\x01\x12\x11\n\rRULE_FRONTIER\x10\x02\x12\x0e\n\nRULE_EAGER\x10\x03\x12\x10\n\x0cRULE_HISTORY\x10\x04*\xa3\x01\n\x04Hold\x12\x14\n\x10HOLD_UNSPECIFIED\x10\x00\x12\r\n\tHOLD_NONE\x10\x01\x12\x0e\n\nHOLD_GRACE\x10\x02\x12\x10\n\x0cHOLD_OBSERVE\x10\x03\x12\x0c\n\x08HOLD_PIN\x10\x04\x12\x12\n\x0eHOLD_SUSPENDED\x10\x05\x12\x0f\n\x0bHOLD_MISSED\x10\x06\x12\x0f\n\x0bHOLD_UNABLE\x10\x07\x12\x10\n\x0cHOLD_BACKOFF\x10\x08*\xa4\x01\n\x06\x45xpiry\x12\x16\n\x12\x45XPIRY_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45XPIRY_UNREACHABLE\x10\x01\x12\x13\n\x0f\x45XPIRY_FRONTIER\x10\x02\x12\x1a\n\x16\x45XPIRY_EXECUTION_ENDED\x10\x03\x12\x0f\n\x0b\x45XPIRY_READ\x10\x04\x12\x14\n\x10\x45XPIRY_ABANDONED\x10\x05\x12\x12\n\x0e\x45XPIRY_LEARNED\x10\x06*\x8c\x01\n\x06Rescue\x12\x16\n\x12RESCUE_UNSPECIFIED\x10\x00\x12\x11\n\rRESCUE_READER\x10\x01\x12\x11\n\rRESCUE_WRITER\x10\x02\x12\x0e\n\nRESCUE_JOB\x10\x03\x12\x0f\n\x0bRESCUE_ROOT\x10\x04\x12\x13\n\x0fRESCUE_RECOVERY\x10\x05\x12\x0e\n\nRESCUE_GAP\x10\x06*]\n\x07Refusal\x12\x17\n\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x10\n\x0cREFUSAL_BUSY\x10\x01\x12\x12\n\x0eREFUSAL_CANNOT\x10\x02\x12\x13\n\x0fREFUSAL_REVOKED\x10\x03*W\n\x04Loss\x12\x14\n\x10LOSS_UNSPECIFIED\x10\x00\x12\x10\n\x0cLOSS_OUTPUTS\x10\x01\x12\x11\n\rLOSS_REPORTED\x10\x02\x12\x14\n\x10LOSS_INVALIDATED\x10\x03*\x8c\x01\n\x08\x44\x65letion\x12\x18\n\x14\x44\x45LETION_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x44\x45LETION_POLICY\x10\x01\x12\x12\n\x0e\x44\x45LETION_SPARK\x10\x02\x12\x1e\n\x1a\x44\x45LETION_APPLICATION_ENDED\x10\x03\x12\x1d\n\x19\x44\x45LETION_APPLICATION_LOST\x10\x04*C\n\x06\x45nding\x12\x16\n\x12\x45NDING_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x45NDING_ENDED\x10\x01\x12\x0f\n\x0b\x45NDING_LOST\x10\x02*\x83\x01\n\rDirectiveKind\x12\x1e\n\x1a\x44IRECTIVE_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44IRECTIVE_KIND_FENCE\x10\x01\x12\x19\n\x15\x44IRECTIVE_KIND_DELETE\x10\x02\x12\x1d\n\x19\x44IRECTIVE_KIND_INVALIDATE\x10\x03*Z\n\nSuspension\x12\x1a\n\x16SUSPENSION_UNSPECIFIED\x10\x00\x12\x15\n\x11SUSPENSION_BUDGET\x10\x01\x12\x19\n\x15SUSPENSION_RECOVERIES\x10\x02*\xad\x01\n\x08RootKind\x12\x19\n\x15ROOT_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0eROOT_KIND_PLAN\x10\x01\x12\x14\n\x10ROOT_KIND_HANDLE\x10\x02\x12\x14\n\x10ROOT_KIND_OBJECT\x10\x03\x12\x17\n\x13ROOT_KIND_PERSISTED\x10\x04\x12\x17\n\x13ROOT_KIND_ALGORITHM\x10\x05\x12\x14\n\x10ROOT_KIND_STREAM\x10\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'shuffle_lifecycle.v1.common_pb2', _globals)
 if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
-  _globals['_LIFE']._serialized_start=1315
-  _globals['_LIFE']._serialized_end=1484
-  _globals['_LEVEL']._serialized_start=1486
-  _globals['_LEVEL']._serialized_end=1585
-  _globals['_RULE']._serialized_start=1587
-  _globals['_RULE']._serialized_end=1670
-  _globals['_HOLD']._serialized_start=1673
-  _globals['_HOLD']._serialized_end=1836
-  _globals['_EXPIRY']._serialized_start=1839
-  _globals['_EXPIRY']._serialized_end=1983
-  _globals['_RESCUE']._serialized_start=1986
-  _globals['_RESCUE']._serialized_end=2126
-  _globals['_REFUSAL']._serialized_start=2128
-  _globals['_REFUSAL']._serialized_end=2221
-  _globals['_LOSS']._serialized_start=2223
-  _globals['_LOSS']._serialized_end=2310
-  _globals['_DELETION']._serialized_start=2313
-  _globals['_DELETION']._serialized_end=2453
-  _globals['_ENDING']._serialized_start=2455
-  _globals['_ENDING']._serialized_end=2522
-  _globals['_DIRECTIVEKIND']._serialized_start=2525
-  _globals['_DIRECTIVEKIND']._serialized_end=2656
-  _globals['_SUSPENSION']._serialized_start=2658
-  _globals['_SUSPENSION']._serialized_end=2748
-  _globals['_ROOTKIND']._serialized_start=2751
-  _globals['_ROOTKIND']._serialized_end=2924
+  _globals['_LIFE']._serialized_start=1404
+  _globals['_LIFE']._serialized_end=1573
+  _globals['_LEVEL']._serialized_start=1575
+  _globals['_LEVEL']._serialized_end=1674
+  _globals['_RULE']._serialized_start=1676
+  _globals['_RULE']._serialized_end=1777
+  _globals['_HOLD']._serialized_start=1780
+  _globals['_HOLD']._serialized_end=1943
+  _globals['_EXPIRY']._serialized_start=1946
+  _globals['_EXPIRY']._serialized_end=2110
+  _globals['_RESCUE']._serialized_start=2113
+  _globals['_RESCUE']._serialized_end=2253
+  _globals['_REFUSAL']._serialized_start=2255
+  _globals['_REFUSAL']._serialized_end=2348
+  _globals['_LOSS']._serialized_start=2350
+  _globals['_LOSS']._serialized_end=2437
+  _globals['_DELETION']._serialized_start=2440
+  _globals['_DELETION']._serialized_end=2580
+  _globals['_ENDING']._serialized_start=2582
+  _globals['_ENDING']._serialized_end=2649
+  _globals['_DIRECTIVEKIND']._serialized_start=2652
+  _globals['_DIRECTIVEKIND']._serialized_end=2783
+  _globals['_SUSPENSION']._serialized_start=2785
+  _globals['_SUSPENSION']._serialized_end=2875
+  _globals['_ROOTKIND']._serialized_start=2878
+  _globals['_ROOTKIND']._serialized_end=3051
   _globals['_STAGEATTEMPT']._serialized_start=59
   _globals['_STAGEATTEMPT']._serialized_end=105
   _globals['_SPAN']._serialized_start=107
@@ -56,15 +56,17 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_CAPABILITIES']._serialized_start=248
   _globals['_CAPABILITIES']._serialized_end=373
   _globals['_SETTINGS']._serialized_start=376
-  _globals['_SETTINGS']._serialized_end=792
-  _globals['_LOCATOR']._serialized_start=794
-  _globals['_LOCATOR']._serialized_end=837
-  _globals['_LINEAGE']._serialized_start=840
-  _globals['_LINEAGE']._serialized_end=979
-  _globals['_OUTPUTS']._serialized_start=981
-  _globals['_OUTPUTS']._serialized_end=1045
-  _globals['_DRIVER']._serialized_start=1048
-  _globals['_DRIVER']._serialized_end=1234
-  _globals['_REFUSED']._serialized_start=1236
-  _globals['_REFUSED']._serialized_end=1312
+  _globals['_SETTINGS']._serialized_end=839
+  _globals['_LESSON']._serialized_start=841
+  _globals['_LESSON']._serialized_end=881
+  _globals['_LOCATOR']._serialized_start=883
+  _globals['_LOCATOR']._serialized_end=926
+  _globals['_LINEAGE']._serialized_start=929
+  _globals['_LINEAGE']._serialized_end=1068
+  _globals['_OUTPUTS']._serialized_start=1070
+  _globals['_OUTPUTS']._serialized_end=1134
+  _globals['_DRIVER']._serialized_start=1137
+  _globals['_DRIVER']._serialized_end=1323
+  _globals['_REFUSED']._serialized_start=1325
+  _globals['_REFUSED']._serialized_end=1401
 # @@protoc_insertion_point(module_scope)

@@ -2,7 +2,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -31,6 +31,7 @@ class Rule(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RULE_REACHABLE: _ClassVar[Rule]
     RULE_FRONTIER: _ClassVar[Rule]
     RULE_EAGER: _ClassVar[Rule]
+    RULE_HISTORY: _ClassVar[Rule]
 
 class Hold(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -52,6 +53,7 @@ class Expiry(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPIRY_EXECUTION_ENDED: _ClassVar[Expiry]
     EXPIRY_READ: _ClassVar[Expiry]
     EXPIRY_ABANDONED: _ClassVar[Expiry]
+    EXPIRY_LEARNED: _ClassVar[Expiry]
 
 class Rescue(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -130,6 +132,7 @@ RULE_UNSPECIFIED: Rule
 RULE_REACHABLE: Rule
 RULE_FRONTIER: Rule
 RULE_EAGER: Rule
+RULE_HISTORY: Rule
 HOLD_UNSPECIFIED: Hold
 HOLD_NONE: Hold
 HOLD_GRACE: Hold
@@ -145,6 +148,7 @@ EXPIRY_FRONTIER: Expiry
 EXPIRY_EXECUTION_ENDED: Expiry
 EXPIRY_READ: Expiry
 EXPIRY_ABANDONED: Expiry
+EXPIRY_LEARNED: Expiry
 RESCUE_UNSPECIFIED: Rescue
 RESCUE_READER: Rescue
 RESCUE_WRITER: Rescue
@@ -220,7 +224,7 @@ class Capabilities(_message.Message):
     def __init__(self, deletes: bool = ..., completes_after_loss: bool = ..., why_not: _Optional[str] = ...) -> None: ...
 
 class Settings(_message.Message):
-    __slots__ = ("declared_deterministic", "delete_indeterminate", "premature_budget", "recoveries_per_shuffle", "recoveries", "busy_retry_ms", "delete_retry_ms", "retry_limit_ms", "ask_again_ms")
+    __slots__ = ("declared_deterministic", "delete_indeterminate", "premature_budget", "recoveries_per_shuffle", "recoveries", "busy_retry_ms", "delete_retry_ms", "retry_limit_ms", "ask_again_ms", "lessons")
     DECLARED_DETERMINISTIC_FIELD_NUMBER: _ClassVar[int]
     DELETE_INDETERMINATE_FIELD_NUMBER: _ClassVar[int]
     PREMATURE_BUDGET_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +234,7 @@ class Settings(_message.Message):
     DELETE_RETRY_MS_FIELD_NUMBER: _ClassVar[int]
     RETRY_LIMIT_MS_FIELD_NUMBER: _ClassVar[int]
     ASK_AGAIN_MS_FIELD_NUMBER: _ClassVar[int]
+    LESSONS_FIELD_NUMBER: _ClassVar[int]
     declared_deterministic: bool
     delete_indeterminate: bool
     premature_budget: int
@@ -239,7 +244,16 @@ class Settings(_message.Message):
     delete_retry_ms: int
     retry_limit_ms: int
     ask_again_ms: int
-    def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ...) -> None: ...
+    lessons: _containers.RepeatedCompositeFieldContainer[Lesson]
+    def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[Lesson, _Mapping]]] = ...) -> None: ...
+
+class Lesson(_message.Message):
+    __slots__ = ("lineage", "reads")
+    LINEAGE_FIELD_NUMBER: _ClassVar[int]
+    READS_FIELD_NUMBER: _ClassVar[int]
+    lineage: str
+    reads: int
+    def __init__(self, lineage: _Optional[str] = ..., reads: _Optional[int] = ...) -> None: ...
 
 class Locator(_message.Message):
     __slots__ = ("service", "payload")

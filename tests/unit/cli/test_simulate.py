@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cli.simulating import _is_spread, _named
+from coordinator.cli.simulating import _named, is_spread
+from coordinator.core.commands import EndApplication
 from coordinator.core.values import Policy, Rule
 from replay.simulate.recordings import Recording
 from tests.unit.cli.calling import Shufflectl, log_file, store
@@ -72,8 +73,26 @@ def test_policies_as_people_write_them() -> None:
 
 def test_a_session_is_for_many_bytes_or_who_asks_for_it() -> None:
     small, large = Recording("a", 1), Recording("b", 1_000_000_000)
-    assert not _is_spread([small, small], "")
-    assert not _is_spread([large], "local[2]")
-    assert _is_spread([small, small], "local[2]")
-    assert _is_spread([small, large], "")
-    assert not _is_spread([small, large], "none")
+    assert not is_spread([small, small], "")
+    assert not is_spread([large], "local[2]")
+    assert is_spread([small, small], "local[2]")
+    assert is_spread([small, large], "")
+    assert not is_spread([small, large], "none")
+
+
+def test_what_was_learned_is_what_history_goes_by(shufflectl: Shufflectl, log: Path, tmp_path: Path) -> None:
+    told = deleted_and_missed()
+    told.done(4)
+    told.say(EndApplication())
+    ended, learned = log_file(tmp_path / "ended.log", told), tmp_path / "lessons.json"
+    called = shufflectl("learn", str(ended), str(log), "--output", str(learned), "--master", "none")
+    assert called.out == f"1 application, 1 run, 2 kinds of shuffles written to {learned}.\n"
+    assert "has not ended" in called.err
+    by_history = ("--policy", "history", "-o", "json")
+    first, second = (
+        shufflectl("simulate", str(ended), *flags, *by_history).data["policies"][0]
+        for flags in ((), ("--history", str(learned)))
+    )
+    assert (first["premature"], second["premature"]) == (1, 0)
+    assert shufflectl("simulate", str(ended), "--history", str(ended)).code == 6
+    assert "cannot be read" in shufflectl("simulate", str(ended), "--history", str(tmp_path / "no.json")).err

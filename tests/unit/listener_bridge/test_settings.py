@@ -37,11 +37,12 @@ def test_every_key_is_read() -> None:
         P + "tls.ca": "ca.pem",
         P + "tls.certificate": "our.pem",
         P + "tls.key": "our-key.pem",
+        P + "history": "lessons.json",
         "spark.app.name": "not ours",
     }
     expected = Settings(
         True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
-        True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"),
+        True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"), "lessons.json",
     )  # fmt: skip
     assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
     assert read(conf) == expected
@@ -53,6 +54,7 @@ def test_every_key_is_read() -> None:
         ("observe", Policy("reachable", True)),
         ("frontier", Policy("frontier", False)),
         ("eager", Policy("eager", False)),
+        ("history", Policy("history", False)),
         ("reachable", Policy("reachable", False)),
         ("delayed", Policy("reachable", False, 60_000)),
     ],

@@ -9,6 +9,8 @@ import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.archive.api import ArchiveAway, Missing
+from coordinator.core.ids import ApplicationId
+from coordinator.core.values import Lesson
 from coordinator.runtime import errors as e
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, TOKEN, Running, register, running
@@ -231,3 +233,10 @@ async def test_a_mistake_in_the_program_is_said_without_its_insides() -> None:
         assert "secret" not in words
         run.coordinator.failure = None
         assert (await ask_call(run)).ready.shuffle_id == 1
+
+
+async def test_who_registers_is_given_what_earlier_runs_of_that_name_taught() -> None:
+    lessons = (Lesson("00ff", 2),)
+    async with running(lessons={"nightly": lessons, "other": ()}) as run:
+        await register(run)
+        assert (await run.coordinator.registration(ApplicationId(APP))).settings.lessons == lessons

@@ -1,0 +1,63 @@
+"""The verb `learn`: from recorded runs to the file that policy `history` goes by.
+
+Responsible for naming the runs and for writing the file. Refuses to learn (`replay.learn`). Invariant: a file is
+written whole or not at all, and what was left out is told.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure
+from coordinator.cli.here import Here
+from coordinator.cli.simulating import is_spread, recordings_of, session
+from coordinator.cli.verb import COMMON, SERVER, verb
+from coordinator.wire.lessons import text_of
+from replay import learn as teacher
+from replay.units import count
+
+
+def learn(
+    here: Here,
+    to: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")],
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LOGS]...", help="Exported logs, Spark history logs, folders of them, applications."),
+    ] = None,
+    master: Annotated[
+        str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")
+    ] = "",
+) -> Any:
+    """Learns from earlier runs which shuffles are read again, for policy `history`."""
+    return _learn(here, logs or [], to, master)
+
+
+async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
+    recordings = await recordings_of(here, logs)
+    if is_spread(recordings, master):
+        with session(master) as spark:
+            runs = teacher.spread(spark, recordings)
+    else:
+        runs = [teacher.learned(recording) for recording in recordings]
+    for run in runs:
+        if run.why_not:
+            print(f"shufflectl: {run.recording}: {run.why_not}", file=sys.stderr)
+    taught = teacher.together(runs)
+    if not taught:
+        raise failure(Exit.FAILED, "no run taught anything", "at least one run that has ended", "Name more logs.")
+    draft = to.with_name(f".{to.name}.part")
+    draft.write_text(text_of(taught), encoding="utf-8")
+    draft.replace(to)
+    kinds = sum(len(one.kinds) for one in taught.values())
+    told = f"{count(len(taught), 'application')}, {count(sum(one.runs for one in taught.values()), 'run')}"
+    output.say(f"{told}, {count(kinds, 'kind')} of shuffles written to {to}.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    verb(app, options=(*SERVER, "store", "log", "archive", *COMMON))(learn)

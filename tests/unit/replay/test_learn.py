@@ -1,0 +1,174 @@
+"""What runs teach, the file that keeps it, and what policy `history` makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coordinator.core import commands as c
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, JobId, Span, StageId
+from coordinator.core.lineages import STEPS, kind_of
+from coordinator.core.values import Driver, Expiry, Lesson, Lineage, Policy, Rule, Settings
+from coordinator.wire import lessons
+from coordinator.wire.errors import Corrupt, Malformed, TooNew
+from replay.learn import Learned, learn, learned, together
+from replay.simulate import Pace, facts_of, simulate
+from replay.simulate.recordings import Recording
+from tests.unit.replay.logs import APP, Told, attempt, lineage
+
+HISTORY = Policy(Rule.HISTORY, observe=False)
+FRONTIER = Policy(Rule.FRONTIER, observe=False)
+OBSERVE = Policy(Rule.FRONTIER, observe=True)
+AT_ONCE = Pace(0, 0)
+
+
+def read_again(first: int = 0, ended: bool = True) -> Told:
+    """App shuffle `first` is read by a map stage, and once more by a later job; numbers differ from run to run."""
+    told = Told(policy=OBSERVE)
+    a, b = AppShuffle(first), AppShuffle(first + 1)
+    told.say(
+        c.ReportJobStarted(
+            JobId(first), StageId(first + 2), (b,), None, (Span(first, first + 2),),
+            (lineage(first, "map at p.py:1"), lineage(first + 1, "map at p.py:2", reads=(first,))),
+        )
+    )  # fmt: skip
+    told.stage(first, "a", writes=a)
+    told.done(first, 1_000)
+    told.stage(first + 1, "b", reads=(a,), writes=b)
+    told.done(first + 1, 1_000)
+    told.stage(first + 2, "c", reads=(b,))
+    told.done(first + 2)
+    told.say(c.ReportJobEnded(JobId(first)))
+    told.say(c.ReportJobStarted(JobId(first + 1), StageId(first + 4), (a,), None, (Span(first + 3, first + 4),)))
+    told.stage(first + 4, "d", reads=(a,))
+    told.done(first + 4)
+    told.say(c.ReportJobEnded(JobId(first + 1)))
+    if ended:
+        told.say(c.EndApplication())
+    return told
+
+
+def test_a_run_teaches_how_often_each_kind_is_read() -> None:
+    taught = learn(facts_of(read_again().log))
+    assert {kind.call_site: (kind.reads, kind.seen) for kind in taught.kinds} == {
+        "map at p.py:1": (2, 1),
+        "map at p.py:2": (1, 1),
+    }
+
+
+def test_numbers_of_stages_and_shuffles_make_no_difference() -> None:
+    one, other = (learn(facts_of(read_again(first).log)) for first in (0, 40))
+    assert one == other
+
+
+def test_what_was_learned_keeps_what_is_read_again_and_lets_the_rest_go() -> None:
+    told = read_again()
+    taught = learn(facts_of(told.log)).lessons
+    by_frontier = simulate(facts_of(read_again(40).log), FRONTIER, pace=AT_ONCE)
+    by_history = simulate(facts_of(read_again(40).log), HISTORY, pace=AT_ONCE, lessons=taught)
+    assert (by_frontier.premature, by_history.premature) == (1, 0)
+    assert by_history.deletions == 2  # the second one too, which `frontier` keeps to the end
+    assert {life.why for life in by_history.lives} == {Expiry.LEARNED}
+    assert by_history.held_byte_seconds == by_history.needed_byte_seconds
+
+
+def test_without_lessons_it_is_the_frontier() -> None:
+    facts = list(facts_of(read_again().log))
+    frontier, history = (simulate(facts, policy, pace=AT_ONCE) for policy in (FRONTIER, HISTORY))
+    told = [[r.event for r in one.log if isinstance(r.event, e.GenerationExpired)] for one in (frontier, history)]
+    assert told[0] == told[1] != []
+
+
+def test_a_kind_that_no_run_has_shown_falls_back_to_the_frontier() -> None:
+    outcome = simulate(facts_of(read_again().log), HISTORY, pace=AT_ONCE, lessons=(Lesson("ffff", 1),))
+    assert {life.why for life in outcome.lives if life.why} == {Expiry.FRONTIER}
+
+
+def test_rounds_of_a_loop_are_one_kind_from_some_round_on() -> None:
+    known = {
+        AppShuffle(n): Lineage(AppShuffle(n), (AppShuffle(n - 1),) if n else (), call_site="map at loop.py:4")
+        for n in range(20)
+    }
+    kinds = [kind_of(known.get, AppShuffle(n)) for n in range(20)]
+    assert len(set(kinds)) == STEPS + 1
+    assert len(set(kinds[STEPS:])) == 1
+    assert kind_of(known.get, AppShuffle(99)) == ""
+
+
+def test_of_several_runs_the_most_counts() -> None:
+    short = Told(policy=OBSERVE)
+    short.say(
+        c.ReportJobStarted(JobId(0), StageId(1), (AppShuffle(0),), None, (Span(0, 1),), (lineage(0, "map at p.py:1"),))
+    )
+    short.stage(0, "a", writes=0)
+    short.done(0, 10)
+    runs = [Learned("1", "job", learn(facts_of(short.log))), Learned("2", "job", learn(facts_of(read_again().log)))]
+    taught = together([*runs, Learned("3", "job", why_not="damaged")])["job"]
+    assert taught.runs == 2
+    assert {kind.call_site: (kind.reads, kind.seen) for kind in taught.kinds}["map at p.py:1"] == (2, 2)
+
+
+def test_a_file_says_what_was_written() -> None:
+    taught = {"job": learn(facts_of(read_again().log))}
+    text = lessons.text_of(taught)
+    assert lessons.parse(text, "f") == taught
+    assert "map at p.py:1" in text
+    by_hand = json.loads(text)
+    del by_hand["checksum"]
+    by_hand["applications"]["job"]["shuffles"][0]["reads"] = 7
+    assert lessons.parse(json.dumps(by_hand), "f")["job"].kinds[0].reads == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"version": 2}, TooNew, "2"),
+        ({"format": "something else"}, Corrupt, "holds no lessons"),
+        ({"checksum": "00"}, Corrupt, "checksum"),
+        ({"applications": {"job": {"runs": 1}}, "checksum": None}, Corrupt, "checksum"),
+    ],
+)
+def test_a_file_that_is_not_what_it_was_is_an_error(change: dict[str, object], error: type, says: str) -> None:
+    written = json.loads(lessons.text_of({"job": learn(facts_of(read_again().log))})) | change
+    with pytest.raises(error, match=says):
+        lessons.parse(json.dumps(written), "f")
+
+
+def test_a_file_that_makes_no_sense_is_an_error() -> None:
+    head = {"format": lessons.FORMAT, "version": 1}
+    with pytest.raises(Malformed):
+        lessons.parse(json.dumps({**head, "applications": {"job": {"runs": 1}}}), "f")
+    with pytest.raises(Corrupt):
+        lessons.parse("{", "f")
+
+
+def test_a_run_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
+    from coordinator.wire.logfile import write_log
+
+    for name, ended in (("a.log", True), ("b.log", False)):
+        (tmp_path / name).write_bytes(b"".join(write_log(read_again(ended=ended).segments())))
+    whole, cut = (learned(Recording(name, 1, path=str(tmp_path / name))) for name in ("a.log", "b.log"))
+    assert (whole.why_not, whole.name) == ("", "chain")
+    assert "has not ended" in cut.why_not
+
+
+def test_a_lineage_that_changes_is_judged_again() -> None:
+    """A checkpoint cuts what a shuffle was made from: whatever is made from it is of another kind from there on."""
+    first = lineage(0, "map at p.py:1")
+    known = {AppShuffle(0): Lineage(AppShuffle(0), call_site="other at p.py:9"), AppShuffle(1): lineage(1, "x", (0,))}
+    kind = kind_of(known.get, AppShuffle(1))
+    registered = c.RegisterApplication(APP, Driver(), policy=HISTORY, settings=Settings(lessons=(Lesson(kind, 0),)))
+    stage = c.ReportStageSubmitted(attempt(1), (), AppShuffle(1), 4)
+    commands: list[c.Command] = [
+        registered,
+        c.ReportJobStarted(JobId(0), StageId(2), (), None, (Span(0, 2),), (first, lineage(1, "x", (0,)))),
+        stage,
+        c.ReportStageCompleted(attempt(1), shuffle_bytes_written=5),
+        c.ReportJobStarted(JobId(0), StageId(2), lineage=(known[AppShuffle(0)],)),
+    ]
+    outcome = simulate(enumerate(commands), HISTORY, pace=AT_ONCE)
+    [expired] = [r for r in outcome.log if isinstance(r.event, e.GenerationExpired)]
+    assert isinstance(outcome.log[expired.because - 1].event, e.LineageLearned)
