@@ -10,11 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core.ids import DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
+from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
 from coordinator.core.making import replace
 from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State, edit
 from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
+
+#: What every generation is before anything is known of it.
+_BLANK = Generation(ShuffleId(0), AppShuffle(0))
 
 
 def _turn(state: State, shuffle_id: ShuffleId, turn: Turn, **fields: Any) -> Generation | None:
@@ -49,9 +52,10 @@ def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted
     _count_shuffle_id(state, event.shuffle_id)
     shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
     state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
-    state.generations[event.shuffle_id] = Generation(
-        event.shuffle_id,
-        event.app_shuffle,
+    state.generations[event.shuffle_id] = replace(
+        _BLANK,
+        shuffle_id=event.shuffle_id,
+        app_shuffle=event.app_shuffle,
         started_ms=at.time_ms,
         used_ms=at.time_ms,
         job=event.job,
@@ -78,9 +82,10 @@ def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted
     shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
     state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
     whole = event.available >= event.total
-    state.generations[event.shuffle_id] = Generation(
-        event.shuffle_id,
-        event.app_shuffle,
+    state.generations[event.shuffle_id] = replace(
+        _BLANK,
+        shuffle_id=event.shuffle_id,
+        app_shuffle=event.app_shuffle,
         life=Life.READABLE if whole else Life.PARTIAL,
         complete=whole,
         started_ms=at.time_ms,
