@@ -17,6 +17,7 @@ from coordinator.cli import output
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
+from coordinator.cli.sources.api import foldable
 from coordinator.cli.verb import verb
 from replay.plain import plain
 from replay.premature import Premature, worth
@@ -32,7 +33,7 @@ def premature(here: Here, app: Application) -> Any:
 async def _premature(here: Here, app: str) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        found = tell([recorded async for recorded in source.events(application)])
+        found = tell([recorded async for recorded in foldable(source, application)])
         if here.form != "table":
             output.data(here.form, [plain(one) for one in found])
             return

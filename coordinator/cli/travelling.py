@@ -8,8 +8,7 @@ the same log shows the same there, whichever source holds it.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import event_row
-from coordinator.cli.sources.api import Source
+from coordinator.cli.sources.api import Source, foldable
 from coordinator.cli.verb import verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -126,23 +125,11 @@ def _said(read: Callable[[str], Point], text: str) -> Point:
 async def _travelled(source: Source, application: ApplicationId, where: Point) -> Traveller:
     """A traveller that has gone to the point; reads no further."""
     traveller = Traveller(where)
-    async for recorded in _events(source, application):
+    async for recorded in foldable(source, application):
         if not traveller.take(recorded):
             break
     _check(traveller)
     return traveller
-
-
-async def _events(source: Source, application: ApplicationId) -> AsyncIterator[Recorded]:
-    """What can be folded: up to the first event that is missing, which the source names."""
-    expected = 1
-    events: Any = source.events(application)
-    async with aclosing(events):
-        async for recorded in events:
-            if recorded.sequence != expected and source.problems:
-                return
-            yield recorded
-            expected = recorded.sequence + 1
 
 
 def _check(traveller: Traveller) -> None:
@@ -160,11 +147,11 @@ async def _step(here: Here, app: str, where: Point, from_there: bool) -> None:
     async with here.source() as source:
         application = await find(source, app)
         if here.form == "table" and sys.stdin.isatty() and sys.stdout.isatty():
-            log = [recorded async for recorded in _events(source, application)]
+            log = [recorded async for recorded in foldable(source, application)]
             _Walk(log).walk(where if from_there else travel.AtEvent(1))
             return
         traveller = Traveller(where)
-        async for recorded in _events(source, application):
+        async for recorded in foldable(source, application):
             found = traveller.step(recorded)
             if found is None:
                 break

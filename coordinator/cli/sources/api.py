@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
@@ -96,3 +98,15 @@ class FoldedSource(Source):
 
     async def graph(self, application: ApplicationId) -> pb.Graph:
         return shown.graph_shown(await self.state(application))
+
+
+async def foldable(source: Source, application: ApplicationId) -> AsyncIterator[Recorded]:
+    """What can be folded: up to the first event that is missing. The source names what is damaged."""
+    expected = 1
+    events: Any = source.events(application)
+    async with aclosing(events):
+        async for recorded in events:
+            if recorded.sequence != expected and source.problems:
+                return
+            yield recorded
+            expected = recorded.sequence + 1

@@ -29,3 +29,14 @@ def test_premature_deletions_are_listed_with_what_would_have_kept_them(shufflect
     assert "The smallest change that keeps it: pin app shuffle 0" in told.out
     (row,) = shufflectl("premature", "--log", log, "-", "-o", "json").data
     assert (row["shuffle_id"], row["sequence"], row["recomputed_bytes"]) == (1, 25, 120_000_000)
+
+
+def test_what_is_told_of_a_damaged_log_is_what_can_be_folded(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    log.write_bytes(content)
+    told = shufflectl("premature", "--log", log, "-")
+    assert (told.code, told.out) == (6, "Nothing was deleted too early.\n")
+    drawn = shufflectl("timeline", log, "-o", tmp_path / "a.html")
+    assert (drawn.code, (tmp_path / "a.html").exists()) == (6, True)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.cli.travelling import _Walk
 from coordinator.core import events as e
 from coordinator.core.ids import LookId
+from replay.travel import AtEvent
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
@@ -114,3 +116,17 @@ def test_a_point_before_damage_is_still_shown(shufflectl: Shufflectl, tmp_path: 
     told = shufflectl("replay", "--log", log, "-", "--at", 6)
     assert "event 6" in told.out
     assert told.code == 6
+
+
+def test_a_walk_on_a_terminal_goes_on_back_and_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = iter(["", "5", "s", "99", "32", "", "q"])
+    monkeypatch.setattr("builtins.input", lambda _: next(said))
+    _Walk(deleted_and_missed().log).walk(AtEvent(18))
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    steps = [int(line[:7]) for line in shown if line[:7].strip().isdecimal()]
+    assert steps == [18, 19, 5, 32, 32], "99 is not there: it stays at the last one"
+    assert any(line.startswith("event 5  ") for line in shown)
+    assert "There is no event 99." in shown
+    assert "That was the last one." in shown
