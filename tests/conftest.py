@@ -10,7 +10,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
-SPARK = Path(__file__).parent / "spark"
+FOLDERS = {Path(__file__).parent / marker: marker for marker in ("spark", "remote")}
 
 # Machines that run tests are shared and slow at times: a slow example is no failure, an unrepeatable one would be.
 settings.register_profile("project", deadline=None, print_blob=True)
@@ -19,8 +19,8 @@ settings.load_profile("project")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if SPARK in item.path.parents:
-            item.add_marker("spark")
+        for folder in FOLDERS.keys() & set(item.path.parents):
+            item.add_marker(FOLDERS[folder])
 
 
 LOGGERS = ("coordinator", "shuffle_lifecycle", "state_backend", "asyncio")
