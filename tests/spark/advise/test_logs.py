@@ -1,0 +1,128 @@
+"""Logs that a real Spark writes are read as that Spark saw it, whatever it packs them in, through PySpark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from replay.advise import frames, report
+from replay.history import read
+from replay.history.finding import Missing, Part, local_parts, sort
+from replay.history.framing import pieces
+from replay.history.reading import open_local
+from tests.support.spark import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.timeout(400)  # two sessions, one after the other
+
+PACKINGS = {"lz4": "LZ4CompressionCodec", "snappy": "SnappyCompressionCodec", "zstd": "ZStdCompressionCodec"}
+SHUFFLES = 5
+
+
+def job(spark: SparkSession) -> None:
+    """A chain of two RDDs, and an adaptive join."""
+    numbers = spark.sparkContext.parallelize(range(2_000), 2).map(lambda n: (n % 50, n))
+    sums = numbers.reduceByKey(lambda a, b: a + b, 2)
+    sums.map(lambda pair: (pair[0] % 5, pair[1])).reduceByKey(lambda a, b: a + b, 2).collect()
+    frame = spark.range(1_000).selectExpr("id % 10 as k", "id")
+    frame.join(frame.groupBy("k").count(), "k").groupBy("count").count().collect()
+
+
+@pytest.fixture(scope="module")
+def rolled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A rolling directory, packed by Spark's default."""
+    folder = tmp_path_factory.mktemp("rolled")
+    conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": folder.as_uri(),
+        "spark.eventLog.rolling.enabled": "true",
+        "spark.eventLog.compress": "true",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+    }
+    with spark_session(tmp_path_factory.mktemp("made"), **conf) as spark:
+        job(spark)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def spark(rolled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    conf = {"spark.eventLog.enabled": "false"}  # the JVM remembers the first one's
+    with spark_session(tmp_path_factory.mktemp("advise"), **conf) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def logs(spark: SparkSession, rolled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same log as one file, plain and packed by Spark's own classes, beside one that is none."""
+    folder = tmp_path_factory.mktemp("logs")
+    [log] = sort(_parts(rolled))
+    with open_local(log.parts[0]) as stream:
+        text = b"".join(pieces(stream))
+    (folder / "plain").write_bytes(text)
+    for name, codec in PACKINGS.items():
+        _pack(spark, text, codec, folder / f"log.{name}")
+    (folder / "notes.txt").write_text("no log\n")
+    return folder
+
+
+def _parts(folder: Path) -> list[Part]:
+    found = local_parts(str(folder))
+    assert not isinstance(found, Missing)
+    return found
+
+
+def _pack(spark: SparkSession, text: bytes, codec: str, path: Path) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    conf: Any = spark.sparkContext._jsc.sc().conf()
+    stream = getattr(jvm.org.apache.spark.io, codec)(conf).compressedOutputStream(
+        jvm.java.io.FileOutputStream(str(path))
+    )
+    stream.write(text)
+    stream.close()
+
+
+def test_every_packing_gives_the_same_shuffles(spark: SparkSession, logs: Path, rolled: Path) -> None:
+    rows: list[Any] = read(spark, [str(logs), str(rolled)]).collect()
+    runs = [row for row in rows if row.why is None]
+    assert [(row.place, row.why) for row in rows if row.why] == [
+        (str(logs / "notes.txt"), "its first 7 bytes hold no event of Spark's; it is no history log")
+    ]
+    assert len(runs) == len(PACKINGS) + 2
+    assert len({str(row.shuffles) for row in runs}) == 1
+    for row in runs:
+        assert (row.ended, row.is_python, row.warnings, row.spark_version) == (True, True, [], spark.version)
+        assert [shuffle.bytes > 0 for shuffle in row.shuffles] == [True] * SHUFFLES
+
+
+def test_the_report_says_what_was_held_and_needed(spark: SparkSession, logs: Path) -> None:
+    told: list[tuple[int, int]] = []
+    found = report.make(spark, [str(logs)], progress=lambda done, total: told.append((done, total)))
+    [advice] = found.advices
+    held = {figures.holder: figures.byte_seconds for figures in advice.figures}
+    assert 0 < held["oracle"] <= held["frontier"] <= held["spark"]
+    assert advice.of("frontier").missed == 0
+    assert all(shuffle.reads for shuffle in advice.shuffles)
+    assert len(found.refused) == len(PACKINGS) + 1
+    assert told[-1][0] == told[-1][1] > 0
+
+
+def test_advice_is_a_data_frame(spark: SparkSession, logs: Path) -> None:
+    advice = frames.read(spark, str(logs / "plain"))
+    assert advice.selectExpr("explode(shuffles)").count() == SHUFFLES
+    assert json.loads(advice.schema.json())["fields"][-1]["metadata"]["comment"].startswith("what an oracle")
+
+
+def test_what_python_cannot_open_the_session_reads(spark: SparkSession, logs: Path) -> None:
+    """`viewfs:` is a scheme of Hadoop's, here with our folder behind it."""
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.advise.link./logs", logs.as_uri())
+    rows: list[Any] = read(spark, ["viewfs://advise/logs", "nosuchscheme://x/y"]).collect()
+    assert [len(row.shuffles) for row in rows if row.why is None] == [SHUFFLES] * (len(PACKINGS) + 1)
+    assert sorted(row.place.partition(":")[0] for row in rows) == ["nosuchscheme", *["viewfs"] * (len(PACKINGS) + 2)]
+    assert any("the Spark session cannot list it" in (row.why or "") for row in rows)
