@@ -101,9 +101,12 @@ def _not_released(state: State, generation: Generation, names: Names) -> str:
         return "policy eager waits for a stage that reads it and writes bytes"
     if rule is Rule.REACHABLE:
         return "policy reachable waits for the end of a look that began after it was complete"
-    reads = lineages.reads_of(state, generation.app_shuffle) if rule is Rule.HISTORY else None
-    if reads is not None:
-        return f"policy history waits until {reads} stages have read it, as in earlier runs; {generation.reads} have"
+    lesson = lineages.lesson_of(state, generation.app_shuffle) if rule is Rule.HISTORY else None
+    if lesson is not None and lesson.late and lesson.loops:
+        return "policy history keeps it: in earlier runs one line of the program read it again and again"
+    if lesson is not None and lesson.late:
+        told = f"until {lesson.reads} stages have read it, as in earlier runs; {generation.reads} have"
+        return f"policy history waits {told}"
     return f"policy {rule.value} {_frontier(state, generation, names)}"
 
 

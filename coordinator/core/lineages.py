@@ -4,7 +4,8 @@ Responsible for the name of a shuffle's kind: the call sites of its map stage an
 know runs. Invariant: the name is made of call sites alone, so it is the same in every run of the same program, whatever
 the numbers of stages and shuffles, partitions and rounds of a loop.
 
-Only so many steps back are told: behind them every round of a loop looks alike, and is one kind.
+Which lines a shuffle was made from counts, and not how often: so all rounds of a loop but the first are one kind, and
+a run of many rounds is understood by what a run of few has taught.
 """
 
 from __future__ import annotations
@@ -27,11 +28,20 @@ Known = Callable[[AppShuffle], Lineage | None]
 
 def kind_of(known: Known, app_shuffle: AppShuffle) -> str:
     """The name of its kind; empty where its lineage is not known."""
-    return _kind(known, app_shuffle, STEPS)
+    lineage = known(app_shuffle)
+    if lineage is None:
+        return ""
+    behind: set[str] = set()
+    nearest = lineage.reads
+    for _ in range(STEPS):
+        told = [one for one in map(known, nearest) if one is not None]
+        behind.update(one.call_site for one in told)
+        nearest = tuple({read for one in told for read in one.reads})
+    return _name(lineage.call_site, len(lineage.reads), tuple(sorted(behind)))
 
 
-def reads_of(state: State, app_shuffle: AppShuffle) -> int | None:
-    """How often shuffles of this kind were read in earlier runs; None: they tell nothing of it."""
+def lesson_of(state: State, app_shuffle: AppShuffle) -> Lesson | None:
+    """What earlier runs tell of shuffles of this kind; None: nothing."""
     lessons = state.meta.settings.lessons
     return _by_kind(lessons).get(kind_of(lambda one: _told(state, one), app_shuffle)) if lessons else None
 
@@ -41,19 +51,12 @@ def _told(state: State, app_shuffle: AppShuffle) -> Lineage | None:
     return shuffle.lineage if shuffle is not None and shuffle.told else None
 
 
-def _kind(known: Known, app_shuffle: AppShuffle, steps: int) -> str:
-    lineage = known(app_shuffle)
-    if lineage is None:
-        return ""
-    behind = sorted({_kind(known, read, steps - 1) for read in lineage.reads}) if steps else []
-    return _name(lineage.call_site, tuple(behind))
-
-
 @lru_cache(maxsize=4_096)
-def _name(call_site: str, behind: tuple[str, ...]) -> str:
-    return blake2b("\n".join((call_site, *behind)).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+def _name(call_site: str, inputs: int, behind: tuple[str, ...]) -> str:
+    told = "\n".join((call_site, str(inputs), *behind))
+    return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 @lru_cache(maxsize=64)
-def _by_kind(lessons: tuple[Lesson, ...]) -> dict[str, int]:
-    return {lesson.lineage: lesson.reads for lesson in lessons}
+def _by_kind(lessons: tuple[Lesson, ...]) -> dict[str, Lesson]:
+    return {lesson.lineage: lesson for lesson in lessons}

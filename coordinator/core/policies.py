@@ -157,11 +157,14 @@ def _eager(look: View, generation: Generation) -> Expiry | None:
 
 
 def _history(look: View, generation: Generation) -> Expiry | None:
-    """Read by as many stages as ever in earlier runs, be they later jobs'; as `frontier` where none tells."""
-    reads = lineages.reads_of(look.state, generation.app_shuffle)
-    if reads is None:
-        return _frontier(look, generation)
-    return Expiry.LEARNED if generation.reads >= reads else None
+    """As `frontier`, or earlier: read by as many stages as ever in earlier runs. What was read late there is held.
+
+    What was read late, and by a loop round by round, is kept: this run may have more rounds.
+    """
+    lesson = lineages.lesson_of(look.state, generation.app_shuffle)
+    if lesson is not None and generation.reads >= lesson.reads and not lesson.loops:
+        return Expiry.LEARNED
+    return _frontier(look, generation) if lesson is None or not lesson.late else None
 
 
 _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {

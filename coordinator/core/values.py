@@ -60,6 +60,8 @@ class Lesson:
 
     lineage: str  #: Which kind: `core.lineages`.
     reads: int  #: Stages that read one of them to its end, the most that were ever seen.
+    loops: bool = False  #: The same line read one of them again and again: how often, no earlier run can say.
+    late: bool = False  #: One of them was read when `frontier` would have let it go.
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,13 @@ class Kind:
     call_site: str  #: For people.
     reads: int
     seen: int  #: Shuffles of this kind, in all runs.
+    loops: bool = False
+    late: bool = False
+
+    @property
+    def lesson(self) -> Lesson:
+        """Without what is for people."""
+        return Lesson(self.lineage, self.reads, self.loops, self.late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class Taught:
     def lessons(self) -> tuple[Lesson, ...]:
         """What the core needs of it: of more kinds than an application's record can carry, those seen most."""
         seen_most = sorted(self.kinds, key=lambda kind: -kind.seen)[:KINDS_MAX]
-        return tuple(sorted((Lesson(kind.lineage, kind.reads) for kind in seen_most), key=lambda one: one.lineage))
+        return tuple(sorted((kind.lesson for kind in seen_most), key=lambda one: one.lineage))
 
 
 def read_lessons(path: Path) -> dict[str, tuple[Lesson, ...]]:
@@ -101,7 +108,14 @@ def _written(taught: Taught) -> dict[str, Any]:
     return {
         "runs": taught.runs,
         "shuffles": [
-            {"lineage": kind.lineage, "call_site": kind.call_site, "reads": kind.reads, "seen": kind.seen}
+            {
+                "lineage": kind.lineage,
+                "call_site": kind.call_site,
+                "reads": kind.reads,
+                "loops": kind.loops,
+                "late": kind.late,
+                "seen": kind.seen,
+            }
             for kind in kinds
         ],
     }
@@ -112,10 +126,10 @@ def _taught(written: Mapping[str, Any]) -> Taught:
     return Taught(int(written["runs"]), tuple(kinds))
 
 
-def _kind(lineage: str, call_site: str, reads: int, seen: int) -> Kind:
+def _kind(lineage: str, call_site: str, reads: int, seen: int, loops: bool = False, late: bool = False) -> Kind:
     if reads < 0 or seen < 0:
         raise ValueError(f"{reads} reads of {seen}")
-    return Kind(str(lineage), str(call_site), int(reads), int(seen))
+    return Kind(str(lineage), str(call_site), int(reads), int(seen), bool(loops), bool(late))
 
 
 def _checksum(applications: Any) -> str:

@@ -4,6 +4,9 @@ Responsible for counting, over recorded runs, how often shuffles of each kind we
 of the same job together. Refuses to know files and policies. Invariant: a lesson never says less than what was seen: of
 all shuffles of a kind, in all runs, the one that was read most often counts, so that `history` holds for that long.
 
+What `frontier` would have let go before it was read again is `late`: the run is simulated to know. How often a loop
+reads what it reads in every round is not for an earlier run to say: late, that is kept (`loops`).
+
 Runs are of the same job where their applications have the same name; shuffles are of the same kind where the call sites
 of their lineage are the same (`coordinator.core.lineages`). A run that has not ended says too little and is left out.
 """
@@ -11,18 +14,21 @@ of their lineage are the same (`coordinator.core.lineages`). A run that has not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
 from coordinator.core.lineages import kind_of
-from coordinator.core.values import Lineage
+from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
+from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
 from replay.simulate.recordings import Recording, Unread, open_run
 
 _NOTHING = Taught(0, ())
+_FRONTIER = Policy(Rule.FRONTIER, observe=False)
+_ANY = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +47,58 @@ class _Reads:
 
     lineage: dict[AppShuffle, Lineage] = field(default_factory=dict)
     reads: dict[AppShuffle, int] = field(default_factory=dict)
-    running: dict[StageAttempt, tuple[AppShuffle, ...]] = field(default_factory=dict)
+    readers: dict[AppShuffle, set[str]] = field(default_factory=dict)  #: The lines that have read it.
+    loops: set[AppShuffle] = field(default_factory=set)  #: Read again by a line that had read it.
+    running: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
 
     def hear(self, command: c.Command | None) -> None:
         if isinstance(command, c.ReportJobStarted):
             self.lineage.update((told.app_shuffle, told) for told in command.lineage)
         elif isinstance(command, c.ReportStageSubmitted):
-            self.running[command.stage] = command.reads
+            self.running[command.stage] = command
             if command.writes is not None:
                 self.reads.setdefault(command.writes, 0)
         elif isinstance(command, c.ReportStageCompleted):
-            for read in () if command.failure else self.running.pop(command.stage, ()):
-                self.reads[read] = self.reads.get(read, 0) + 1
+            stage = self.running.pop(command.stage, None)
+            for read in stage.reads if stage is not None and not command.failure else ():
+                self._read(read, stage.name if stage is not None else "")
+
+    def _read(self, app_shuffle: AppShuffle, line: str) -> None:
+        self.reads[app_shuffle] = self.reads.get(app_shuffle, 0) + 1
+        lines = self.readers.setdefault(app_shuffle, set())
+        if line in lines:
+            self.loops.add(app_shuffle)
+        lines.add(line)
 
 
 def learn(facts: Iterable[Fact | Timed]) -> Taught:
     """What one run teaches."""
+    given = as_facts(facts)
     heard = _Reads()
-    for fact in as_facts(facts):
+    for fact in given:
         heard.hear(fact.command)
+    late = _read_late(given)
     kinds: dict[str, Kind] = {}
     for app_shuffle, reads in heard.reads.items():
         lineage = heard.lineage.get(app_shuffle)
         if lineage is not None:
             kind = kind_of(heard.lineage.get, app_shuffle)
-            _add(kinds, Kind(kind, lineage.call_site, reads, 1))
+            _add(kinds, Kind(kind, lineage.call_site, reads, 1, app_shuffle in heard.loops, app_shuffle in late))
     return Taught(1, tuple(kinds.values()))
+
+
+def _read_late(facts: list[Fact]) -> set[AppShuffle]:
+    """What `frontier` would have let go before it was read again, however often that had happened before."""
+    missed = simulate([_patient(fact) for fact in facts], _FRONTIER, keep_log=False).misses
+    return {miss.app_shuffle for miss in missed}
+
+
+def _patient(fact: Fact) -> Fact:
+    """Deletion goes on, whatever was missed."""
+    if not isinstance(fact.command, c.RegisterApplication):
+        return fact
+    settings = replace(fact.command.settings, premature_budget=_ANY, recoveries=_ANY, recoveries_per_shuffle=_ANY)
+    return replace(fact, command=replace(fact.command, settings=settings, capabilities=Capabilities()))
 
 
 def together(runs: Iterable[Learned]) -> dict[str, Taught]:
@@ -84,7 +116,9 @@ def together(runs: Iterable[Learned]) -> dict[str, Taught]:
 
 def _add(kinds: dict[str, Kind], more: Kind) -> None:
     known = kinds.get(more.lineage, Kind(more.lineage, more.call_site, 0, 0))
-    kinds[more.lineage] = Kind(more.lineage, known.call_site, max(known.reads, more.reads), known.seen + more.seen)
+    reads, seen = max(known.reads, more.reads), known.seen + more.seen
+    loops, late = known.loops or more.loops, known.late or more.late
+    kinds[more.lineage] = Kind(more.lineage, known.call_site, reads, seen, loops, late)
 
 
 def _place(kind: Kind) -> tuple[str, str]:

@@ -248,12 +248,16 @@ class Settings(_message.Message):
     def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[Lesson, _Mapping]]] = ...) -> None: ...
 
 class Lesson(_message.Message):
-    __slots__ = ("lineage", "reads")
+    __slots__ = ("lineage", "reads", "loops", "late")
     LINEAGE_FIELD_NUMBER: _ClassVar[int]
     READS_FIELD_NUMBER: _ClassVar[int]
+    LOOPS_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     lineage: str
     reads: int
-    def __init__(self, lineage: _Optional[str] = ..., reads: _Optional[int] = ...) -> None: ...
+    loops: bool
+    late: bool
+    def __init__(self, lineage: _Optional[str] = ..., reads: _Optional[int] = ..., loops: bool = ..., late: bool = ...) -> None: ...
 
 class Locator(_message.Message):
     __slots__ = ("service", "payload")
