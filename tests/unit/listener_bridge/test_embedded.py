@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import structlog
 
+from coordinator.wire.errors import Malformed
+from coordinator.wire.lessons import Taught, text_of
 from listener_bridge.embedded import Embedded
 
 
@@ -47,3 +49,17 @@ def test_a_second_attachment_does_not_say_everything_twice(tmp_path: Path, caplo
         here.stop(10.0)
     logging.getLogger("coordinator.server").warning("once")
     assert lines(caplog) == ["coordinator: once"]
+
+
+def test_the_file_of_lessons_is_read_before_it_serves(tmp_path: Path) -> None:
+    """A file that is not there is told, and keeps the coordinator from starting; one that is read does not."""
+    file = tmp_path / "lessons.json"
+    missing = Embedded(f"sqlite://{tmp_path}/coordinator.db", str(file))
+    with pytest.raises(Malformed, match="cannot be read"):
+        missing.addresses()
+    file.write_text(text_of({"nightly": Taught(1, ())}))
+    there = Embedded(f"sqlite://{tmp_path}/coordinator.db", str(file))
+    try:
+        assert there.addresses()
+    finally:
+        there.stop(10.0)
