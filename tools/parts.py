@@ -6,7 +6,7 @@ Every test belongs to exactly one part, by its markers: `spark` needs a real Spa
 `slow` ones are left to --all, which also runs the Spark versions between the oldest and the newest, and on each of them
 what is otherwise run on the `newest` alone. A part that fails does not stop the others, so that one run tells
 everything. A part that ran no test has failed: a suite that skips itself proves nothing. A part whose folder does not
-exist is passed over.
+exist is passed over, and so is one that wants what the environment does not name.
 
 What a part prints is shown as it comes and kept in .cache/parts/.
 """
@@ -43,6 +43,7 @@ class Part:
     folders: tuple[str, ...] = ("tests",)  # it is passed over when none of them exists
     only_all: bool = False
     without: str = ""  # a marker whose tests are left to --all
+    wants: str = ""  # an environment variable without which it is passed over
     workers: int = 1  # processes that share the files of tests; what measures or kills has the machine to itself
 
     @property
@@ -98,6 +99,15 @@ PARTS = (
     spark("spark-3.5", "spark-3.5", without="newest"),
     spark("spark-4.0", "spark-4.0", only_all=True),
     spark("spark-4.1", "spark-4.1", only_all=True),
+    Part(
+        "remote",
+        "shuffles on a real Celeborn, which CELEBORN_HOME names (docs/remote-shuffle.md)",
+        needs=("spark-3.5", "java"),
+        tests="remote",
+        folders=("tests/remote",),
+        only_all=True,
+        wants="CELEBORN_HOME",
+    ),
 )
 
 
@@ -114,7 +124,7 @@ class Outcome:
 
 
 def run_part(part: Part, slow: bool) -> Outcome:
-    if not any((ROOT / folder).exists() for folder in part.folders):
+    if not any((ROOT / folder).exists() for folder in part.folders) or (part.wants and part.wants not in os.environ):
         return Outcome(part.name, "passed over")
     print(f"\n──── {part.name}: {part.what}", flush=True)
     started = time.monotonic()

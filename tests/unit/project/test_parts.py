@@ -99,5 +99,7 @@ def test_every_test_belongs_to_exactly_one_part(tree: Path) -> None:
     for spark in (True, False):
         for etcd in (True, False):
             for faults in (True, False):
-                facts = {"spark": spark, "etcd": etcd, "faults": faults}
+                facts = {"spark": spark, "etcd": etcd, "faults": faults, "remote": False}
                 assert sum(eval(markers, {}, facts) for markers in by_markers) == 1
+    facts = {"spark": False, "etcd": False, "faults": False, "remote": True}
+    assert sum(eval(markers, {}, facts) for markers in by_markers) == 1
