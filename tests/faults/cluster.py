@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -55,6 +56,7 @@ class Server:
     settings: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
+    _starting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def clock(self) -> Path:
@@ -62,7 +64,16 @@ class Server:
         return self.folder / f"{self.name}.clock"
 
     def start(self) -> None:
-        """Returns at once; `await_serving` waits."""
+        """Returns at once; `await_serving` waits. One that runs goes on."""
+        with self._starting:
+            if self.process is None or self.process.poll() is not None:
+                self._launch()
+
+    def has_given_up(self) -> bool:
+        """It has ended by itself, as it does where it finds no store when it starts."""
+        return self.process is not None and (self.process.poll() or 0) > 0
+
+    def _launch(self) -> None:
         self.starts += 1
         history = self.folder / f"replica-{self.name}-{self.starts}.jsonl"
         command = [sys.executable, "-m", "tests.faults.replica", str(history), str(self.clock), self.name]
@@ -129,6 +140,12 @@ class Cluster:
             self.members[name].launch()
         else:
             self.servers[name].start()
+
+    def supervise(self) -> None:
+        """Starts again whoever has given up, as a supervisor does."""
+        for server in self.servers.values():
+            if server.has_given_up():
+                server.start()
 
     def pause(self, name: str) -> None:
         """SIGSTOP."""

@@ -75,6 +75,7 @@ class Sampler:
 
     def _run(self) -> None:
         while not self._over.wait(EVERY_S):
+            self._cluster.supervise()
             for name, server in self._cluster.servers.items():
                 if server.process is not None:
                     self._look_at(name, server.process.pid)
