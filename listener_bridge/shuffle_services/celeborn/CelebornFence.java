@@ -43,15 +43,16 @@ public class CelebornFence implements Work {
     if (known == null || !found.isDefined()) {
       return Answer.cannot("app shuffle " + shuffle.id + " is not Celeborn's: never written, cleaned, or kept by Spark itself");
     }
+    Set who = users.of(shuffle.id); // nobody joins them while we are in the scheduler's thread
+    boolean written = !users.writersOf(shuffle.id).isEmpty();
     synchronized (known) {
-      return run(known, (ShuffleStatus) found.get());
+      return run(known, (ShuffleStatus) found.get(), who, written);
     }
   }
 
-  private String run(LinkedHashMap known, ShuffleStatus found) {
-    Set who = users.of(shuffle.id);
+  private String run(LinkedHashMap known, ShuffleStatus found, Set who, boolean written) {
     int available = Outputs.available(found);
-    boolean begun = available > 0 || !users.writersOf(shuffle.id).isEmpty();
+    boolean begun = available > 0 || written;
     if (!begun && shuffle.present > 0 && (expected == FenceWork.ANY || expected == shuffle.present - 1)) {
       return Answer.fenced(shuffle);
     }

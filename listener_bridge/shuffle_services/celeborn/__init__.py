@@ -12,7 +12,7 @@ reached through the shuffle manager that Spark holds; no class of Celeborn is ne
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from listener_bridge.shuffle_services import api, native
@@ -29,6 +29,15 @@ _RERUN = ("clientStageRerunEnabled", "clientFetchThrowsFetchFailure")
 _NEEDED = {
     "org.apache.celeborn.client.LifecycleManager": ("unregisterShuffle", "workerSnapshots", "commitManager", "self"),
     "org.apache.celeborn.client.CommitManager": ("getCommitHandler",),
+}
+_KEPT = {
+    "org.apache.celeborn.client.LifecycleManager": (
+        "shuffleIdMapping",
+        "appShuffleDeterminateMap",
+        "unregisterShuffleTime",
+        "appUniqueId",
+    ),
+    "org.apache.celeborn.client.commit.CommitHandler": ("reducerFileGroupsMap",),
 }
 
 
@@ -173,13 +182,19 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
 
 
 def _missing(driver: DriverJvm) -> Iterator[str]:
-    """Methods of the client that we need and that it does not have."""
+    """Methods and fields of the client that we need and that it does not have."""
     loader = driver.shuffle_manager.getClass().getClassLoader()
     for name, methods in _NEEDED.items():
-        there = {str(method.getName()) for method in loader.loadClass(name).getMethods()}
-        for method in methods:
-            if method not in there:
-                yield f"Celeborn's client has no {name}.{method}; clients 0.5.4 and 0.6 were tried"
+        yield from _lacking(name, methods, loader.loadClass(name).getMethods())
+    for name, fields in _KEPT.items():
+        yield from _lacking(name, fields, loader.loadClass(name).getDeclaredFields())
+
+
+def _lacking(name: str, needed: Iterable[str], there: Iterable[JavaObject]) -> Iterator[str]:
+    names = {str(member.getName()).rpartition("$$")[2] for member in there}  # Scala may put the class's name before it
+    for member in needed:
+        if member not in names:
+            yield f"Celeborn's client has no {name}.{member}; clients 0.5.4 and 0.6 were tried"
 
 
 def _reruns(driver: DriverJvm) -> bool:

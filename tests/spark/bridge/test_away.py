@@ -64,6 +64,7 @@ def test_40_a_coordinator_killed_in_mid_job_is_not_missed_and_is_caught_up_with(
     replica.stop()
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("kind", ["dead", "silent", "lying"])
 def test_40_the_jobs_time_is_not_touched(run: Any, kind: str) -> None:
     without = alone(run)
@@ -86,6 +87,7 @@ def test_40_the_jobs_time_is_not_touched(run: Any, kind: str) -> None:
     assert taken < 3 * without + 10.0  # the machine is shared: what is excluded is a job that waits
 
 
+@pytest.mark.newest
 def test_an_embedded_coordinator_and_a_program_that_just_ends(tmp_path: Path) -> None:
     program = f"""
 import listener_bridge
@@ -133,6 +135,7 @@ def kinds_in(file: Path, application: str) -> set[str]:
     return asyncio.run(read())
 
 
+@pytest.mark.newest
 def test_spark_stop_ends_the_application_and_waits_for_nobody(tmp_path: Path) -> None:
     program = f"""
 import time, listener_bridge

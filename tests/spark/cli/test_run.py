@@ -11,7 +11,8 @@ import pytest
 
 from tests.integration.cli.processes import COMMAND, environment, shufflectl
 
-pytestmark = pytest.mark.timeout(400)  # each test starts several drivers, one after the other
+#: Each test starts several drivers, one after the other.
+pytestmark = [pytest.mark.timeout(400), pytest.mark.newest]
 
 PROGRAM = """
 import sys

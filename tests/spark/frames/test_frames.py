@@ -140,6 +140,7 @@ def of_each(frame: DataFrame, key: str, value: str) -> dict[str, dict[int, Any]]
     return found
 
 
+@pytest.mark.newest
 def test_analyses_say_what_the_core_s_fold_says(spark: SparkSession, tmp_path: Path) -> None:
     from replay.frames import analyses
 
@@ -206,6 +207,7 @@ def test_holders_are_charged_for_what_they_kept_while_they_kept_it(spark: SparkS
     assert (second["who"], second["byte_seconds"]) == ("`b` in chain.py:4", pytest.approx(60e6 * 0.010))
 
 
+@pytest.mark.newest
 def test_a_report_shows_them_as_tables(
     spark: SparkSession, chain: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:

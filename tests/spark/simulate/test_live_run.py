@@ -23,7 +23,7 @@ from tests.support.own_spark import own_spark
 from tests.support.simulated import check_as_recorded
 from tests.support.spark import LOCAL
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

@@ -172,7 +172,10 @@ def all_is_garbage(run: Walking) -> bool:
 
 
 def test_the_first_half_of_a_query_is_garbage_while_the_second_runs(run: Walking) -> None:
-    with run.looking() as looks:
-        (written,) = [run.written_by(lambda: collected_twice(run.spark))]
-    during = [look for look in looks if any(root.root.startswith("execution") for root in look.walked.roots)]
-    assert written & {shuffle for look in during for shuffle in look.left_out()}
+    def caught() -> bool:
+        with run.looking() as looks:
+            written = run.written_by(lambda: collected_twice(run.spark))
+        during = [look for look in looks if any(root.root.startswith("execution") for root in look.walked.roots)]
+        return bool(written & {shuffle for look in during for shuffle in look.left_out()})
+
+    wait_for(caught, "a look that falls between the two halves")

@@ -16,6 +16,15 @@ METHODS = {
     "org.apache.celeborn.client.LifecycleManager": ["unregisterShuffle", "workerSnapshots", "commitManager", "self"],
     "org.apache.celeborn.client.CommitManager": ["getCommitHandler"],
 }
+FIELDS = {
+    "org.apache.celeborn.client.LifecycleManager": [
+        "org$apache$celeborn$client$LifecycleManager$$shuffleIdMapping",
+        "appShuffleDeterminateMap",
+        "unregisterShuffleTime",
+        "appUniqueId",
+    ],
+    "org.apache.celeborn.client.commit.CommitHandler": ["reducerFileGroupsMap"],
+}
 
 
 class Conf:
@@ -40,11 +49,15 @@ class Manager:
 
     name: str = celeborn.MANAGER
     methods: Mapping[str, list[str]] = field(default_factory=lambda: METHODS)
+    fields: Mapping[str, list[str]] = field(default_factory=lambda: FIELDS)
     conf: Conf = field(default_factory=lambda: Conf(clientStageRerunEnabled=True))
 
     def getClass(self) -> Any:  # noqa: N802 - Java's name
         def load(name: str) -> Any:
-            return SimpleNamespace(getMethods=lambda: [named(method) for method in self.methods[name]])
+            return SimpleNamespace(
+                getMethods=lambda: [named(method) for method in self.methods[name]],
+                getDeclaredFields=lambda: [named(one) for one in self.fields[name]],
+            )
 
         of = SimpleNamespace(setAccessible=lambda _: None, get=lambda _: self.conf)
         return SimpleNamespace(
@@ -81,6 +94,10 @@ CLEANING = {"spark.celeborn.client.spark.fetch.cleanFailedShuffle": "true"}
         (driver(Manager(conf=Conf(clientStageRerunEnabled=False))), "stageRerun.enabled=true"),
         (driver(Manager(conf=Conf())), "stageRerun.enabled=true"),
         (driver(Manager(methods={**METHODS, "org.apache.celeborn.client.CommitManager": []})), "getCommitHandler"),
+        (
+            driver(Manager(fields={**FIELDS, "org.apache.celeborn.client.commit.CommitHandler": []})),
+            "reducerFileGroupsMap",
+        ),
         (driver(Manager(methods={})), "not as expected"),
         (driver(Manager(), conf=CLEANING), "never tried with early deletion"),
     ],
