@@ -16,7 +16,6 @@ from tests.spark.reach.conftest import Stand, Watched, name_of
 from tests.support.spark import gate, in_background, wait_for
 
 pytestmark = [
-    pytest.mark.newest,
     pytest.mark.spark,
     pytest.mark.skipif(sys.version_info < (3, 11), reason="names are read from CPython 3.11 on"),
 ]

@@ -13,7 +13,7 @@ from listener_bridge.tap.facts import JobStarted, StageSubmitted
 from tests.spark.reach.conftest import Watched
 from tests.support.spark import in_background
 
-pytestmark = [pytest.mark.spark, pytest.mark.newest]
+pytestmark = pytest.mark.spark
 HERE = Path(__file__).name
 
 
