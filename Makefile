@@ -9,7 +9,7 @@ setup  = @$(python) tools/setup.py
 # Spark starts its Java and its Python workers from these.
 spark = JAVA_HOME=$$(tools/find-java) PYSPARK_PYTHON=$(CURDIR)/.venv/bin/python SPARK_LOCAL_IP=$${SPARK_LOCAL_IP:-127.0.0.1}
 
-code = $(foreach folder,coordinator state_backend listener_bridge replay tests tools benchmarks,$(if $(shell find $(folder) -name "*.py" 2>/dev/null),$(folder)))
+code = $(foreach folder,coordinator state_backend listener_bridge replay tests tools benchmarks examples,$(if $(shell find $(folder) -name "*.py" 2>/dev/null),$(folder)))
 
 help:  ## what there is
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/make \1\t\2/p' Makefile | expand -t 24

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
-from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]
+from grpc_reflection.v1alpha import reflection
 from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.runtime.api import Coordinator

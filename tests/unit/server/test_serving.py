@@ -8,7 +8,7 @@ from collections.abc import Callable
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # type: ignore[import-untyped]
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from coordinator.runtime.errors import Draining
 from coordinator.server.interfaces import BindRefused
