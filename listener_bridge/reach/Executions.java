@@ -3,10 +3,12 @@ package shufflelifecycle;
 import java.lang.reflect.Field;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
@@ -21,12 +23,14 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 public class Executions extends SparkListener {
   private static final String ID = "spark.sql.execution.id";
 
+  private final SparkContext context;
   private final Map table; // Spark's: execution -> query
   private final Map written = new HashMap(); // execution -> Set of shuffles
   private final Map shown = new HashMap(); // execution -> Ids that its plan has shown as materialised, ever
   private final Set unheard = new HashSet(); // executions whose beginning was before ours
 
-  public Executions() throws Exception {
+  public Executions(SparkContext context) throws Exception {
+    this.context = context;
     Class type = Class.forName("org.apache.spark.sql.execution.SQLExecution$", true, Thread.currentThread().getContextClassLoader());
     Field field = type.getDeclaredField("executionIdToQueryExecution");
     field.setAccessible(true);
@@ -40,14 +44,26 @@ public class Executions extends SparkListener {
     }
   }
 
-  /** Execution -> query, of now. */
+  /** Execution -> query, of now; the table is one a JVM, and applications that ended there may have left queries in it. */
   public Map running() {
     synchronized (written) {
       written.keySet().retainAll(table.keySet()); // stages of cancelled jobs turn up after their execution's end
       shown.keySet().retainAll(table.keySet());
       unheard.retainAll(table.keySet());
     }
-    return new TreeMap(table);
+    TreeMap ours = new TreeMap(table);
+    Iterator it = ours.values().iterator();
+    while (it.hasNext()) {
+      if (isForeign(it.next())) {
+        it.remove();
+      }
+    }
+    return ours;
+  }
+
+  private boolean isForeign(Object query) {
+    Object own = Fields.get(Fields.get(query, "sparkSession"), "sparkContext");
+    return own != null && own != context;
   }
 
   public void onStageSubmitted(SparkListenerStageSubmitted event) {

@@ -2,20 +2,21 @@ package shufflelifecycle;
 
 import java.util.ArrayDeque;
 import java.util.Collections;
-import java.util.HashMap;
-import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 
 /**
  * The cut of an RDD: from it down to the outputs that are intact. For one look, which walks every RDD once.
  *
  * A shuffle that is not intact is in the cut too, and so is what it would be written from. Below an RDD that does not
- * tell what it was made of, everything is.
+ * tell what it was made of, everything is. An RDD of another application, which ended in this JVM before ours began,
+ * needs nothing: no job computes it again, and its id and its shuffles' ids are given out again in ours.
  */
 public class Lineage {
   /** An RDD whose parents are being walked. */
@@ -31,14 +32,16 @@ public class Lineage {
     }
   }
 
+  private final SparkContext context;
   private final Intact intact;
   private final CachedRdds cached;
   private final Deadline deadline;
-  private final Map cuts = new HashMap(); // RDD id -> Ids
+  private final Map cuts = new IdentityHashMap(); // RDD -> Ids
   private final ArrayDeque path = new ArrayDeque(); // of Step: lineages are longer than stacks are deep
   private String fault = null;
 
-  public Lineage(Intact intact, CachedRdds cached, Deadline deadline) {
+  public Lineage(SparkContext context, Intact intact, CachedRdds cached, Deadline deadline) {
+    this.context = context;
     this.intact = intact;
     this.cached = cached;
     this.deadline = deadline;
@@ -59,6 +62,9 @@ public class Lineage {
 
   /** What reading the dependency's data would read. */
   public Ids of(ShuffleDependency shuffle) {
+    if (isForeign(shuffle.rdd())) {
+      return Ids.NONE;
+    }
     Ids self = Ids.of(shuffle.shuffleId());
     return intact.is(shuffle.shuffleId()) ? self : self.and(of(shuffle.rdd()));
   }
@@ -71,22 +77,31 @@ public class Lineage {
   }
 
   private Ids known(RDD rdd) {
-    return (Ids) cuts.get(Integer.valueOf(rdd.id()));
+    return (Ids) cuts.get(rdd);
+  }
+
+  private boolean isForeign(RDD rdd) {
+    Object own = Fields.get(RDD.class, rdd, "_sc"); // null in a copy that was sent somewhere
+    return own != null && own != context;
+  }
+
+  private List parentsOf(RDD rdd) {
+    return isForeign(rdd) || cached.wholly(rdd) ? Collections.EMPTY_LIST : Parents.of(rdd);
   }
 
   private void enter(RDD rdd) {
     try {
-      path.push(new Step(rdd, cached.wholly(rdd) ? Collections.EMPTY_LIST : Parents.of(rdd)));
+      path.push(new Step(rdd, parentsOf(rdd)));
     } catch (Parents.Unknown unknown) {
       fault = unknown.getMessage();
-      cuts.put(Integer.valueOf(rdd.id()), intact.all());
+      cuts.put(rdd, intact.all());
     }
   }
 
   private void advance(Step step) {
     if (step.done == step.parents.size()) {
       path.pop();
-      cuts.put(Integer.valueOf(step.rdd.id()), step.cut);
+      cuts.put(step.rdd, step.cut);
       return;
     }
     Object parent = step.parents.get(step.done);
@@ -118,13 +133,13 @@ public class Lineage {
 
   /** Every shuffle below an RDD, whatever is intact; what cannot be told is left out. */
   public void addAll(RDD rdd, Set shuffles) {
-    Set met = new HashSet();
+    Set met = Collections.newSetFromMap(new IdentityHashMap());
     ArrayDeque todo = new ArrayDeque();
     todo.push(rdd);
     while (!todo.isEmpty()) {
       deadline.check();
       RDD next = (RDD) todo.pop();
-      if (met.add(Integer.valueOf(next.id()))) {
+      if (met.add(next)) {
         addBelow(next, todo, shuffles);
       }
     }

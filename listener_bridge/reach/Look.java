@@ -30,7 +30,7 @@ public class Look {
     this.context = context;
     this.intact = intact;
     this.deadline = deadline;
-    this.lineage = new Lineage(intact, new CachedRdds(context, executorsStay), deadline);
+    this.lineage = new Lineage(context, intact, new CachedRdds(context, executorsStay), deadline);
     this.queries = new Queries(lineage, deadline);
     this.contents = new Contents(lineage, queries, deadline);
   }

@@ -20,7 +20,7 @@ public class Walk {
     this.context = (SparkContext) sc;
     this.intact = new Intact((MapOutputTrackerMaster) tracker);
     this.bindings = new Bindings(server);
-    this.executions = new Executions();
+    this.executions = new Executions(context);
     this.executorsStay = !context.conf().getBoolean("spark.dynamicAllocation.enabled", false);
     context.listenerBus().addToQueue(executions, Tap.QUEUE);
     executions.begin();
