@@ -19,6 +19,8 @@ import pyspark
 from rich.console import Console
 from rich.table import Table
 
+_TIMES = ("tasks_s", "jobs_s", "queries_s")
+
 
 def run(console: Console, wishes: argparse.Namespace) -> None:
     """Prints the table."""
@@ -27,6 +29,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
     for _ in range(pairs):
         plain.append(_measure(tasks, jobs, long, attached=False))
         ours.append(_measure(tasks, jobs, long, attached=True))
+        console.print("on / off: " + ", ".join(f"{key} {ours[-1][key] / plain[-1][key]:.3f}" for key in _TIMES))
     table = Table(title=f"Cost, Spark {pyspark.__version__}, local[2], medians of {pairs} pairs")
     table.add_column("what")
     for heading in ("off", "on", "on / off"):
