@@ -28,6 +28,11 @@ def results_of(path: Path, spark: Any) -> Any:
     exec(compile(path.read_text(), str(path), "exec"), names)
     results = names["main"](spark)
     names.clear()
+    spark.catalog.clearCache()
+    persisted = None
+    for persisted in spark.sparkContext._jsc.getPersistentRDDs().values():  # roots of their own until this
+        persisted.unpersist()
+    del persisted
     gc.collect()
     return results
 
