@@ -47,6 +47,13 @@ class Counts:
     fence_ms: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A generation has begun: may it be fenced one day?"""
+
+    app_shuffle: int
+
+
 class Executor:
     """One application's hands."""
 
@@ -59,7 +66,8 @@ class Executor:
         self._snapshot = snapshot
         self._reporter = reporter
         self._forgets = service.probe().forget_is_separate
-        self._tasks: queue.SimpleQueue[Directive | str] = queue.SimpleQueue()
+        self._may_have_to_keep = service.probe().may_have_to_keep
+        self._tasks: queue.SimpleQueue[Directive | str | _Written] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
@@ -114,6 +122,8 @@ class Executor:
         """A writer was told this generation: directives for older ones come too late."""
         with self._lock:
             self._note_newest(app_shuffle, shuffle_id)
+        if self._may_have_to_keep:
+            self._tasks.put(_Written(app_shuffle))
 
     def shuffle_cleaned(self, app_shuffle: int) -> None:
         with self._lock:
@@ -149,13 +159,22 @@ class Executor:
             except Exception:  # whatever it is, the driver must not hear of it, and the next task is another one
                 log.exception("a task of the executor failed and is left out: %s", task)
 
-    def _do(self, task: Directive | str) -> None:
+    def _do(self, task: Directive | str | _Written) -> None:
         if isinstance(task, Directive):
             self._carry_out(task)
+        elif isinstance(task, _Written):
+            self._look_whether_it_is_kept(task.app_shuffle)
         elif task == "snapshot":
             self._take_snapshot()
         elif time.monotonic() >= self._forget_due:
             self._forget_some()
+
+    def _look_whether_it_is_kept(self, app_shuffle: int) -> None:
+        """Told while it is written, so that the coordinator knows before it could want it to go."""
+        why = self._service.keeps(app_shuffle)
+        if why:
+            log.info("app shuffle %d is not deleted early: %s", app_shuffle, why)
+            self._reporter.tell(words.kept(app_shuffle, why))
 
     def _carry_out(self, directive: Directive) -> None:
         if self._outcomes.get(directive.directive) is not directive:

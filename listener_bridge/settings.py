@@ -20,7 +20,7 @@ from listener_bridge.durations import milliseconds
 PREFIX = "spark.shuffleLifecycle."
 RULES = ("reachable", "frontier", "eager", "history")
 POLICIES = ("observe", *RULES, "delayed")
-SERVICES = ("auto", "native", "celeborn")
+SERVICES = ("auto", "native", "celeborn", "uniffle")
 DEFAULT_RULE = "reachable"
 DEFAULT_GRACE_MS = 60_000
 T = TypeVar("T")
@@ -176,7 +176,7 @@ KEYS = {
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
     "tls.certificate": "PEM file: our own certificate, where coordinators ask for one; goes with tls.key",
     "tls.key": "PEM file: its private key",
-    "service": "the shuffle service: auto (found by Spark's shuffle manager), native or celeborn",
+    "service": "the shuffle service: auto (found by Spark's shuffle manager), native, celeborn or uniffle",
     "deterministic": "true: you vouch that every recomputation gives the same",
     "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",
     "budget.premature": "premature deletions after which deletion suspends itself; 8",

@@ -85,6 +85,11 @@ def outcome(directive: int, came: Outcome) -> Request:
     return Request(report_outcome=said)
 
 
+def kept(app_shuffle: int, why: str) -> Request:
+    """A shuffle that its service could not take leave of."""
+    return Request(report_kept=service_pb2.ReportKept(app_shuffle=app_shuffle, why=why))
+
+
 def revoked(directive: int, why: str) -> Request:
     """A directive that was not carried out and never will be."""
     return Request(report_outcome=service_pb2.ReportOutcome(directive=directive, revoked=service_pb2.Revoked(why=why)))

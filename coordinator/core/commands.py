@@ -193,6 +193,14 @@ class ReportResultsMayDiffer:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportKept:
+    """The shuffle service could not take leave of it, whoever asked: it is pinned before anybody does."""
+
+    app_shuffle: AppShuffle
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportExecutionStarted:
     execution: ExecutionId
     name: str = ""
@@ -328,6 +336,7 @@ Command: TypeAlias = (
     | ReportExecutorLost
     | ReportGenerationsMixed
     | ReportResultsMayDiffer
+    | ReportKept
     | ReportExecutionStarted
     | ReportExecutionEnded
     | ReportShuffleCleaned

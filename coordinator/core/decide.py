@@ -319,6 +319,7 @@ _FACTS: dict[type, Callable[[Desk, Any], None]] = {
     c.ReportExecutorLost: scheduler.executor_lost,
     c.ReportGenerationsMixed: scheduler.generations_mixed,
     c.ReportResultsMayDiffer: scheduler.results_may_differ,
+    c.ReportKept: scheduler.kept,
     c.ReportExecutionStarted: scheduler.execution_started,
     c.ReportExecutionEnded: scheduler.execution_ended,
     c.ReportShuffleCleaned: scheduler.shuffle_cleaned,

@@ -144,6 +144,13 @@ def results_may_differ(desk: Desk, command: c.ReportResultsMayDiffer) -> None:
     desk.emit(e.ResultsMayDiffer(command.app_shuffle))
 
 
+def kept(desk: Desk, command: c.ReportKept) -> None:
+    """Who has pinned it before, and why, is not forgotten."""
+    shuffle = desk.state.shuffles.get(command.app_shuffle)
+    if shuffle is not None and shuffle.pin is None:
+        desk.emit(e.PinSet(command.app_shuffle, command.why))
+
+
 def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
     """Spark's own cleaner has let it go: never premature, whatever state it was in."""
     of_it = [g for g in desk.state.generations.values() if g.app_shuffle == command.app_shuffle]

@@ -30,6 +30,14 @@ public class Generations {
       this.id = id;
     }
 
+    /** Spark has forgotten its outputs: the next generation is the present one. Within the fence, where the marker stands. */
+    public void pass(Scheduler scheduler) {
+      marker = "fenced-" + id + "-" + present;
+      present++;
+      olderThan = scheduler.nextTaskId();
+      scheduler.mark(marker, id + "/" + (present - 1));
+    }
+
     Place at(Place where) {
       Place known = (Place) places.get(where.executor);
       if (known == null) {

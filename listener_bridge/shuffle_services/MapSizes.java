@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.lang.reflect.Field;
+import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
 
 /**
@@ -18,6 +19,16 @@ public class MapSizes {
     } catch (Exception unknown) {
       return 0L;
     }
+  }
+
+  /** Of all outputs that are there. */
+  public static long total(ShuffleStatus status) {
+    long total = 0L;
+    Object[] outputs = status.mapStatuses();
+    for (int i = 0; i < outputs.length; i++) {
+      total += outputs[i] == null ? 0L : total((MapStatus) outputs[i]);
+    }
+    return total;
   }
 
   private static long compressed(byte[] sizes) {

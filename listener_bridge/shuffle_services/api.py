@@ -31,6 +31,7 @@ class Capability:
     reader_fails_cleanly_when_data_vanish: bool
     can_complete_generation_after_loss: bool
     forget_is_separate: bool
+    may_have_to_keep: bool = False  #: Not each generation can be fenced: ask `keeps` of it while it is written.
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,9 @@ class ShuffleService(Protocol):
         is its first `Fenced`, or `Superseded`. A second call answers the first call's `Fenced` until a later
         generation has begun.
         """
+
+    def keeps(self, app_shuffle: int) -> str:
+        """Why a fence of the present generation would be refused for good; empty: it would not. Changes nothing."""
 
     def free(self, locator: Locator, timeout: float) -> FreeOutcome:
         """Delete the data of a fenced generation; `Freed` means that they are gone."""

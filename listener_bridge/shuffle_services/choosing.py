@@ -7,11 +7,18 @@ Invariant: where the named service is not the session's, nothing is deleted, and
 
 from __future__ import annotations
 
-from listener_bridge.shuffle_services import celeborn, native
+from collections.abc import Callable
+
+from listener_bridge.shuffle_services import celeborn, native, uniffle
 from listener_bridge.shuffle_services.api import ShuffleService
 from listener_bridge.tap.tap import Tap
 
 AUTO = "auto"
+_OF_MANAGER = {celeborn.MANAGER: celeborn.SERVICE, uniffle.MANAGER: uniffle.SERVICE}
+_ADAPTERS: dict[str, Callable[[Tap], ShuffleService]] = {
+    celeborn.SERVICE: celeborn.CelebornShuffleService,
+    uniffle.SERVICE: uniffle.UniffleShuffleService,
+}
 
 
 def choose(tap: Tap, wanted: str = AUTO) -> ShuffleService:
@@ -19,8 +26,7 @@ def choose(tap: Tap, wanted: str = AUTO) -> ShuffleService:
 
     A shuffle manager that nobody knows is native's to refuse.
     """
-    manager = str(tap.driver.shuffle_manager.getClass().getName())
-    found = celeborn.SERVICE if manager == celeborn.MANAGER else native.SERVICE
-    if (found if wanted == AUTO else wanted) == celeborn.SERVICE:
-        return celeborn.CelebornShuffleService(tap)
-    return native.NativeShuffleService(tap)
+    if wanted == AUTO:
+        manager = str(tap.driver.shuffle_manager.getClass().getName())
+        wanted = _OF_MANAGER.get(manager, native.SERVICE)
+    return _ADAPTERS.get(wanted, native.NativeShuffleService)(tap)

@@ -12,116 +12,38 @@ it dies with the application as the files do.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
 
 SERVICE = "native"
 ACTED_UPON = ((3, 5), (4, 0), (4, 1), (4, 3))
-_ANY_GENERATION = -1
 _SORT_SHUFFLE = "org.apache.spark.shuffle.sort.SortShuffleManager"
 _LOCAL_DISK = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"
 
 
-class NativeShuffleService:
+class NativeShuffleService(InTheDriver):
     """The adapter of Spark's sort shuffle. One an application, made from its tap."""
 
+    service = SERVICE
+    name = "Spark"
+
     def __init__(self, tap: Tap) -> None:
-        self._driver = tap.driver
-        self._application = str(tap.driver.context.applicationId())
-        self._capability = _capability(tap.driver)
-        self._java = _attach(tap) if self._capability.deletes is True else None
+        super().__init__(tap, _capability(tap.driver), _attach)
 
-    def probe(self) -> api.Capability:
-        return self._capability
+    def _present(self, java: JavaObject, app_shuffle: int) -> str:
+        generation = int(java.holds(app_shuffle))
+        return "" if generation < 0 else str(generation)
 
-    def holds(self, app_shuffle: int) -> api.Held | api.NotHeld:
-        generation = -1 if self._java is None else int(self._java.holds(app_shuffle))
-        if generation < 0:
-            return api.NotHeld(f"Spark has no outputs of app shuffle {app_shuffle}")
-        return api.Held(self._locator(app_shuffle, generation))
+    def _is_whole(self, parts: tuple[str, ...]) -> bool:
+        return not parts
 
-    def fence(self, app_shuffle: int, timeout: float, generation: api.Locator | None = None) -> api.FenceOutcome:
-        expected = _ANY_GENERATION
-        if generation is not None:
-            named = self._read(generation)
-            if named is None or named[0] != app_shuffle:
-                return api.Cannot(self._not_ours(generation))
-            expected = named[1]
-        answer = self._ask(lambda java: java.fence(app_shuffle, expected, _ms(timeout)))
-        return self._fence_outcome(answer)
-
-    def invalidate(self, locator: api.Locator, timeout: float) -> api.FenceOutcome:
-        named = self._read(locator)
-        if named is None:
-            return api.Cannot(self._not_ours(locator))
-        return self.fence(named[0], timeout, locator)
-
-    def free(self, locator: api.Locator, timeout: float) -> api.FreeOutcome:
-        named = self._read(locator)
-        if named is None:
-            return api.Failed(self._not_ours(locator))
-        return _free_outcome(self._ask(lambda java: java.free(*named, _ms(timeout))))
-
-    def forget(self, locator: api.Locator, timeout: float) -> api.ForgetOutcome:
-        named = self._read(locator)
-        if named is None:
-            return api.Failed(self._not_ours(locator))
-        answer = self._ask(lambda java: java.forget(*named, _ms(timeout)))
-        return api.Busy(tuple(answer["who"])) if answer["e"] == "busy" else _free_outcome(answer)
-
-    def close(self) -> None:
-        """Nothing to let go of: the counts must outlive us, for as long as the context."""
-
-    def _ask(self, verb: Callable[[JavaObject], str]) -> dict[str, Any]:
-        if self._java is None:
-            return {"e": "cannot", "why": str(self._capability.deletes)}
-        try:
-            answer: dict[str, Any] = json.loads(verb(self._java))
-        except Exception as error:  # noqa: BLE001 - a stopped context, a lost gateway: states of the world, told as values
-            return {"e": "cannot", "why": f"the driver's JVM did not do it: {str(error)[:500]}"}
-        return answer
-
-    def _fence_outcome(self, answer: dict[str, Any]) -> api.FenceOutcome:
-        kind = answer["e"]
-        if kind == "fenced":
-            locator = self._locator(answer["shuffle"], answer["generation"])
-            return api.Fenced(locator, answer["bytes"], answer["marker"])
-        if kind == "busy":
-            return api.Busy(tuple(answer["who"]))
-        if kind == "superseded":
-            return api.Superseded(answer["by"])
-        return api.Cannot(answer["why"])
-
-    def _locator(self, app_shuffle: int, generation: int) -> api.Locator:
-        return api.Locator(SERVICE, f"{self._application}/{app_shuffle}/{generation}")
-
-    def _read(self, locator: api.Locator) -> tuple[int, int] | None:
-        application, *numbers = locator.payload.split("/")
-        if locator.service != SERVICE or application != self._application or len(numbers) != 2:
-            return None
-        return int(numbers[0]), int(numbers[1])
-
-    def _not_ours(self, locator: api.Locator) -> str:
-        return f"{locator} is not of this application; expected service {SERVICE!r}, payload {self._application}/…"
-
-
-def _ms(seconds: float) -> int:
-    return max(1, int(seconds * 1000))
-
-
-def _free_outcome(answer: dict[str, Any]) -> api.FreeOutcome:
-    kind = answer["e"]
-    if kind == "freed":
-        return api.Freed(answer["bytes"])
-    if kind == "superseded":
-        return api.Superseded(answer["by"])
-    return api.Failed(answer["why"])
+    def _arguments(self, named: Named) -> tuple[object, ...]:
+        return (named.generation,)
 
 
 def _capability(driver: DriverJvm) -> api.Capability:

@@ -164,6 +164,9 @@ class Disk:
                 return Superseded(f"generation {shuffle.count}")
         return self.fence(app_shuffle, timeout)
 
+    def keeps(self, app_shuffle: int) -> str:
+        return ""
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -4,6 +4,7 @@ so they run in one of their own."""
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +14,18 @@ from typing import Any
 
 import pytest
 
-from listener_bridge.shuffle_services.api import ShuffleService
+from listener_bridge.shuffle_services import uniffle as uniffle_service
+from listener_bridge.shuffle_services.api import Held, ShuffleService
 from listener_bridge.shuffle_services.choosing import choose
 from listener_bridge.tap.facts import MarkerPassed, StageSubmitted
 from listener_bridge.tap.tap import Tap
 from tests.support.celeborn import Celeborn, running_celeborn
 from tests.support.own_spark import own_spark
 from tests.support.spark import LOCAL, FactLog, Gate, gate, in_background, wait_for
+from tests.support.uniffle import SERVERS, Uniffle, running_uniffle
 
 TASKS_MAX_FAILURES = "spark.task.maxFailures"
+PARTITIONS = 10  #: More than any shuffle here has.
 
 
 def spark_version() -> tuple[int, int]:
@@ -42,13 +46,12 @@ def celeborn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Celeborn]:
 
 @dataclass
 class Remote:
-    """An application on Celeborn, as the contract and the stories need it."""
+    """An application on a remote shuffle service, as the contract and the stories need it."""
 
     spark: Any
     tap: Tap
     log: FactLog
     service: ShuffleService
-    cluster: Celeborn
     folder: Path
     _frames: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
@@ -91,6 +94,15 @@ class Remote:
                 closed.open()
             assert job.result() == result
 
+    def marker_passed(self, name: str) -> bool:
+        self.log.settle()
+        return any(marker.name == name for marker in self.log.of(MarkerPassed))
+
+
+@dataclass
+class OnCeleborn(Remote):
+    cluster: Celeborn = field(kw_only=True)
+
     def ids(self, app_shuffle: int) -> dict[int, bool]:
         """Celeborn's own ids of an app shuffle, and whether each is valid."""
         mapping = self.tap.driver.shuffle_manager.getLifecycleManager().getShuffleIdMapping()
@@ -100,22 +112,85 @@ class Remote:
     def bytes_stored(self, app_shuffle: int) -> int:
         return self.cluster.bytes_of(tuple(self.ids(app_shuffle)))
 
-    def marker_passed(self, name: str) -> bool:
-        self.log.settle()
-        return any(marker.name == name for marker in self.log.of(MarkerPassed))
-
 
 @contextmanager
-def on_celeborn(cluster: Celeborn, folder: Path, master: str = LOCAL, **conf: str) -> Iterator[Remote]:
+def on_celeborn(cluster: Celeborn, folder: Path, master: str = LOCAL, **conf: str) -> Iterator[OnCeleborn]:
     """An application of its own."""
     settings = {**cluster.conf(spark_version()), "spark.sql.adaptive.enabled": "false", **conf}
     with own_spark(folder, master, **settings) as spark:
         tap = Tap.open(spark)
-        yield Remote(spark, tap, FactLog(tap), choose(tap), cluster, folder)
+        yield OnCeleborn(spark, tap, FactLog(tap), choose(tap), folder, cluster=cluster)
         tap.close()
 
 
 @pytest.fixture(scope="module")
-def on_cluster(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
+def on_cluster(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCeleborn]:
     with on_celeborn(celeborn, tmp_path_factory.mktemp("spark")) as run:
         yield run
+
+
+# ---- Uniffle ----
+
+
+@pytest.fixture(scope="session")
+def uniffle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uniffle]:
+    """A coordinator and six servers, for all tests of the process."""
+    if "UNIFFLE_HOME" not in os.environ:
+        pytest.skip("UNIFFLE_HOME is not set: a directory with a built or unpacked Uniffle (docs/remote-shuffle.md)")
+    with running_uniffle(tmp_path_factory.mktemp("uniffle"), servers=6) as cluster:
+        yield cluster
+
+
+@dataclass
+class OnUniffle(Remote):
+    cluster: Uniffle = field(kw_only=True)
+    padding: int = 0  #: Characters that each row carries: many are flushed to disk, none stay in memory.
+
+    def keyed(self, rows: int = 4_000, maps: int = 4, reduces: int = 3) -> Any:
+        padding = self.padding
+
+        def row(n: int) -> tuple[int, str]:
+            return n % 20, f"{n} {random.Random(n).randbytes(padding // 2).hex()}"
+
+        return self.spark.sparkContext.parallelize(range(rows), maps).map(row).partitionBy(reduces)
+
+    @property
+    def application(self) -> str:
+        """As Uniffle calls it."""
+        return str(self.tap.driver.shuffle_manager.getAppId())
+
+    def servers(self, app_shuffle: int) -> set[str]:
+        """Where the present generation is, by the adapter's own word."""
+        held = self.service.holds(app_shuffle)
+        assert isinstance(held, Held), held
+        return set(held.locator.payload.rsplit("/", 1)[1].split("+"))
+
+    @property
+    def client(self) -> Any:
+        """Our Java's way to Uniffle's own client."""
+        driver = self.tap.driver
+        return driver.construct(uniffle_service.load(self.tap), "UniffleClient", driver.context, driver.shuffle_manager)
+
+    def blocks(self, app_shuffle: int) -> dict[str, int]:
+        """How many blocks each server says that it has of it, of whatever generation; none: it is not in here."""
+        client = self.client
+        names = [f"127.0.0.1:{SERVERS + number}" for number in range(len(self.cluster.servers))]
+        found = {name: int(client.blocks(name, app_shuffle, PARTITIONS)) for name in names}
+        return {name: blocks for name, blocks in found.items() if blocks}
+
+    def bytes_stored(self, app_shuffle: int) -> int:
+        """In blocks: they count in memory and on disk alike, and while they are flushed."""
+        return sum(self.blocks(app_shuffle).values())
+
+    def bytes_on_disk(self, app_shuffle: int) -> int:
+        return self.cluster.bytes_on_disk(self.application, app_shuffle)
+
+
+@contextmanager
+def on_uniffle(cluster: Uniffle, folder: Path, master: str = LOCAL, **conf: str) -> Iterator[OnUniffle]:
+    """An application of its own."""
+    settings = {**cluster.conf(), "spark.sql.adaptive.enabled": "false", **conf}
+    with own_spark(folder, master, **settings) as spark:
+        tap = Tap.open(spark)
+        yield OnUniffle(spark, tap, FactLog(tap), choose(tap), folder, cluster=cluster)
+        tap.close()

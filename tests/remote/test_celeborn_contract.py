@@ -6,15 +6,15 @@ import pytest
 
 from listener_bridge.shuffle_services.api import Fenced, Freed, Held
 from listener_bridge.shuffle_services.testing import TIMEOUT, ShuffleServiceContract
-from tests.remote.conftest import Remote
+from tests.remote.conftest import OnCeleborn
 
 
 class TestCeleborn(ShuffleServiceContract):
     @pytest.fixture
-    def world(self, on_cluster: Remote) -> Remote:
+    def world(self, on_cluster: OnCeleborn) -> OnCeleborn:
         return on_cluster
 
-    def test_a_new_generation_has_a_new_id_of_celeborns(self, world: Remote) -> None:
+    def test_a_new_generation_has_a_new_id_of_celeborns(self, world: OnCeleborn) -> None:
         shuffle = world.write()
         (first,) = world.ids(shuffle)
         assert isinstance(world.service.fence(shuffle, TIMEOUT), Fenced)
@@ -26,7 +26,7 @@ class TestCeleborn(ShuffleServiceContract):
         assert isinstance(held, Held)
         assert held.locator.payload.endswith(f"/{shuffle}/1/{second}")
 
-    def test_bytes_are_those_on_the_workers_disks(self, world: Remote) -> None:
+    def test_bytes_are_those_on_the_workers_disks(self, world: OnCeleborn) -> None:
         shuffle = world.write()
         stored = world.bytes_stored(shuffle)
         fenced = world.service.fence(shuffle, TIMEOUT)

@@ -10,7 +10,7 @@ import pytest
 from listener_bridge.marks import marks
 from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services.choosing import choose
-from tests.remote.conftest import Remote, on_celeborn
+from tests.remote.conftest import OnCeleborn, on_celeborn
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
 from tests.support.celeborn import Celeborn
 from tests.support.spark import wait_for
@@ -18,18 +18,18 @@ from tests.support.spark import wait_for
 pytestmark = pytest.mark.timeout(300)
 
 
-def app_of(run: Remote) -> App:
+def app_of(run: OnCeleborn) -> App:
     return App(run.spark, run.tap, run.log, run.service, run.folder, marks.keep_apart(run.tap))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def random_app(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Remote, App]]:
+def random_app(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OnCeleborn, App]]:
     settings = {"spark.stage.maxConsecutiveAttempts": "1000"}
     with on_celeborn(celeborn, tmp_path_factory.mktemp("spark"), **settings) as run:
         yield run, app_of(run)
 
 
-def lose(run: Remote, shuffle: int) -> None:
+def lose(run: OnCeleborn, shuffle: int) -> None:
     """As if the workers had lost what they keep of it."""
     for path in run.cluster.files():
         if run.ids(shuffle).get(int(path.parent.name)):
@@ -46,7 +46,7 @@ def by_place(app: App, rdd: Any) -> Any:
     return app.keep(rdd.mapPartitionsWithIndex(placed).partitionBy(MAPS))
 
 
-def missed_in_between(run: Remote, app: App) -> list[int]:
+def missed_in_between(run: OnCeleborn, app: App) -> list[int]:
     """A -> B -> C -> result. While C runs, A is deleted and B lost. Answers the result."""
     held = app.gate()
     last = app.step(by_place(app, app.random_rows()), held)
@@ -61,7 +61,7 @@ def missed_in_between(run: Remote, app: App) -> list[int]:
 
 
 def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own(
-    random_app: tuple[Remote, App],
+    random_app: tuple[OnCeleborn, App],
 ) -> None:
     run, app = random_app
     assert missed_in_between(run, app) == RIGHT
@@ -73,7 +73,7 @@ def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own
     assert values(app.kept[-1]) == RIGHT
 
 
-def tell_nobody(run: Remote) -> None:
+def tell_nobody(run: OnCeleborn) -> None:
     """Planted: marks are put, and Celeborn's adapter does not hear which shuffles are written again."""
     counts = native.load(run.tap).loadClass("shufflelifecycle.Generations")
     of = next(method for method in counts.getMethods() if str(method.getName()) == "of" and not _is_instance(method))
@@ -86,7 +86,7 @@ def _is_instance(method: Any) -> bool:
     return "static" not in str(method.toString())
 
 
-def test_marks_alone_do_not_keep_two_attempts_apart(random_app: tuple[Remote, App]) -> None:
+def test_marks_alone_do_not_keep_two_attempts_apart(random_app: tuple[OnCeleborn, App]) -> None:
     run, app = random_app
     tell_nobody(run)
     try:
@@ -97,7 +97,7 @@ def test_marks_alone_do_not_keep_two_attempts_apart(random_app: tuple[Remote, Ap
     assert missed_in_between(run, app) == RIGHT
 
 
-def test_without_marks_two_attempts_mix(random_app: tuple[Remote, App]) -> None:
+def test_without_marks_two_attempts_mix(random_app: tuple[OnCeleborn, App]) -> None:
     """Celeborn keeps what an older attempt has written, and drops what the new one writes.
 
     A program that calls itself deterministic, and is not, goes without marks.

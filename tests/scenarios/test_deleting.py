@@ -304,3 +304,24 @@ def test_invalidation_that_fails_is_tried_again() -> None:
     assert story.outcome(INVALIDATE, c.Failed("x")) == ["A1 failed: x, again at 1200"]
     assert story.outcome(INVALIDATE, c.Freed(30)) == ["A1 invalidated, 30 bytes"]
     assert story.state.meta.bytes_freed == 30
+
+
+def test_what_its_service_could_not_let_go_is_never_asked_to_go() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    assert story.do(c.ReportKept(shuffle("A"), "no servers are left")) == ["A pinned"]
+    story.run("s0", "s1")
+    assert story.lives() == "A1 expired"
+    assert story.tick(1_000_000) == []
+    assert story.outstanding(FENCE) == []
+    assert story.do(c.RemovePin(shuffle("A"))) == ["A unpinned", "fence A1"]
+
+
+def test_who_has_pinned_it_before_is_not_forgotten() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.do(c.SetPin(shuffle("A"), "mine"))
+    assert story.do(c.ReportKept(shuffle("A"), "no servers are left")) == []
+    assert story.state.shuffles[shuffle("A")].pin == "mine"
+    assert story.do(c.ReportKept(shuffle("Z"), "of something unknown")) == []

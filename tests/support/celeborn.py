@@ -8,7 +8,6 @@ workers bind to all interfaces, and ends only what it started.
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.alone import be_alone
+from tests.support.servers import Server, newest
 from tests.support.spark import wait_for
 
 MASTER, MASTER_HTTP = 9097, 9098
@@ -37,7 +37,7 @@ class Home:
         """The class path of a server."""
         if (self.path / f"{module}-jars").is_dir():
             return f"{self.path}/jars/*:{self.path}/{module}-jars/*"
-        built = _newest(self.path / module / "target", f"celeborn-{module}_2.12-*.jar")
+        built = newest(self.path / module / "target", f"celeborn-{module}_2.12-*.jar")
         return f"{built}:{self.path}/{module}/target/scala-2.12/jars/*"
 
     def client(self, spark: tuple[int, int]) -> Path:
@@ -45,39 +45,8 @@ class Home:
         name, scala = f"spark-{spark[0]}", "2.12" if spark[0] == 3 else "2.13"
         pattern = f"celeborn-client-{name}-shaded_{scala}-*.jar"
         if (self.path / "spark").is_dir():
-            return _newest(self.path / "spark", pattern)
-        return _newest(self.path / "client-spark" / f"{name}-shaded" / "target", pattern)
-
-
-def _newest(folder: Path, pattern: str) -> Path:
-    found = [jar for jar in folder.glob(pattern) if not jar.stem.endswith(("-tests", "-sources", "-javadoc"))]
-    if not found:
-        raise FileNotFoundError(f"no {pattern} in {folder}; build it, or unpack a distribution that has it")
-    return max(found, key=lambda jar: jar.stat().st_mtime)
-
-
-@dataclass
-class Server:
-    """One process."""
-
-    command: Sequence[str]
-    environment: dict[str, str]
-    log: Path
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
-
-    def said(self) -> str:
-        return self.log.read_text(errors="replace")
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+            return newest(self.path / "spark", pattern)
+        return newest(self.path / "client-spark" / f"{name}-shaded" / "target", pattern)
 
 
 @dataclass

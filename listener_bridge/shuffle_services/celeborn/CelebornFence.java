@@ -11,8 +11,8 @@ import scala.collection.mutable.LinkedHashMap;
  *
  * Both, because each alone is wrong: if only Spark forgets, the map stage writes under the same id, and a later deletion
  * takes what is in use; if only Celeborn does, a reader is told "nothing written", and reads an empty shuffle. The monitor
- * is the one under which Celeborn answers who reads and writes, so nobody is told one half. As with Spark's own shuffle it
- * is run twice: a writer that has ended may have its output under way to the scheduler behind the first run.
+ * is the one under which Celeborn answers who reads and writes, so nobody is told one half. It is run
+ * twice (`FenceDecision`).
  */
 public class CelebornFence implements Work {
   private final Scheduler scheduler;
@@ -21,8 +21,7 @@ public class CelebornFence implements Work {
   private final Generations generations;
   private final Generations.Shuffle shuffle;
   private final CelebornClient client;
-  private final int expected;
-  private boolean looked = false;
+  private final FenceDecision decision;
   List ids = null; // set where this run fenced
   ShuffleStatus status = null;
 
@@ -33,7 +32,7 @@ public class CelebornFence implements Work {
     this.generations = Generations.of(scheduler.dag);
     this.shuffle = generations.of(id);
     this.client = client;
-    this.expected = expected;
+    this.decision = new FenceDecision(shuffle, expected);
   }
 
   /** A final answer; "look again" after the first run. */
@@ -52,22 +51,9 @@ public class CelebornFence implements Work {
 
   private String run(LinkedHashMap known, ShuffleStatus found, Set who, boolean written) {
     int available = Outputs.available(found);
-    boolean begun = available > 0 || written;
-    if (!begun && shuffle.present > 0 && (expected == FenceWork.ANY || expected == shuffle.present - 1)) {
-      return Answer.fenced(shuffle);
-    }
-    if (expected != FenceWork.ANY && expected != shuffle.present) {
-      return Answer.superseded("generation " + shuffle.present + " of app shuffle " + shuffle.id);
-    }
-    if (!who.isEmpty()) {
-      return Answer.busy(who);
-    }
-    if (available == 0 && expected == FenceWork.ANY) {
-      return Answer.superseded("nothing: app shuffle " + shuffle.id + " has no outputs, none was written or all are lost");
-    }
-    if (!looked) {
-      looked = true;
-      return Answer.LOOK_AGAIN;
+    String answer = decision.of(available, who, written);
+    if (answer != null) {
+      return answer;
     }
     return fence(known, found);
   }
@@ -77,22 +63,9 @@ public class CelebornFence implements Work {
     status = found;
     generations.owe(shuffle.id);
     CelebornClient.invalidate(known, ids);
-    shuffle.bytes = statusBytes(found);
+    shuffle.bytes = MapSizes.total(found); // what the workers committed is exact, where the client keeps it
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
-    shuffle.marker = "fenced-" + shuffle.id + "-" + shuffle.present;
-    shuffle.present++;
-    shuffle.olderThan = scheduler.nextTaskId();
-    scheduler.mark(shuffle.marker, shuffle.id + "/" + (shuffle.present - 1));
+    shuffle.pass(scheduler);
     return Answer.FENCED;
-  }
-
-  /** As Spark keeps sizes: within 10 %. What the workers committed is exact, where the client keeps it. */
-  private static long statusBytes(ShuffleStatus found) {
-    long bytes = 0L;
-    Object[] outputs = found.mapStatuses();
-    for (int i = 0; i < outputs.length; i++) {
-      bytes += outputs[i] == null ? 0L : MapSizes.total((org.apache.spark.scheduler.MapStatus) outputs[i]);
-    }
-    return bytes;
   }
 }

@@ -11,11 +11,10 @@ reached through the shuffle manager that Spark holds; no class of Celeborn is ne
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
 
 from listener_bridge.shuffle_services import api, native
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -23,7 +22,6 @@ from listener_bridge.tap.tap import Tap
 SERVICE = "celeborn"
 MANAGER = "org.apache.spark.shuffle.celeborn.SparkShuffleManager"
 ACTED_UPON = ((3, 5), (4, 0))
-_ANY_GENERATION = -1
 #: The newest name first; a client knows one of them.
 _RERUN = ("clientStageRerunEnabled", "clientFetchThrowsFetchFailure")
 _NEEDED = {
@@ -41,108 +39,29 @@ _KEPT = {
 }
 
 
-class _Name(NamedTuple):
-    """What a locator names."""
-
-    app_shuffle: int
-    generation: int
-    ids: tuple[int, ...]
-
-
-class CelebornShuffleService:
+class CelebornShuffleService(InTheDriver):
     """The adapter of Celeborn's shuffle manager. One an application, made from its tap."""
 
+    service = SERVICE
+    name = "Celeborn"
+
     def __init__(self, tap: Tap) -> None:
-        self._driver = tap.driver
-        self._application = str(tap.driver.context.applicationId())
-        self._capability = _capability(tap.driver)
-        self._java = _attach(tap) if self._capability.deletes is True else None
+        super().__init__(tap, _capability(tap.driver), _attach)
 
-    def probe(self) -> api.Capability:
-        return self._capability
+    def _is_whole(self, parts: tuple[str, ...]) -> bool:
+        return len(parts) == 1 and all(one.isdigit() for one in parts[0].split("+") if one)
 
-    def holds(self, app_shuffle: int) -> api.Held | api.NotHeld:
-        present = "" if self._java is None else str(self._java.holds(app_shuffle))
-        if not present:
-            return api.NotHeld(f"Celeborn has no outputs of app shuffle {app_shuffle}")
-        return api.Held(self._locator(app_shuffle, present))
-
-    def fence(self, app_shuffle: int, timeout: float, generation: api.Locator | None = None) -> api.FenceOutcome:
-        expected = _ANY_GENERATION
-        if generation is not None:
-            named = self._read(generation)
-            if named is None or named.app_shuffle != app_shuffle:
-                return api.Cannot(self._not_ours(generation))
-            expected = named.generation
-        return self._fence_outcome(self._ask(lambda java: java.fence(app_shuffle, expected, _ms(timeout))))
-
-    def invalidate(self, locator: api.Locator, timeout: float) -> api.FenceOutcome:
-        named = self._read(locator)
-        if named is None:
-            return api.Cannot(self._not_ours(locator))
-        return self.fence(named.app_shuffle, timeout, locator)
-
-    def free(self, locator: api.Locator, timeout: float) -> api.FreeOutcome:
-        named = self._read(locator)
-        if named is None:
-            return api.Failed(self._not_ours(locator))
-        return _free_outcome(self._ask(lambda java: java.free(named.app_shuffle, self._ids(named), _ms(timeout))))
-
-    def forget(self, locator: api.Locator, timeout: float) -> api.ForgetOutcome:
-        named = self._read(locator)
-        if named is None:
-            return api.Failed(self._not_ours(locator))
-        answer = self._ask(lambda java: java.forget(named.app_shuffle, self._ids(named), _ms(timeout)))
-        return api.Busy(tuple(answer["who"])) if answer["e"] == "busy" else _free_outcome(answer)
-
-    def close(self) -> None:
-        """Nothing to let go of: the fences must outlive us, for as long as the context."""
-
-    def _ask(self, verb: Callable[[JavaObject], str]) -> dict[str, Any]:
-        if self._java is None:
-            return {"e": "cannot", "why": str(self._capability.deletes)}
-        try:
-            answer: dict[str, Any] = json.loads(verb(self._java))
-        except Exception as error:  # noqa: BLE001 - a stopped context, another client: states of the world, told as values
-            return {"e": "cannot", "why": f"the driver's JVM did not do it: {str(error)[:500]}"}
-        return answer
-
-    def _fence_outcome(self, answer: dict[str, Any]) -> api.FenceOutcome:
-        kind = answer["e"]
-        if kind == "fenced":
-            return api.Fenced(self._locator(answer["shuffle"], answer["locator"]), answer["bytes"], answer["marker"])
-        if kind == "busy":
-            return api.Busy(tuple(answer["who"]))
-        if kind == "superseded":
-            return api.Superseded(answer["by"])
-        return api.Cannot(answer["why"])
-
-    def _locator(self, app_shuffle: int, present: str) -> api.Locator:
-        return api.Locator(SERVICE, f"{self._application}/{app_shuffle}/{present}")
-
-    def _read(self, locator: api.Locator) -> _Name | None:
-        application, *parts = locator.payload.split("/")
-        if locator.service != SERVICE or application != self._application or len(parts) != 3:
-            return None
-        ids = tuple(int(one) for one in parts[2].split("+") if one)
-        return _Name(int(parts[0]), int(parts[1]), ids)
-
-    def _ids(self, named: _Name) -> JavaObject:
-        array = self._driver.gateway.new_array(self._driver.gateway.jvm.int, len(named.ids))
-        for index, one in enumerate(named.ids):
+    def _arguments(self, named: Named) -> tuple[object, ...]:
+        ids = _ids(named)
+        array = self._driver.gateway.new_array(self._driver.gateway.jvm.int, len(ids))
+        for index, one in enumerate(ids):
             array[index] = one
-        return array
-
-    def _not_ours(self, locator: api.Locator) -> str:
-        return f"{locator} is not of this application; expected service {SERVICE!r}, payload {self._application}/…"
+        return (array,)
 
 
-def _ms(seconds: float) -> int:
-    return max(1, int(seconds * 1000))
-
-
-def _free_outcome(answer: dict[str, Any]) -> api.FreeOutcome:
-    return api.Freed(answer["bytes"]) if answer["e"] == "freed" else api.Failed(answer["why"])
+def _ids(named: Named) -> tuple[int, ...]:
+    """Celeborn's own ids of a generation."""
+    return tuple(int(one) for one in named.parts[0].split("+") if one)
 
 
 def _capability(driver: DriverJvm) -> api.Capability:

@@ -47,7 +47,7 @@ class Batch(_message.Message):
     def __init__(self, requests: _Optional[_Iterable[_Union[NumberedRequest, _Mapping]]] = ..., confirmed: _Optional[int] = ...) -> None: ...
 
 class NumberedRequest(_message.Message):
-    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ")
+    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     GET_SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     REPORT_STAGE_SUBMITTED_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +76,7 @@ class NumberedRequest(_message.Message):
     REPORT_CUT_FIELD_NUMBER: _ClassVar[int]
     REPORT_GENERATIONS_MIXED_FIELD_NUMBER: _ClassVar[int]
     REPORT_RESULTS_MAY_DIFFER_FIELD_NUMBER: _ClassVar[int]
+    REPORT_KEPT_FIELD_NUMBER: _ClassVar[int]
     number: int
     get_shuffle_id: GetShuffleId
     report_stage_submitted: ReportStageSubmitted
@@ -104,7 +105,8 @@ class NumberedRequest(_message.Message):
     report_cut: ReportCut
     report_generations_mixed: ReportGenerationsMixed
     report_results_may_differ: ReportResultsMayDiffer
-    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ...) -> None: ...
+    report_kept: ReportKept
+    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()
@@ -447,6 +449,14 @@ class ReportResultsMayDiffer(_message.Message):
     APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     app_shuffle: int
     def __init__(self, app_shuffle: _Optional[int] = ...) -> None: ...
+
+class ReportKept(_message.Message):
+    __slots__ = ("app_shuffle", "why")
+    APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    WHY_FIELD_NUMBER: _ClassVar[int]
+    app_shuffle: int
+    why: str
+    def __init__(self, app_shuffle: _Optional[int] = ..., why: _Optional[str] = ...) -> None: ...
 
 class ReportExecutionStarted(_message.Message):
     __slots__ = ("execution", "name", "writes_output")

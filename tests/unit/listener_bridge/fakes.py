@@ -201,7 +201,7 @@ class FakeService:
         self.before: Callable[[str], None] = lambda _: None  #: Called inside each verb.
 
     def probe(self) -> api.Capability:
-        return api.Capability("fake", True, True, True, True, True)
+        return api.Capability("fake", True, True, True, True, True, may_have_to_keep="keeps" in self.answers)
 
     def holds(self, app_shuffle: int) -> Any:
         return self._did("holds", app_shuffle)
@@ -217,6 +217,9 @@ class FakeService:
 
     def invalidate(self, locator: api.Locator, timeout: float) -> Any:
         return self._did("invalidate", locator)
+
+    def keeps(self, app_shuffle: int) -> Any:
+        return self._did("keeps", app_shuffle)
 
     def close(self) -> None:
         self.calls.append(("close",))

@@ -124,4 +124,4 @@ def test_where_it_must_not_act_it_says_so_and_asks_nobody() -> None:
 def test_what_a_locator_names(payload: str, ids: tuple[int, ...] | None) -> None:
     service = celeborn.CelebornShuffleService(SimpleNamespace(driver=driver(Manager(), (4, 1))))  # type: ignore[arg-type]
     found = service._read(Locator(celeborn.SERVICE, payload))
-    assert (None if found is None else found.ids) == ids
+    assert (None if found is None else celeborn._ids(found)) == ids

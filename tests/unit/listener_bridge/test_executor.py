@@ -203,3 +203,26 @@ def test_a_snapshot_that_nobody_could_take_holds_nothing_up() -> None:
     hands.executor.want_snapshot()
     hands.reporter.facts([MARK, JobEnded(2, 2, 0, True, None)])
     assert hands.told() == ["report_job_ended { job: 2 succeeded: true }"]
+
+
+def test_what_cannot_be_fenced_is_told_while_it_is_written() -> None:
+    hands = Hands(keeps="no servers are left").do()
+    hands.executor.generation_known(7, 3)
+    assert hands.told() == ['report_kept { app_shuffle: 7 why: "no servers are left" }']
+    assert hands.service.calls == [("keeps", 7)]
+
+
+def test_what_can_be_fenced_is_not_told() -> None:
+    hands = Hands(keeps="", fence=Cannot("no")).do()
+    hands.executor.generation_known(7, 3)
+    hands.executor.submit(fence(1))
+    assert hands.told() == ['report_outcome { directive: 1 cannot { why: "no" } }']
+    assert hands.service.calls == [("keeps", 7), ("fence", 1)]
+
+
+def test_a_service_that_can_always_fence_is_not_asked() -> None:
+    hands = Hands(fence=Cannot("no")).do()
+    hands.executor.generation_known(7, 3)
+    hands.executor.submit(fence(1))
+    assert hands.told() == ['report_outcome { directive: 1 cannot { why: "no" } }']
+    assert hands.service.calls == [("fence", 1)]

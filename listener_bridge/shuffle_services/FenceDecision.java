@@ -1,0 +1,46 @@
+package shufflelifecycle;
+
+import java.util.Set;
+
+/**
+ * Whether a generation may be fenced now: the same question for every shuffle service, in the scheduler's thread. It is
+ * asked twice.
+ *
+ * The first time it only looks. A writer that has ended may still have its output under way to the scheduler, in an event
+ * that stands behind the first run, and would register an output of the old generation after the fence. Task sets stay
+ * known until that event is posted; so what the first run does not see is handled before the second, which looks and acts.
+ */
+public class FenceDecision {
+  public static final int ANY = -1;
+
+  private final Generations.Shuffle shuffle;
+  private final int expected;
+  private boolean looked = false;
+
+  public FenceDecision(Generations.Shuffle shuffle, int expected) {
+    this.shuffle = shuffle;
+    this.expected = expected;
+  }
+
+  /** The answer that it comes to now: a final one, or "look again"; null: fence it, in this very run. */
+  public String of(int available, Set users, boolean isWritten) {
+    boolean begun = available > 0 || isWritten;
+    if (!begun && shuffle.present > 0 && (expected == ANY || expected == shuffle.present - 1)) {
+      return Answer.fenced(shuffle);
+    }
+    if (expected != ANY && expected != shuffle.present) {
+      return Answer.superseded("generation " + shuffle.present + " of app shuffle " + shuffle.id);
+    }
+    if (!users.isEmpty()) {
+      return Answer.busy(users);
+    }
+    if (available == 0 && expected == ANY) {
+      return Answer.superseded("nothing: app shuffle " + shuffle.id + " has no outputs, none was written or all are lost");
+    }
+    if (!looked) {
+      looked = true;
+      return Answer.LOOK_AGAIN;
+    }
+    return null;
+  }
+}

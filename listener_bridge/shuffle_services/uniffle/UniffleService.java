@@ -1,0 +1,239 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.spark.CleanerListener;
+import org.apache.spark.ContextCleaner;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkContext;
+import org.apache.spark.ShuffleStatus;
+import org.apache.spark.shuffle.RssShuffleHandle;
+
+/**
+ * Shuffles in Uniffle: fence, free, forget. One verb at a time; every answer is JSON.
+ *
+ * A server cannot keep two generations of a shuffle apart, nor write one that it has purged. So each generation lives on
+ * servers of its own: a fence moves the shuffle to servers that it has never used, and is refused where there are none.
+ * Invariant: data are purged only on servers that a fenced generation names, and that the shuffle has left for good.
+ */
+public class UniffleService {
+  private static final long LOOK_MS = 10L;
+
+  /** What outlives an attachment. */
+  private static class Books implements CleanerListener {
+    final HalfWritten halfWritten;
+    final Map used = Collections.synchronizedMap(new HashMap()); // app shuffle -> Set of ids of its servers, past ones too
+    final Map bytes = new HashMap(); // "app shuffle/generation" -> Long, fenced and not purged
+
+    Books(HalfWritten halfWritten) {
+      this.halfWritten = halfWritten;
+    }
+
+    /** Spark let it go: its id will not come back. */
+    public void shuffleCleaned(int shuffle) {
+      halfWritten.drop(Integer.valueOf(shuffle));
+      used.remove(Integer.valueOf(shuffle));
+    }
+
+    public void rddCleaned(int rdd) {}
+
+    public void broadcastCleaned(long broadcast) {}
+
+    public void accumCleaned(long accumulator) {}
+
+    public void checkpointCleaned(long rdd) {}
+  }
+
+  private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Books
+
+  private final Scheduler scheduler;
+  private final Users users;
+  private final Generations generations;
+  private final MapOutputTrackerMaster tracker;
+  private final UniffleClient client;
+  private final Books books;
+
+  public UniffleService(Object scheduler, Object memory, Object tracker, Object context, Object manager) {
+    this.scheduler = (Scheduler) scheduler;
+    this.users = new Users(this.scheduler, (StageMemory) memory);
+    this.generations = Generations.of(this.scheduler.dag);
+    this.tracker = (MapOutputTrackerMaster) tracker;
+    this.client = new UniffleClient(context, manager);
+    this.books = ofApplication(this.scheduler, this.tracker, ((SparkContext) context).cleaner());
+  }
+
+  private static Books ofApplication(Scheduler scheduler, MapOutputTrackerMaster tracker, scala.Option cleaner) {
+    synchronized (OF_APPLICATION) {
+      Books known = (Books) OF_APPLICATION.get(scheduler.dag);
+      if (known == null) {
+        HalfWritten halfWritten = new HalfWritten(scheduler, tracker);
+        scheduler.bus.addToQueue(halfWritten, Tap.QUEUE);
+        known = new Books(halfWritten);
+        if (cleaner.isDefined()) {
+          ((ContextCleaner) cleaner.get()).attachListener(known);
+        }
+        OF_APPLICATION.put(scheduler.dag, known);
+      }
+      return known;
+    }
+  }
+
+  /** "generation/partitions/server+server…" of the present generation; empty where Uniffle has no outputs of the shuffle. */
+  public String holds(int shuffle) throws Exception {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    if (!status.isDefined() || Outputs.available((ShuffleStatus) status.get()) == 0) {
+      return "";
+    }
+    RssShuffleHandle handle = client.handle(shuffle);
+    UniffleHome home = handle == null ? null : UniffleClient.homeOf(handle);
+    return home == null || home.partitions.isEmpty() ? "" : generations.of(shuffle).present + "/" + home.name();
+  }
+
+  /** Why no fence of the shuffle could find servers now; empty where one could. */
+  public synchronized String cannotMove(int shuffle) throws Exception {
+    RssShuffleHandle handle = client.handle(shuffle);
+    if (handle == null || handle.getPartitionToServers().isEmpty()) {
+      return "";
+    }
+    return client.assign(handle, used(shuffle, handle)) == null ? noServers(shuffle) : "";
+  }
+
+  private String noServers(int shuffle) {
+    Set used = (Set) books.used.get(Integer.valueOf(shuffle));
+    return "Uniffle has no servers left that app shuffle " + shuffle + " has never used (it has used " + used.size()
+        + "); its data stay until Spark lets it go";
+  }
+
+  private Set used(int shuffle, RssShuffleHandle handle) {
+    Set known = (Set) books.used.get(Integer.valueOf(shuffle));
+    if (known == null) {
+      known = new HashSet();
+      books.used.put(Integer.valueOf(shuffle), known);
+    }
+    known.addAll(UniffleClient.homeOf(handle).servers().values());
+    return known;
+  }
+
+  // ---- fence ----
+
+  public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
+    long end = System.nanoTime() + timeoutMs * 1000000L;
+    Generations.Shuffle known = generations.of(shuffle);
+    UniffleFence work = new UniffleFence(scheduler, tracker, users, books.halfWritten, client, shuffle, expected);
+    Object answer = scheduler.call(work, timeoutMs);
+    if (Answer.LOOK_AGAIN.equals(answer)) {
+      String why = prepare(shuffle, work);
+      if (why != null) {
+        return Answer.cannot(why);
+      }
+      answer = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    }
+    if (answer == null) {
+      return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
+    }
+    if (work.past == null) {
+      return (String) answer;
+    }
+    known.locator = (known.present - 1) + "/" + work.past.name();
+    books.bytes.put(shuffle + "/" + (known.present - 1), Long.valueOf(known.bytes));
+    return Answer.fenced(known);
+  }
+
+  /** Servers for the next generation, registered; else why there are none. */
+  private String prepare(int shuffle, UniffleFence work) throws Exception {
+    RssShuffleHandle handle = client.handle(shuffle);
+    if (handle == null) {
+      return "no lineage names app shuffle " + shuffle + " any more";
+    }
+    Set used = used(shuffle, handle);
+    UniffleHome next = client.assign(handle, used);
+    if (next == null) {
+      return noServers(shuffle);
+    }
+    String again = next.meets(used);
+    if (again != null) {
+      return "Uniffle's coordinator gave out server " + again + ", which app shuffle " + shuffle + " has used before";
+    }
+    client.register(handle, next);
+    work.next = next;
+    return null;
+  }
+
+  // ---- free ----
+
+  /** Has the servers purge a fenced generation, and sees that it is gone from all of them. */
+  public synchronized String free(int shuffle, int generation, int partitions, String[] servers, long timeoutMs)
+      throws Exception {
+    String unfenced = unfenced(shuffle, generation, servers);
+    if (unfenced != null) {
+      return Answer.failed(unfenced);
+    }
+    List problems = purge(shuffle, partitions, servers, System.nanoTime() + timeoutMs * 1000000L);
+    if (!problems.isEmpty()) {
+      return Answer.failed(problems.toString());
+    }
+    Long bytes = (Long) books.bytes.remove(shuffle + "/" + generation);
+    return Answer.freed(bytes == null ? 0L : bytes.longValue());
+  }
+
+  /** Why this must not be purged; null where the shuffle has left these servers. */
+  private String unfenced(int shuffle, int generation, String[] servers) throws Exception {
+    if (!tracker.shuffleStatuses().get(Integer.valueOf(shuffle)).isDefined()) {
+      return null; // Spark's cleaner was here: nobody reads or writes it any more
+    }
+    if (generation >= generations.of(shuffle).present) {
+      return "generation " + generation + " of app shuffle " + shuffle + " is not fenced; fence it first";
+    }
+    RssShuffleHandle handle = client.handle(shuffle);
+    for (int i = 0; handle != null && i < servers.length; i++) {
+      if (UniffleClient.homeOf(handle).servers().containsKey(servers[i])) {
+        return "server " + servers[i] + " keeps the present generation of app shuffle " + shuffle;
+      }
+    }
+    return null;
+  }
+
+  private List purge(int shuffle, int partitions, String[] servers, long end) {
+    ArrayList problems = new ArrayList();
+    for (int i = 0; i < servers.length; i++) {
+      try {
+        client.purge(servers[i], shuffle);
+      } catch (Exception refused) {
+        problems.add("server " + servers[i] + ": " + refused);
+      }
+    }
+    for (int i = 0; problems.isEmpty() && i < servers.length; i++) {
+      try {
+        long left = await(shuffle, partitions, servers[i], end);
+        if (left > 0L) {
+          problems.add("server " + servers[i] + " still has " + left + " blocks");
+        }
+      } catch (Exception silent) {
+        problems.add("server " + servers[i] + ": " + silent);
+      }
+    }
+    return problems;
+  }
+
+  private long await(int shuffle, int partitions, String server, long end) throws Exception {
+    long left = client.blocks(server, shuffle, partitions);
+    while (left > 0L && System.nanoTime() < end) {
+      Thread.sleep(LOOK_MS);
+      left = client.blocks(server, shuffle, partitions);
+    }
+    return left;
+  }
+
+  /** There is nothing of a purged generation that could be forgotten later: nobody was writing when it was fenced. */
+  public synchronized String forget(int shuffle, int generation, int partitions, String[] servers, long timeoutMs)
+      throws Exception {
+    String unfenced = unfenced(shuffle, generation, servers);
+    return unfenced == null ? Answer.freed(0L) : Answer.failed(unfenced);
+  }
+}

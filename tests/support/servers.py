@@ -1,0 +1,43 @@
+"""Servers of somebody else as processes of a test.
+
+Responsible for starting one, what it said, and its end; for finding a jar in a built tree.
+Refuses to know what it serves. Invariant: it ends only what it started.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def newest(folder: Path, pattern: str) -> Path:
+    found = [jar for jar in folder.glob(pattern) if not jar.stem.endswith(("-tests", "-sources", "-javadoc"))]
+    if not found:
+        raise FileNotFoundError(f"no {pattern} in {folder}; build it, or unpack a distribution that has it")
+    return max(found, key=lambda jar: jar.stat().st_mtime)
+
+
+@dataclass
+class Server:
+    """One process."""
+
+    command: Sequence[str]
+    environment: dict[str, str]
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
