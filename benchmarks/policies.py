@@ -4,7 +4,8 @@ Each program of `programs/` runs twice, each time in a driver of its own, with t
 recorded, nothing deleted. Both logs are first simulated as they were recorded, which must give them again. From the
 first run `history` learns; the second is simulated under every policy. So `history` is measured over pairs of runs, and
 all policies over the same facts: byte-seconds against Spark alone and against the oracle, premature deletions, and what
-they cost. `reachable` goes by the looks that were really taken.
+they cost. `reachable` goes by the looks that were really taken, `pressure` by a capacity of half of what Spark alone
+holds at its peak.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ POLICIES = (
     ("eager", Policy(Rule.EAGER, observe=False)),
     ("history", Policy(Rule.HISTORY, observe=False)),
 )
+PRESSURE = "pressure (half of alone's peak)", Policy(Rule.PRESSURE, observe=False)
 
 
 def run(console: Console, wishes: argparse.Namespace) -> None:
@@ -62,8 +64,12 @@ def _pair(path: Path, scale: float, found: list[Summary]) -> str:
         if difference is not None:
             return f"NOT DECIDED AGAIN, {difference}"
     lessons = learn(facts_of(first.log)).lessons
-    outcomes = simulate_all(facts_of(second.log), [policy for _, policy in POLICIES], lessons=lessons)
+    facts = list(facts_of(second.log))
+    outcomes = simulate_all(facts, [policy for _, policy in POLICIES], lessons=lessons)
     summaries = [summary_of(outcome, name) for outcome, (name, _) in zip(outcomes, POLICIES, strict=True)]
+    name, policy = PRESSURE
+    pressed = simulate(facts, policy, capacity_bytes=outcomes[0].never_peak_bytes // 2, keep_log=False)
+    summaries.append(summary_of(pressed, name))
     found += summaries
     return ", ".join(f"{one.policy} {one.deletions} deleted, {one.premature} too early" for one in summaries[1:])
 

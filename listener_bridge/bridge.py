@@ -18,6 +18,7 @@ from shuffle_lifecycle.v1 import service_pb2
 from listener_bridge import translate
 from listener_bridge.channels import Opener, plain
 from listener_bridge.client import Client
+from listener_bridge.disks import Watch
 from listener_bridge.executor import Executor
 from listener_bridge.reach.advice import Advisor
 from listener_bridge.reach.findings import Root
@@ -49,14 +50,16 @@ class Bridge:
         addresses: Callable[[], Sequence[str]],
         sight: Sight | None = None,
         open_channel: Opener = plain,
+        disks: Watch | None = None,
     ) -> None:
-        """`sight`: the eyes of looks at the program; None: there are none."""
+        """`sight`: the eyes of looks at the program; None: there are none. `disks`: watched; None: none are."""
         self.reporter = Reporter()
         self.executor = Executor(service, self._snapshot, self.reporter)
         self.client = Client(self, addresses, self._begin_again, open_channel)
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
         self.looker = self._looker(sight, tap) if sight is not None else None
+        self._disks = disks
         self._tap = tap
         self._service = service
         self._registration = registration
@@ -87,6 +90,10 @@ class Bridge:
         if self.looker is not None:
             self.looker.start(present)
         self.client.start()
+        if self._disks is not None:
+            self._disks.tell = lambda usage: self.reporter.tell(translate.disk(usage))
+            self._disks.deletions = lambda: self.executor.counts.deleted
+            self._disks.start()
 
     def stop(self, why: str, limit_s: float = STOP_LIMIT_S) -> None:
         """Tell the rest and the end, for as long as the limit allows, and let go of everything. Once."""
@@ -111,6 +118,8 @@ class Bridge:
     def _wind_up(self, why: str, end_s: float) -> None:
         if self.looker is not None:
             self.looker.stop(_left(end_s) / 4)
+        if self._disks is not None:
+            self._disks.stop(_left(end_s) / 8)
         self.executor.stop(why, _left(end_s) / 2)
         if self._listening.is_alive() and threading.current_thread() is not self._listening:
             self._tap.post_marker(LAST_MARKER)
@@ -145,6 +154,8 @@ class Bridge:
         self._clients += 1
         self.executor.begin_again()
         self.reporter.begin_again()
+        if self._disks is not None:
+            self._disks.begin_again()
 
     # ---- the tap's thread ----
 

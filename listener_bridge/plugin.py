@@ -25,11 +25,14 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 from listener_bridge import channels, words
 from listener_bridge import settings as choices
 from listener_bridge.bridge import STOP_LIMIT_S, Bridge
+from listener_bridge.disks import Watch, Watermarks
 from listener_bridge.marks.marks import keep_apart
 from listener_bridge.reach.looker import Sight
 from listener_bridge.settings import Settings, WrongSettingError
+from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.shuffle_services.choosing import choose
+from listener_bridge.shuffle_services.native import local_directories
 from listener_bridge.tap.jvm import CannotTapError
 from listener_bridge.tap.tap import Tap
 
@@ -175,7 +178,8 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         attached = Attachment(application, chosen, registration.capabilities.why_not, store)
         sight = _eyes(spark, tap, chosen, can)
         open_channel = channels.opener(chosen.tls if chosen.addresses else None)
-        bridge = Bridge(tap, service, registration, chosen.token, addresses, sight, open_channel)
+        disks = _watch(tap, chosen, can)
+        bridge = Bridge(tap, service, registration, chosen.token, addresses, sight, open_channel, disks)
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         bridge.start()
     except BaseException:
@@ -201,6 +205,22 @@ def _eyes(spark: SparkSession, tap: Tap, chosen: Settings, can: Capability) -> S
         log.warning("the program is not looked at, reachable deletes nothing (%s: %s)", type(error).__name__, error)
         log.debug("looks failed to begin", exc_info=True)
         return None
+
+
+def _watch(tap: Tap, chosen: Settings, can: Capability) -> Watch | None:
+    """The disks that this driver can see; None where nobody asks how full they are, or none can be seen."""
+    pressure = chosen.pressure
+    if pressure.capacity_bytes or not (pressure.directories or chosen.policy.rule == "pressure"):
+        return None
+    own = local_directories(tap.driver) if can.service == native.SERVICE else ()
+    directories = pressure.directories or own
+    if directories:
+        return Watch(directories, Watermarks(pressure.high, pressure.low))
+    log.warning(
+        "policy pressure deletes nothing: the executors' disks cannot be seen from the driver; set "
+        "spark.shuffleLifecycle.pressure.capacity to what their shuffle data may take together"
+    )
+    return None
 
 
 def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Callable[[float], None]]:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from listener_bridge.durations import milliseconds
+from listener_bridge.sizes import size_bytes
 
 PREFIX = "spark.shuffleLifecycle."
-RULES = ("reachable", "frontier", "eager", "history")
+RULES = ("reachable", "frontier", "eager", "history", "pressure")
 POLICIES = ("observe", *RULES, "delayed")
 SERVICES = ("auto", "native", "celeborn", "uniffle")
 DEFAULT_RULE = "reachable"
@@ -54,6 +55,16 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Pressure:
+    """When a disk is full, in percent, and which disks count."""
+
+    high: int = 85
+    low: int = 75
+    capacity_bytes: int = 0  #: What all shuffle data may take together; 0: disks are watched.
+    directories: tuple[str, ...] = ()  #: Watched; none: the driver's own, where it runs tasks itself.
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All that can be chosen, read."""
 
@@ -72,6 +83,7 @@ class Settings:
     name: str = ""  #: Empty: Spark's application name.
     tls: Tls | None = None  #: To coordinators that are named by address; None: plain text.
     history: str = ""  #: File of lessons, of the coordinator inside the driver's process; empty: none.
+    pressure: Pressure = Pressure()
 
 
 def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
@@ -96,6 +108,7 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         liveness=_read(texts, "liveness", _flag, True),
         name=texts.get("name", ""),
         tls=_tls(texts),
+        pressure=_pressure(texts),
     )
 
 
@@ -122,6 +135,27 @@ def _policy(texts: Mapping[str, str]) -> Policy:
     if name == "observe":
         return Policy(rule, observe=True, grace_ms=grace_ms)
     return Policy(rule if name == "delayed" else name, observe=False, grace_ms=grace_ms)
+
+
+def _pressure(texts: Mapping[str, str]) -> Pressure:
+    usual = Pressure()
+    chosen = Pressure(
+        _read(texts, "pressure.high", _percent, usual.high),
+        _read(texts, "pressure.low", _percent, min(usual.low, _read(texts, "pressure.high", _percent, usual.high))),
+        _read(texts, "pressure.capacity", size_bytes, usual.capacity_bytes),
+        tuple(one.strip() for one in texts.get("pressure.directories", "").split(",") if one.strip()),
+    )
+    if chosen.low > chosen.high:
+        told = f"{PREFIX}pressure.low is {chosen.low}, above {PREFIX}pressure.high, which is {chosen.high}"
+        raise WrongSettingError(f"{told}; expected a low watermark at or below the high one")
+    return chosen
+
+
+def _percent(text: str) -> int:
+    number = text.strip().removesuffix("%").strip()
+    if not number.isdecimal() or not 1 <= int(number) <= 100:
+        raise ValueError(f"{text!r} is no percentage; expected a whole number from 1 to 100")
+    return int(number)
 
 
 def _read(texts: Mapping[str, str], key: str, parse: Callable[[str], T], default: T) -> T:
@@ -165,8 +199,10 @@ def _addresses(text: str) -> tuple[str, ...]:
 
 KEYS = {
     "enabled": "false: as if the plugin were not there",
-    "policy": "observe (decide and record, delete nothing), reachable (recommended), frontier, eager, history, delayed",
-    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: reachable, frontier, eager, history",
+    "policy": "observe (decide and record, delete nothing), reachable (recommended), frontier, eager, history, "
+    "pressure, delayed",
+    "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: reachable, frontier, eager, history, "
+    "pressure",
     "grace": "between expiry and fence, restarted by use; a duration as 30s; 60s under `delayed`, else none",
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
     "history": "file of `shufflectl learn`, for the coordinator inside the driver's process and policy `history`",
@@ -180,6 +216,12 @@ KEYS = {
     "deterministic": "true: you vouch that every recomputation gives the same",
     "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",
     "budget.premature": "premature deletions after which deletion suspends itself; 8",
+    "pressure.high": "policy `pressure` deletes when a disk is used to so many percent; 85",
+    "pressure.low": "and until it is used to no more than so many percent; 75",
+    "pressure.capacity": "what all shuffle data of the application may take together, as 20g: counted, not measured; "
+    "for executors on other machines, whose disks the driver cannot see",
+    "pressure.directories": "folders with shuffle data whose disks the driver watches, with commas between them; none: "
+    "its own, where it runs the tasks itself (local)",
     "strict": "true: a result that would mix two generations fails its job",
     "looks": "false: the program is not looked at; `reachable` then deletes nothing",
     "liveness": "false: a handle counts as long as it is alive, also where its name is never read again",

@@ -18,6 +18,7 @@ from typing import Any
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge import settings, words
+from listener_bridge.disks import Usage
 from listener_bridge.lineage import Memory
 from listener_bridge.tap import facts
 from listener_bridge.tap.facts import Fact, StageFact
@@ -175,6 +176,7 @@ class Translator:
                 shuffle_bytes_read=fact.shuffle_bytes_read,
                 output_bytes=fact.output_bytes,
                 output_records=fact.output_records,
+                task_ms=fact.task_ms,
             )
         )
 
@@ -244,6 +246,12 @@ class Translator:
 def gap(dropped: int, where: str) -> Request:
     """Facts are missing here."""
     return Request(report_gap=service_pb2.ReportGap(dropped=dropped, where=where))
+
+
+def disk(usage: Usage) -> Request:
+    """How full a disk is."""
+    told = service_pb2.ReportDisk(disk=usage.disk, used_bytes=usage.used_bytes, free_bytes=usage.free_bytes)
+    return Request(report_disk=told)
 
 
 def end_of_application() -> Request:

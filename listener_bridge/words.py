@@ -23,6 +23,7 @@ _RULES = {
     "frontier": common_pb2.RULE_FRONTIER,
     "eager": common_pb2.RULE_EAGER,
     "history": common_pb2.RULE_HISTORY,
+    "pressure": common_pb2.RULE_PRESSURE,
 }
 _LEVELS = {
     Level.DETERMINATE: common_pb2.LEVEL_DETERMINATE,
@@ -42,7 +43,11 @@ def level(declared: Level) -> common_pb2.Level:
 def promises(settings: Settings) -> common_pb2.Settings:
     """The limits and promises that are fixed at registration."""
     said = common_pb2.Settings(
-        declared_deterministic=settings.deterministic, delete_indeterminate=settings.delete_indeterminate
+        declared_deterministic=settings.deterministic,
+        delete_indeterminate=settings.delete_indeterminate,
+        pressure_high_percent=settings.pressure.high,
+        pressure_low_percent=settings.pressure.low,
+        pressure_capacity_bytes=settings.pressure.capacity_bytes,
     )
     if settings.premature_budget is not None:
         said.premature_budget = settings.premature_budget

@@ -12,8 +12,9 @@ from coordinator.core import events as e
 from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
-from coordinator.core.values import Deletion
+from coordinator.core.values import Deletion, Pressed
 from replay.names import Names
+from replay.phrases import pressed
 from replay.units import count, few, size, span
 
 
@@ -25,6 +26,7 @@ class Ending:
     bytes: int = 0
     policy: str = ""
     expired: e.Recorded | None = None
+    pressed: Pressed | None = None
     gone: e.Recorded | None = None  #: Deleted or lost.
     missed: list[e.Recorded] = field(default_factory=list)
     writer: str = ""
@@ -39,6 +41,8 @@ class Ending:
             self.bytes = event.bytes or self.bytes
         elif isinstance(event, e.GenerationExpired):
             self.expired, self.policy = recorded, _policy(state, event)
+        elif isinstance(event, e.FenceRequested):
+            self.pressed = event.pressed
         elif isinstance(event, (e.GenerationDeleted, e.GenerationLost)):
             self.gone = recorded
         elif isinstance(event, e.PrematureDeletion):
@@ -78,7 +82,7 @@ def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> st
         return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{_users(ending)}"
     why, waited = "", ""
     if ending.expired is not None and isinstance(ending.expired.event, e.GenerationExpired):
-        why = f": {ending.expired.event.why.value}"
+        why = f": {ending.expired.event.why.value}{pressed(ending.pressed)}"
         waited = f", {span(gone.time_ms - ending.expired.time_ms)} after it expired"
     return (
         f"Deleted early at event {gone.sequence} by policy {ending.policy}{why}. {size(event.bytes)} freed{waited}. "

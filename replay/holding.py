@@ -46,6 +46,16 @@ def _suspended(state: State, generation: Generation) -> str:
     return f"deletion is suspended ({why}); `shufflectl resume` lets it go on"
 
 
+def _pressure(state: State) -> str:
+    """Under policy `pressure`."""
+    high = state.meta.settings.pressure_high_percent
+    if not state.meta.disks and not state.meta.settings.pressure_capacity_bytes:
+        return "policy pressure deletes where a disk is full, and nobody has told of a disk"
+    if not state.meta.full:
+        return f"policy pressure deletes where a disk is used to {high} %, and none is"
+    return "policy pressure has others go first"
+
+
 _HOLDS: dict[Hold, Callable[[State, Generation], str]] = {
     Hold.NONE: lambda s, g: "nothing holds it: its fence is about to be asked for",
     Hold.GRACE: lambda s, g: f"the policy's grace lasts until {clock(g.due_ms)}",
@@ -54,6 +64,7 @@ _HOLDS: dict[Hold, Callable[[State, Generation], str]] = {
     Hold.SUSPENDED: _suspended,
     Hold.MISSED: lambda s, g: "an earlier generation of it was missed: what was missed once is not deleted early again",
     Hold.UNABLE: lambda s, g: f"the shuffle service cannot delete it: {s.meta.capabilities.why_not or 'it says so'}",
+    Hold.PRESSURE: lambda s, g: _pressure(s),
     Hold.BACKOFF: lambda s, g: f"its fence was refused; it is asked for again at {clock(g.due_ms)}",
 }
 
@@ -74,7 +85,7 @@ def _holders(state: State, generation: Generation, names: Names) -> Iterator[str
     for _, job in sorted(state.jobs.items()):
         if generation.app_shuffle in cuts.of_job(state, job):
             yield f"{names.job(job.job)} may still need it"
-    if policy_of(state, generation).rule is Rule.REACHABLE:
+    if policy_of(state, generation).rule in (Rule.REACHABLE, Rule.PRESSURE):
         for _, root in sorted(state.roots.items()):
             if generation.app_shuffle in cuts.walk(state, root.needs):
                 yield f"{root.kind.value} {root.why or root.root} reaches it"
@@ -87,7 +98,10 @@ def _doubts(state: State, generation: Generation) -> Iterator[str]:
         yield f"facts were missed, and nothing expires until {until}"
     shuffle = state.shuffles.get(generation.app_shuffle)
     indeterminate = shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE
-    guesses = policy_of(state, generation).rule is not Rule.REACHABLE and not state.meta.settings.delete_indeterminate
+    guesses = (
+        policy_of(state, generation).rule not in (Rule.REACHABLE, Rule.PRESSURE)
+        and not state.meta.settings.delete_indeterminate
+    )
     if indeterminate and guesses:
         yield "Spark calls it indeterminate, and this policy guesses: only `reachable` may let it go"
 
@@ -99,8 +113,8 @@ def _not_released(state: State, generation: Generation, names: Names) -> str:
     rule = policy_of(state, generation).rule
     if rule is Rule.EAGER:
         return "policy eager waits for a stage that reads it and writes bytes"
-    if rule is Rule.REACHABLE:
-        return "policy reachable waits for the end of a look that began after it was complete"
+    if rule in (Rule.REACHABLE, Rule.PRESSURE):
+        return f"policy {rule.value} waits for the end of a look that began after it was complete"
     lesson = lineages.lesson_of(state, generation.app_shuffle) if rule is Rule.HISTORY else None
     if lesson is not None and lesson.late and lesson.loops:
         return "policy history keeps it: in earlier runs one line of the program read it again and again"

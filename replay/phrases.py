@@ -15,7 +15,7 @@ from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle
-from coordinator.core.values import Hold, Lineage
+from coordinator.core.values import Hold, Lineage, Pressed
 from replay.names import Names
 from replay.units import clock, count, few, size
 
@@ -155,6 +155,19 @@ def _hold(event: e.HoldChanged, names: Names) -> str:
     return names.generation(event.shuffle_id) + told.replace("; ", " is " if event.hold is not Hold.NONE else ": ", 1)
 
 
+def used(event: e.DiskReported) -> int:
+    """How far the disk is used, in percent."""
+    return 100 * event.used_bytes // max(1, event.used_bytes + event.free_bytes)
+
+
+def pressed(why: Pressed | None) -> str:
+    """The disk, and what it costs to write it again, as the end of a sentence."""
+    if why is None:
+        return ""
+    disk = f"disk {why.disk} at {why.used_percent} %, above {why.high_percent} %"
+    return f": {disk}; {why.task_ms / 1_000:,.1f} task-s for {size(why.bytes)}"
+
+
 def _rescued(event: e.ExpiryTakenBack, names: Names) -> str:
     return f"{names.generation(event.shuffle_id)} is kept after all: {event.why.value}{_because(event.by)}"
 
@@ -242,6 +255,7 @@ _PHRASES: dict[type, Phrase] = {
     e.StageCompleted: _completed,
     e.ExecutionStarted: _execution_started,
     e.ExecutionEnded: _execution_ended,
+    e.DiskReported: lambda v, n: f"disk {v.disk} is used to {used(v)} %, {size(v.free_bytes)} free",
     e.ExecutorLost: lambda v, n: f"executor {v.executor} lost{_because(v.reason)}",
     e.ShuffleCleaned: lambda v, n: f"{n.shuffle(v.app_shuffle)}: Spark's cleaner says that nothing can read it again",
     e.LookBegan: lambda v, n: f"look {v.look} at the program began",
@@ -258,7 +272,7 @@ _PHRASES: dict[type, Phrase] = {
     e.GenerationExpired: _expired,
     e.HoldChanged: _hold,
     e.ExpiryTakenBack: _rescued,
-    e.FenceRequested: lambda v, n: f"the driver is asked to fence {n.generation(v.shuffle_id)}",
+    e.FenceRequested: lambda v, n: f"the driver is asked to fence {n.generation(v.shuffle_id)}{pressed(v.pressed)}",
     e.FenceRefused: _refused,
     e.GenerationFenced: _fenced,
     e.DeleteRequested: lambda v, n: f"the driver is asked to delete {n.generation(v.shuffle_id)}",

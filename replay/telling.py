@@ -15,7 +15,7 @@ from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from replay.names import Names
-from replay.phrases import held, lineage, phrase
+from replay.phrases import held, lineage, phrase, pressed
 from replay.units import clock, count, few, size
 
 #: Which generation (0: the app shuffle as a whole), and what is said.
@@ -158,7 +158,7 @@ def _rescued(scene: Scene, event: e.ExpiryTakenBack) -> Said:
 
 def _fence_asked(scene: Scene, event: e.FenceRequested) -> Said:
     if scene.is_ours(event.shuffle_id):
-        yield event.shuffle_id, f"the driver is asked to fence it (directive {event.directive})"
+        yield event.shuffle_id, f"the driver is asked to fence it (directive {event.directive}){pressed(event.pressed)}"
 
 
 def _fence_refused(scene: Scene, event: e.FenceRefused) -> Said:

@@ -50,7 +50,7 @@ def policy(
     here: Here,
     app: Application,
     chosen: Annotated[
-        str, typer.Argument(metavar="POLICY", help="observe, reachable, frontier, eager, history or delayed.")
+        str, typer.Argument(metavar="POLICY", help="observe, reachable, frontier, eager, history, pressure or delayed.")
     ],
     group: Annotated[str, typer.Option("--group", help="Only for jobs of this group.")] = "",
     grace: Annotated[str, typer.Option("--grace", help="Between expiry and fence, as 30s or 5min.")] = "",

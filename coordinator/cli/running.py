@@ -28,7 +28,7 @@ def run(
     ],
     module: Annotated[bool, typer.Option("-m", help="APP.PY is the name of a module.")] = False,
     policy: Annotated[
-        str | None, typer.Option("--policy", help="observe, reachable, frontier, eager, history, delayed.")
+        str | None, typer.Option("--policy", help="observe, reachable, frontier, eager, history, pressure, delayed.")
     ] = None,
     address: Annotated[
         str | None, typer.Option("--address", help="Coordinators, host:port[,…]; none: embedded.")

@@ -10,6 +10,7 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -41,7 +42,6 @@ _SEGMENT_EVENTS = 500
 _WORTH_A_SESSION_BYTES = 64_000_000
 _RECORDED = "as recorded"
 _Policies: TypeAlias = list[tuple[str, Policy | None]]
-_Lessons: TypeAlias = dict[str, tuple[Lesson, ...]] | None
 _POLICIES = ("observe", "frontier", "eager")
 
 
@@ -58,6 +58,9 @@ def simulate(
     learned: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="What `learn` wrote, for policy history.")
     ] = None,
+    capacity: Annotated[
+        str, typer.Option("--capacity", help="What shuffle data may take, as 20g, for policy pressure.")
+    ] = "",
     each: Annotated[bool, typer.Option("--each", help="A table for each application too.")] = False,
     master: Annotated[
         str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")
@@ -66,14 +69,31 @@ def simulate(
     """Compares what policies would have held, deleted and recomputed in recorded runs."""
     wanted = [_named(one) for one in policy or _POLICIES]
     lessons = read_lessons(learned) if learned is not None else None
-    return _simulate(here, logs or [], wanted, lessons, each, master)
+    return _simulate(here, logs or [], wanted, _Given(lessons, _capacity_bytes(capacity)), each, master)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What runs are simulated with instead of what was recorded."""
+
+    lessons: dict[str, tuple[Lesson, ...]] | None
+    capacity_bytes: int | None
+
+
+def _capacity_bytes(text: str) -> int | None:
+    from listener_bridge.sizes import size_bytes  # as `spark.shuffleLifecycle.pressure.capacity` is read
+
+    try:
+        return size_bytes(text) if text else None
+    except ValueError as error:
+        raise failure(Exit.USAGE, f"the capacity: {error}", "a size as 500m, 20g or 1t", "Correct it.") from error
 
 
 async def _simulate(
-    here: Here, logs: Sequence[str], policies: _Policies, lessons: _Lessons, each: bool, master: str
+    here: Here, logs: Sequence[str], policies: _Policies, given: _Given, each: bool, master: str
 ) -> None:
     recordings = await recordings_of(here, logs)
-    found = _carried_out(recordings, policies, lessons, master)
+    found = _carried_out(recordings, policies, given, master)
     for one in found:
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
             print(f"shufflectl: {one.recording}: {warning}", file=sys.stderr)
@@ -140,13 +160,11 @@ def _segments(log: Sequence[Recorded]) -> list[Segment]:
     return [Segment(piece[0].sequence, b"simulate", "shufflectl", tuple(piece)) for piece in pieces]
 
 
-def _carried_out(
-    recordings: Sequence[Recording], policies: _Policies, lessons: _Lessons, master: str
-) -> list[Simulated]:
+def _carried_out(recordings: Sequence[Recording], policies: _Policies, given: _Given, master: str) -> list[Simulated]:
     if not is_spread(recordings, master):
-        return list(all_of(recordings, policies, lessons))
+        return list(all_of(recordings, policies, given.lessons, given.capacity_bytes))
     with session(master) as spark:
-        return spread(spark, recordings, policies, lessons)
+        return spread(spark, recordings, policies, given.lessons, given.capacity_bytes)
 
 
 @contextmanager

@@ -157,6 +157,7 @@ class ReportStageCompleted:
     shuffle_bytes_read: int = 0
     output_bytes: int = 0
     output_records: int = 0
+    task_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,15 @@ class ReportOutputs:
 class ReportExecutorLost:
     executor: str
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDisk:
+    """How full a disk is that holds shuffle data."""
+
+    disk: str
+    used_bytes: int
+    free_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +344,7 @@ Command: TypeAlias = (
     | ReportStageCompleted
     | ReportOutputs
     | ReportExecutorLost
+    | ReportDisk
     | ReportGenerationsMixed
     | ReportResultsMayDiffer
     | ReportKept

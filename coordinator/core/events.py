@@ -37,6 +37,7 @@ from coordinator.core.values import (
     Locator,
     Loss,
     Policy,
+    Pressed,
     Refusal,
     Refused,
     Rescue,
@@ -185,6 +186,7 @@ class StageCompleted:
     shuffle_bytes_read: int = 0
     output_bytes: int = 0
     output_records: int = 0
+    task_ms: int = 0  #: Run time of its tasks, added up; 0 where nobody measured it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,15 @@ class ExecutionEnded:
 class ExecutorLost:
     executor: str
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskReported:
+    """A disk that holds shuffle data, told when it has filled or emptied by some percent. For policy `pressure`."""
+
+    disk: str
+    used_bytes: int
+    free_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +345,7 @@ class ExpiryTakenBack:
 class FenceRequested:
     directive: DirectiveId
     shuffle_id: ShuffleId
+    pressed: Pressed | None = None  #: Under policy `pressure`: the disk, and what it costs to write this one again.
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +542,7 @@ Event: TypeAlias = (
     | RecoveryDenied
     | GenerationsMixed
     | ResultsMayDiffer
+    | DiskReported
 )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from coordinator.core import disks
 from coordinator.core import events as e
 from coordinator.core.ids import Sequence, Span, add_span
 from coordinator.core.making import replace
-from coordinator.core.state import Client, Gap, Root, State, edit
+from coordinator.core.state import Client, Disk, Gap, Root, State, edit
 
 
 def _registered(state: State, at: e.Recorded, event: e.ApplicationRegistered) -> None:
@@ -108,6 +109,10 @@ def _look_ended(state: State, at: e.Recorded, event: e.LookEnded) -> None:
         state.meta = replace(state.meta, seen_sequence=state.meta.look_sequence)
 
 
+def _disk_reported(state: State, at: e.Recorded, event: e.DiskReported) -> None:
+    state.meta = disks.reported(state.meta, Disk(event.disk, event.used_bytes, event.free_bytes))
+
+
 APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.ApplicationRegistered: _registered,
     e.ApplicationEnded: _ended,
@@ -125,4 +130,5 @@ APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.CutReported: _cut_reported,
     e.RootGone: _root_gone,
     e.LookEnded: _look_ended,
+    e.DiskReported: _disk_reported,
 }

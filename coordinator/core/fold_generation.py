@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from coordinator.core import disks
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
@@ -256,7 +257,8 @@ def _deleted(state: State, at: e.Recorded, event: e.GenerationDeleted) -> None:
         return
     if generation.directive is not None:
         state.directives.pop(generation.directive, None)
-    state.meta = replace(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes)
+    freed = event.bytes if event.cause is Deletion.POLICY else generation.bytes
+    state.meta = disks.freed(replace(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes), freed)
     _bury(state, generation, Life.DELETED, event.cause)
 
 

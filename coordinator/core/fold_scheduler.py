@@ -127,10 +127,17 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
         _forget_attempt(state, at, earlier)
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
+    _note_cost(state, attempt, event.task_ms)
     state.attempts.pop(attempt.stage, None)
     for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
         finished = job.finished or job.final_stage == attempt.stage.stage
         state.jobs[job.job] = replace(job, finished=finished, done=job.done | {attempt.stage})
+
+
+def _note_cost(state: State, attempt: Attempt, task_ms: int) -> None:
+    shuffle = state.shuffles.get(attempt.writes) if attempt.writes is not None else None
+    if shuffle is not None and task_ms > shuffle.task_ms:
+        state.shuffles[shuffle.lineage.app_shuffle] = replace(shuffle, task_ms=task_ms)
 
 
 def _finish_reader(

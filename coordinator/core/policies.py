@@ -16,13 +16,20 @@ from coordinator.core.lifecycle import INTACT, Life
 from coordinator.core.state import Generation, State
 from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rescue, RootKind, Rule
 
+#: Roots that need what is in their cuts, and do not merely hold it.
+SURE = frozenset({RootKind.PLAN, RootKind.PERSISTED, RootKind.ALGORITHM, RootKind.STREAM})
+
 #: The kinds of roots whose cuts each rule counts: guessing rules do without what the program merely holds.
 COUNTED: dict[Rule, frozenset[RootKind]] = {
     Rule.REACHABLE: frozenset(RootKind),
-    Rule.FRONTIER: frozenset({RootKind.PLAN, RootKind.PERSISTED, RootKind.ALGORITHM, RootKind.STREAM}),
+    Rule.FRONTIER: SURE,
     Rule.EAGER: frozenset({RootKind.PLAN}),
-    Rule.HISTORY: frozenset({RootKind.PLAN, RootKind.PERSISTED, RootKind.ALGORITHM, RootKind.STREAM}),
+    Rule.HISTORY: SURE,
+    Rule.PRESSURE: frozenset(RootKind),  # and `SURE` of what a full disk has let go
 }
+
+#: Rules that let go what is proved to be unreachable.
+_PROVING = frozenset({Rule.REACHABLE, Rule.PRESSURE})
 
 
 @dataclass(frozen=True)
@@ -56,22 +63,22 @@ class View:
         return found
 
     @cached_property
-    def _needs(self) -> dict[Rule, frozenset[AppShuffle]]:
+    def _needs(self) -> dict[frozenset[RootKind], frozenset[AppShuffle]]:
         return {}
 
     @cached_property
-    def _roots(self) -> dict[Rule, frozenset[AppShuffle]]:
+    def _roots(self) -> dict[frozenset[RootKind], frozenset[AppShuffle]]:
         return {}
 
-    def rooted(self, rule: Rule, app_shuffle: AppShuffle) -> bool:
-        """Whether it is in the cut of a root that the rule counts: named by a look, else behind what was lost since."""
-        if rule not in self._needs:
-            self._needs[rule] = cuts.needs_of(self.state, COUNTED[rule])
-        if app_shuffle in self._needs[rule]:
+    def rooted(self, counted: frozenset[RootKind], app_shuffle: AppShuffle) -> bool:
+        """Whether it is in the cut of a root of these kinds: named by a look, else behind what was lost since."""
+        if counted not in self._needs:
+            self._needs[counted] = cuts.needs_of(self.state, counted)
+        if app_shuffle in self._needs[counted]:
             return not cuts.is_gone(self.state.current(app_shuffle))
-        if rule not in self._roots:
-            self._roots[rule] = cuts.walk(self.state, self._needs[rule])
-        return app_shuffle in self._roots[rule]
+        if counted not in self._roots:
+            self._roots[counted] = cuts.walk(self.state, self._needs[counted])
+        return app_shuffle in self._roots[counted]
 
 
 def policy_of(state: State, generation: Generation) -> Policy:
@@ -85,6 +92,19 @@ def _rule_of(state: State, generation: Generation) -> Rule:
     return policy_of(state, generation).rule
 
 
+def counted(state: State, generation: Generation) -> frozenset[RootKind]:
+    """The kinds of roots whose cuts keep it."""
+    if _is_pressed(state, generation):
+        return SURE
+    return COUNTED[_rule_of(state, generation)]
+
+
+def _is_pressed(state: State, generation: Generation) -> bool:
+    """A full disk has let it go, and one is still full."""
+    pressed = generation.why is Expiry.PRESSED and state.meta.full
+    return pressed and _rule_of(state, generation) is Rule.PRESSURE
+
+
 def verdict(look: View, generation: Generation) -> Expiry | None:
     """Why the generation expires now; None where it does not."""
     state = look.state
@@ -95,24 +115,24 @@ def verdict(look: View, generation: Generation) -> Expiry | None:
     if generation.app_shuffle in look.recoveries or (not generation.complete and generation.app_shuffle in look.listed):
         return None
     why = released(look, generation)
-    return None if why is None or look.rooted(_rule_of(state, generation), generation.app_shuffle) else why
+    return None if why is None or look.rooted(counted(state, generation), generation.app_shuffle) else why
 
 
 def released(look: View, generation: Generation) -> Expiry | None:
     """What its policy says of a generation that nobody uses and no cut reaches; None: to be kept."""
     rule = _rule_of(look.state, generation)
-    if _may_not_be_guessed(look.state, generation, rule):
+    if rule not in _PROVING and _may_not_be_guessed(look.state, generation):
         return None
     if generation.complete:
         return _RULES[rule](look, generation)
-    if (rule is Rule.REACHABLE or generation.completed) and _RULES[rule](look, generation) is None:
+    if (rule in _PROVING or generation.completed) and _RULES[rule](look, generation) is None:
         return None  # what is left of a generation that was whole is let go by its rule only
     return Expiry.ABANDONED
 
 
-def _may_not_be_guessed(state: State, generation: Generation, rule: Rule) -> bool:
+def _may_not_be_guessed(state: State, generation: Generation) -> bool:
     """Losing an indeterminate shuffle can abort a result stage; only a proof or the user's word lets it go."""
-    if rule is Rule.REACHABLE or state.meta.settings.delete_indeterminate:
+    if state.meta.settings.delete_indeterminate:
         return False
     shuffle = state.shuffles.get(generation.app_shuffle)
     return shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE
@@ -167,12 +187,43 @@ def _history(look: View, generation: Generation) -> Expiry | None:
     return _frontier(look, generation) if lesson is None or not lesson.late else None
 
 
+def _pressure(look: View, generation: Generation) -> Expiry | None:
+    """As `reachable`. What a full disk has let go (`may_be_pressed`) stays so while a disk is full."""
+    return Expiry.PRESSED if _is_pressed(look.state, generation) else _reachable(look, generation)
+
+
 _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
     Rule.REACHABLE: _reachable,
     Rule.FRONTIER: _frontier,
     Rule.EAGER: _eager,
     Rule.HISTORY: _history,
+    Rule.PRESSURE: _pressure,
 }
+
+
+def may_be_pressed(look: View, generation: Generation, now_ms: int) -> bool:
+    """Whether a full disk may take it although it was not let go: complete, and by all that is known needed by nobody.
+
+    Where looks are taken, one has seen it; where its SQL execution runs, what is read later may be planned later.
+    """
+    state, policy = look.state, policy_of(look.state, generation)
+    if policy.rule is not Rule.PRESSURE or generation.life is not Life.READABLE or not generation.bytes:
+        return False
+    if generation.in_use or state.meta.gap is not None or _barred(state, generation) is not None:
+        return False
+    if generation.used_ms + policy.grace_ms > now_ms or _may_not_be_guessed(state, generation):
+        return False
+    if generation.app_shuffle in look.jobs or generation.app_shuffle in look.recoveries:
+        return False
+    unseen = state.meta.look is not None and _reachable(look, generation) is None
+    if unseen or look.rooted(SURE, generation.app_shuffle):
+        return False
+    return is_behind(look, generation) or not _may_run(state, generation.execution)
+
+
+def is_behind(look: View, generation: Generation) -> bool:
+    """Whether it lies behind the frontier: less likely to be read again than what does not."""
+    return _frontier(look, generation) is not None
 
 
 def wanted(look: View, generation: Generation) -> tuple[Rescue, str] | None:
@@ -182,7 +233,9 @@ def wanted(look: View, generation: Generation) -> tuple[Rescue, str] | None:
         return Rescue.JOB, _holder(look, generation, "a live job")
     if generation.app_shuffle in look.recoveries:
         return Rescue.RECOVERY, "an open recovery"
-    if look.rooted(policy.rule, generation.app_shuffle):
+    if generation.why is Expiry.PRESSED and not _is_pressed(look.state, generation):
+        return Rescue.ROOM, ""
+    if look.rooted(counted(look.state, generation), generation.app_shuffle):
         return Rescue.ROOT, _holder(look, generation, "a root")
     if look.state.meta.gap is not None and not policy.observe:
         return Rescue.GAP, "facts were missed"
@@ -197,21 +250,28 @@ def _holder(look: View, generation: Generation, otherwise: str) -> str:
 
 def hold_of(state: State, generation: Generation, now_ms: int) -> tuple[Hold, int]:
     """What delays the fence, and until when in event time (0: until it changes, or at once)."""
-    shuffle = state.shuffles.get(generation.app_shuffle)
-    policy = policy_of(state, generation)
-    if policy.observe:
-        return Hold.OBSERVE, 0
-    if not state.meta.capabilities.deletes:
-        return Hold.UNABLE, 0
-    if shuffle is not None and shuffle.pin is not None:
-        return Hold.PIN, 0
-    if state.meta.suspended is not None:
-        return Hold.SUSPENDED, 0
-    if shuffle is not None and shuffle.missed is not None:
-        return Hold.MISSED, 0
+    policy, barred = policy_of(state, generation), _barred(state, generation)
+    if barred is not None:
+        return barred, 0
     graced_ms = (generation.expired_ms or now_ms) + policy.grace_ms
     if graced_ms > now_ms:
         return Hold.GRACE, graced_ms
     if generation.hold is Hold.BACKOFF and generation.due_ms > now_ms:
         return Hold.BACKOFF, generation.due_ms
-    return Hold.NONE, 0
+    return (Hold.PRESSURE if policy.rule is Rule.PRESSURE else Hold.NONE), 0
+
+
+def _barred(state: State, generation: Generation) -> Hold | None:
+    """What delays the fence for as long as it is so; None: nothing."""
+    shuffle = state.shuffles.get(generation.app_shuffle)
+    if policy_of(state, generation).observe:
+        return Hold.OBSERVE
+    if not state.meta.capabilities.deletes:
+        return Hold.UNABLE
+    if shuffle is not None and shuffle.pin is not None:
+        return Hold.PIN
+    if state.meta.suspended is not None:
+        return Hold.SUSPENDED
+    if shuffle is not None and shuffle.missed is not None:
+        return Hold.MISSED
+    return None

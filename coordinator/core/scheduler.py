@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core import asking, cuts
+from coordinator.core import asking, cuts, pressure
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
@@ -82,6 +82,7 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
             command.shuffle_bytes_read,
             command.output_bytes,
             command.output_records,
+            command.task_ms,
         )
     )
     if written is not None and written in desk.state.generations:
@@ -114,6 +115,14 @@ def _note_outputs(desk: Desk, output: Outputs) -> None:
 
 def executor_lost(desk: Desk, command: c.ReportExecutorLost) -> None:
     desk.emit(e.ExecutorLost(command.executor, command.reason))
+
+
+def disk(desk: Desk, command: c.ReportDisk) -> None:
+    """How full it is. Nothing to be told where the application was given a capacity: then data are counted."""
+    meta = desk.state.meta
+    is_known = any(known.disk == command.disk for known in meta.disks)
+    if not meta.settings.pressure_capacity_bytes and (is_known or len(meta.disks) < pressure.DISKS):
+        desk.emit(e.DiskReported(command.disk, command.used_bytes, command.free_bytes))
 
 
 def execution_started(desk: Desk, command: c.ReportExecutionStarted) -> None:

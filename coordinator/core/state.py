@@ -69,6 +69,20 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Disk:
+    """A disk that holds shuffle data, as it was reported last, less what was freed since."""
+
+    disk: str
+    used_bytes: int
+    free_bytes: int
+    full: bool = False  #: It has passed the high watermark, and has not come down to the low one since.
+
+    @property
+    def capacity_bytes(self) -> int:
+        return self.used_bytes + self.free_bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Meta:
     """What the application is, and its counters."""
 
@@ -97,6 +111,12 @@ class Meta:
     bytes_freed: int = 0
     next_stage: StageId = _FIRST_STAGE  #: Every stage id below it has been listed by a job, or never will be.
     executions_ended: tuple[Span, ...] = ()
+    disks: tuple[Disk, ...] = ()  #: By name.
+
+    @property
+    def full(self) -> bool:
+        """Whether a disk is full."""
+        return any(disk.full for disk in self.disks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +132,7 @@ class Shuffle:
     missed: ShuffleId | None = None  #: The last generation that was deleted early and asked for again.
     recoveries: int = 0
     pin: str | None = None
+    task_ms: int = 0  #: What it takes to write it, as far as it was measured: the most that one attempt has taken.
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from coordinator.core import cuts, policies
+from coordinator.core import cuts, policies, pressure
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES
 from coordinator.core.invariants import Violation
@@ -99,10 +99,12 @@ def _fence_requested(before: State, recorded: e.Recorded, after: State) -> Found
 def _unlooked(before: State, generation: Generation) -> Found:
     """14, and the counted roots of the other rules."""
     policy = policies.policy_of(before, generation)
-    if generation.app_shuffle in cuts.of_roots(before, policies.COUNTED[policy.rule]):
+    if generation.app_shuffle in cuts.of_roots(before, policies.counted(before, generation)):
         yield "14 roots", f"fences {generation.shuffle_id}, which a root reaches"
     if policy.rule is Rule.REACHABLE and generation.completed >= before.meta.seen_sequence:
         yield "14 roots", f"fences {generation.shuffle_id}, at which no look has looked"
+    if policy.rule is Rule.PRESSURE and pressure.fullest(before) is None:
+        yield "15 pressure", f"fences {generation.shuffle_id} while no disk is above its low watermark"
     if policy.observe or before.meta.gap is not None or before.meta.suspended is not None:
         yield "14 roots", f"fences {generation.shuffle_id} while nothing may be deleted"
 

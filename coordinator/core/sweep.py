@@ -10,14 +10,14 @@ Only what the events since the last rest concern is evaluated (``touching``); te
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from coordinator.core import events as e
-from coordinator.core import policies, recovery
+from coordinator.core import policies, pressure, recovery
 from coordinator.core.desk import MOVES, Desk
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State, first_due_ms
-from coordinator.core.values import Deletion, Ending, Hold, Rescue
+from coordinator.core.values import Deletion, Ending, Expiry, Hold, Pressed, Rescue
 
 
 def react(desk: Desk) -> None:
@@ -26,6 +26,9 @@ def react(desk: Desk) -> None:
         done = _close(desk, desk.state.meta.ending)
     else:
         recovery.close_done(desk)
+        counted = pressure.account(desk.state)
+        if counted is not None:
+            desk.emit(counted)
         done = _evaluate(desk)
     if desk.state.meta.sweeping == done:
         desk.emit(e.SweepChanged(not done))
@@ -44,10 +47,8 @@ def next_due_ms(state: State) -> int | None:
 def _evaluate(desk: Desk) -> bool:
     """Whether everything is at rest now. Several rounds: what one expiry lets go may let another one go."""
     moves = 0
-    while generations := _candidates(desk):
-        look = policies.View(desk.state)
-        for generation in generations:
-            following = _consider(desk, look, generation)
+    while steps := _steps(desk):
+        for following in steps:
             if following and moves == MOVES:
                 desk.concerns_all = True
                 return False
@@ -55,6 +56,16 @@ def _evaluate(desk: Desk) -> bool:
                 desk.emit(event)
             moves += bool(following)
     return True
+
+
+def _steps(desk: Desk) -> Iterator[tuple[e.Event, ...]] | None:
+    """What moves next, generation by generation; else, where a disk is full, the one that goes first. None: nothing."""
+    generations = _candidates(desk)
+    if not generations:
+        pressed = _relieve(desk)
+        return iter([pressed]) if pressed else None
+    look = policies.View(desk.state)
+    return (_consider(desk, look, generation) for generation in generations)
 
 
 def _candidates(desk: Desk) -> list[Generation]:
@@ -99,8 +110,20 @@ def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> tupl
     return ()
 
 
-def _fence(desk: Desk, generation: Generation) -> e.FenceRequested:
-    return e.FenceRequested(desk.state.meta.next_directive, generation.shuffle_id)
+def _fence(desk: Desk, generation: Generation, pressed: Pressed | None = None) -> e.FenceRequested:
+    return e.FenceRequested(desk.state.meta.next_directive, generation.shuffle_id, pressed)
+
+
+def _relieve(desk: Desk) -> tuple[e.Event, ...]:
+    """The events by which a full disk has the next one go."""
+    choice = pressure.choose(desk.state, desk.now_ms)
+    if choice is None:
+        return ()
+    generation = choice.generation
+    fence = _fence(desk, generation, choice.pressed)
+    if generation.life is Life.EXPIRED:
+        return (fence,)
+    return (e.GenerationExpired(generation.shuffle_id, Expiry.PRESSED, Hold.PRESSURE), fence)
 
 
 _CAUSES = {Ending.ENDED: Deletion.APPLICATION_ENDED, Ending.LOST: Deletion.APPLICATION_LOST}

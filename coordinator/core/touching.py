@@ -15,6 +15,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, State
+from coordinator.core.values import Expiry
 
 Touched = Iterable[AppShuffle]
 
@@ -30,6 +31,7 @@ WIDE: frozenset[type] = frozenset(
         e.RootGone,
         e.LookEnded,
         e.ExecutionEnded,
+        e.DiskReported,
     }
 )
 
@@ -60,7 +62,14 @@ def _of_generation_alone(state: State, event: Any) -> Touched:
 def _of_deleted(state: State, event: e.GenerationDeleted) -> Touched:
     generation = state.generations.get(event.shuffle_id)
     was_gone = generation is not None and generation.life is Life.FENCED
-    return (_of_generation_alone if was_gone else _of_generation)(state, event)
+    return (*(_of_generation_alone if was_gone else _of_generation)(state, event), *_let_go_by_a_full_disk(state))
+
+
+def _let_go_by_a_full_disk(state: State) -> Touched:
+    """What was freed may have been enough."""
+    if not state.meta.disks:
+        return ()
+    return [generation.app_shuffle for generation in state.generations.values() if generation.why is Expiry.PRESSED]
 
 
 def _and_read(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:

@@ -27,6 +27,7 @@ class Rule(Enum):
     FRONTIER = "frontier"  #: What read it last is a map stage whose output is on disk.
     EAGER = "eager"  #: Something read it and wrote bytes.
     HISTORY = "history"  #: It was read as often as in earlier runs of the job; as `frontier` where none tells.
+    PRESSURE = "pressure"  #: As `reachable`, fenced only while a disk is full; then also what is not needed for sure.
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ class Settings:
     retry_limit_ms: int = 30_000
     ask_again_ms: int = 200  #: Hint of a NOT_READY answer.
     lessons: tuple[Lesson, ...] = ()  #: Of earlier runs, for `history`.
+    pressure_high_percent: int = 85  #: A disk that is used so far is full, for `pressure`.
+    pressure_low_percent: int = 75  #: It is full no more when it is used no further than this.
+    pressure_capacity_bytes: int = 0  #: What all shuffle data may take together; 0: the driver reports its disks.
 
 
 class Hold(Enum):
@@ -91,6 +95,7 @@ class Hold(Enum):
     MISSED = "missed before"  #: What was missed once is not deleted early again.
     UNABLE = "service cannot delete"
     BACKOFF = "retry pause"
+    PRESSURE = "there is room on the disks, or others go first"
 
 
 class Expiry(Enum):
@@ -102,6 +107,7 @@ class Expiry(Enum):
     READ = "read by a stage that wrote"
     LEARNED = "read as often as in earlier runs"
     ABANDONED = "given up half-written"
+    PRESSED = "a disk is full, and nobody is known to need it"
 
 
 class Rescue(Enum):
@@ -113,6 +119,7 @@ class Rescue(Enum):
     ROOT = "a root reaches it"
     RECOVERY = "a recovery needs it"
     GAP = "facts were missed"
+    ROOM = "no disk is full any more"
 
 
 class Refusal(Enum):
@@ -179,6 +186,17 @@ class Locator:
 
     service: str = ""
     payload: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """Why a generation went under `pressure`, and why this one: the figures at its fence."""
+
+    disk: str
+    used_percent: int  #: Of the disk, what was already on its way out not counted.
+    high_percent: int  #: The watermark that it had passed.
+    bytes: int  #: What the generation holds.
+    task_ms: int  #: What it would take to write it again, with what is gone behind it.
 
 
 @dataclass(frozen=True, slots=True)

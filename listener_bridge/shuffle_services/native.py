@@ -123,3 +123,10 @@ def _deletion(driver: DriverJvm, loader: JavaObject) -> JavaObject:
         driver.block_manager.blockStoreClient() if outlives else None,
         f".checksum.{algorithm}" if checksums else None,
     )
+
+
+def local_directories(driver: DriverJvm) -> tuple[str, ...]:
+    """The folders of shuffle data that the driver writes itself; none where executors do, whose disks it cannot see."""
+    if not driver.context.isLocal():
+        return ()
+    return tuple(str(folder.getParent()) for folder in driver.block_manager.diskBlockManager().localDirs())

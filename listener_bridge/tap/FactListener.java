@@ -143,11 +143,13 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   private static Row metrics(Row row, TaskMetrics m) {
     if (m == null) {
-      return row.number("written", 0L).number("read", 0L).number("outBytes", 0L).number("outRecords", 0L);
+      row.number("written", 0L).number("read", 0L).number("outBytes", 0L).number("outRecords", 0L);
+      return row.number("taskMs", 0L);
     }
     row.number("written", m.shuffleWriteMetrics().bytesWritten());
     row.number("read", m.shuffleReadMetrics().localBytesRead() + m.shuffleReadMetrics().remoteBytesRead());
-    return row.number("outBytes", m.outputMetrics().bytesWritten()).number("outRecords", m.outputMetrics().recordsWritten());
+    row.number("outBytes", m.outputMetrics().bytesWritten()).number("outRecords", m.outputMetrics().recordsWritten());
+    return row.number("taskMs", m.executorRunTime());
   }
 
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {

@@ -86,6 +86,7 @@ class StageCompleted:
     shuffle_bytes_read: int
     output_bytes: int
     output_records: int
+    task_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

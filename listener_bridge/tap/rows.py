@@ -138,6 +138,7 @@ def _stage_completed(row: Json) -> facts.StageCompleted:
         shuffle_bytes_read=row["read"],
         output_bytes=row["outBytes"],
         output_records=row["outRecords"],
+        task_ms=row["taskMs"],
     )
 
 

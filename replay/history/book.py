@@ -343,6 +343,7 @@ class Book:
                 shuffle_bytes_read=sums.read,
                 output_bytes=sums.out_bytes,
                 output_records=sums.out_records,
+                task_ms=sums.run_ms,
             ),
         )
 

@@ -82,14 +82,16 @@ def simulate(
     pace: Pace = Pace(),  # noqa: B008 - a frozen value
     task_ms: Mapping[AppShuffle, int] | None = None,
     lessons: tuple[Lesson, ...] | None = None,
+    capacity_bytes: int | None = None,
     keep_log: bool = True,
 ) -> Outcome:
     """One run under one policy. ``task_ms``: run time of all tasks that write each app shuffle once, if measured.
 
     ``lessons``: of earlier runs, for `history`, instead of those that the application was registered with.
+    ``capacity_bytes``: what all shuffle data may take together, for `pressure`, instead of the disks reported.
     """
     given = as_facts(facts)
-    return _simulate(given, policy, pace, _costs(given, task_ms), lessons, keep_log)
+    return _simulate(given, policy, pace, _costs(given, task_ms), lessons, capacity_bytes, keep_log)
 
 
 def simulate_all(
@@ -99,11 +101,12 @@ def simulate_all(
     pace: Pace = Pace(),  # noqa: B008 - a frozen value
     task_ms: Mapping[AppShuffle, int] | None = None,
     lessons: tuple[Lesson, ...] | None = None,
+    capacity_bytes: int | None = None,
 ) -> list[Outcome]:
     """The same run under each policy, without their logs."""
     given = as_facts(facts)
     costs = _costs(given, task_ms)
-    return [_simulate(given, policy, pace, costs, lessons, keep_log=False) for policy in policies]
+    return [_simulate(given, policy, pace, costs, lessons, capacity_bytes, keep_log=False) for policy in policies]
 
 
 def _simulate(
@@ -112,6 +115,7 @@ def _simulate(
     pace: Pace,
     task_ms: Mapping[AppShuffle, int],
     lessons: tuple[Lesson, ...] | None,
+    capacity_bytes: int | None,
     keep_log: bool,
 ) -> Outcome:
     log: list[Recorded] = []
@@ -125,11 +129,11 @@ def _simulate(
         if keep_log:
             log.extend(some)
 
-    if lessons is None and _is_as_recorded(facts, policy):
+    if lessons is None and capacity_bytes is None and _is_as_recorded(facts, policy):
         as_recorded(facts, hear)
     else:
         stages = {fact.command.stage.stage for fact in facts if isinstance(fact.command, c.ReportStageSubmitted)}
-        Otherwise(policy, Driver(pace), Rewriter(stages), hear, lessons).run(facts)
+        Otherwise(policy, Driver(pace), Rewriter(stages), hear, lessons, capacity_bytes).run(facts)
     for fact in facts:
         baseline.hear(fact)
     ended_ms = max((fact.time_ms for fact in facts), default=0)

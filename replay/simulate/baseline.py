@@ -121,7 +121,7 @@ class Baseline:
 
 @dataclass(slots=True)
 class Costs:
-    """What it took to write each app shuffle, where nobody measured the tasks: wall time by tasks at a time.
+    """What it took to write each app shuffle: run time of its tasks; where nobody measured it, wall time by slots.
 
     ``slots``: tasks that can run at once; with one, what is told is the least that it can have been.
     """
@@ -142,7 +142,8 @@ class Costs:
     def _over(self, now_ms: int, command: c.ReportStageCompleted) -> None:
         began_ms, stage = self._running.pop(command.stage, (0, None))
         if stage is not None and stage.writes is not None and not command.failure:
-            took_ms = (now_ms - began_ms) * max(1, min(self.slots, stage.tasks))
+            guess_ms = (now_ms - began_ms) * max(1, min(self.slots, stage.tasks))
+            took_ms = command.task_ms or guess_ms
             self.task_ms[stage.writes] = max(took_ms, self.task_ms.get(stage.writes, 0))
 
 

@@ -36,6 +36,7 @@ class Fact:
     kind: Kind = Kind.FACT
     again: bool = False
     event: e.Event | None = None  #: What is kept, where there is no command.
+    held_bytes: int = 0  #: Of a report of a disk: what all generations together held then, as recorded.
 
 
 #: Milliseconds since the epoch and what was reported then: what a Spark history log gives. All of it happened.

@@ -62,7 +62,12 @@ class Reader:
         if self._was_swept(records):
             return Fact(time_ms, c.Tick(), Kind.CLOCK)
         kind, command = _READ[type(first)](self, first, events)
-        return Fact(time_ms, command, kind, self._is_again(command))
+        return Fact(time_ms, command, kind, self._is_again(command), held_bytes=self._held(command))
+
+    def _held(self, command: c.Command) -> int:
+        if not isinstance(command, c.ReportDisk):
+            return 0
+        return sum(generation.bytes for generation in self.state.generations.values())
 
     def app_shuffle(self, shuffle_id: ShuffleId, events: Iterable[e.Event] = ()) -> AppShuffle:
         """Whose generation it is; perhaps one that these events begin."""
@@ -280,12 +285,19 @@ _READ: dict[type, Callable[[Reader, Any, list[e.Event]], _Read]] = {
     e.StageSubmitted: _fact(resyncs.submission_of),
     e.StageCompleted: _fact(
         lambda ev: c.ReportStageCompleted(
-            ev.stage, ev.failure, ev.shuffle_bytes_written, ev.shuffle_bytes_read, ev.output_bytes, ev.output_records
+            ev.stage,
+            ev.failure,
+            ev.shuffle_bytes_written,
+            ev.shuffle_bytes_read,
+            ev.output_bytes,
+            ev.output_records,
+            ev.task_ms,
         )
     ),
     e.ExecutionStarted: _fact(lambda ev: c.ReportExecutionStarted(ev.execution, ev.name, ev.writes_output)),
     e.ExecutionEnded: _fact(lambda ev: c.ReportExecutionEnded(ev.execution, ev.failed)),
     e.ExecutorLost: _fact(lambda ev: c.ReportExecutorLost(ev.executor, ev.reason)),
+    e.DiskReported: _fact(lambda ev: c.ReportDisk(ev.disk, ev.used_bytes, ev.free_bytes)),
     e.GenerationsMixed: _fact(
         lambda ev: c.ReportGenerationsMixed(
             ev.app_shuffle, ev.job, ev.stage, ev.delivered, ev.partitions, ev.late, ev.failed

@@ -87,14 +87,22 @@ def simulated(
     recording: Recording,
     policies: Sequence[tuple[str, Policy | None]],
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
+    capacity_bytes: int | None = None,
 ) -> Simulated:
-    """One run under each policy; each is called by its name. ``lessons``: by application name, for `history`."""
+    """One run under each policy; each is called by its name. ``lessons``: by application name, for `history`.
+
+    ``capacity_bytes``: what all shuffle data of one run may take together, for `pressure`.
+    """
     try:
         run = open_run(recording)
     except (Unread, WireError, OSError) as error:
         return Simulated(recording.name, failed=str(error))
     outcomes = simulate_all(
-        run.facts, [policy for _, policy in policies], task_ms=run.task_ms, lessons=(lessons or {}).get(run.name)
+        run.facts,
+        [policy for _, policy in policies],
+        task_ms=run.task_ms,
+        lessons=(lessons or {}).get(run.name),
+        capacity_bytes=capacity_bytes,
     )
     summaries = tuple(summary_of(outcome, name) for outcome, (name, _) in zip(outcomes, policies, strict=True))
     is_history = recording.log is not None
@@ -155,10 +163,11 @@ def all_of(
     recordings: Iterable[Recording],
     policies: Sequence[tuple[str, Policy | None]],
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
+    capacity_bytes: int | None = None,
 ) -> Iterator[Simulated]:
     """One after the other, in this process."""
     for recording in recordings:
-        yield simulated(recording, policies, lessons)
+        yield simulated(recording, policies, lessons, capacity_bytes)
 
 
 def spread(
@@ -166,10 +175,11 @@ def spread(
     recordings: Sequence[Recording],
     policies: Sequence[tuple[str, Policy | None]],
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
+    capacity_bytes: int | None = None,
 ) -> list[Simulated]:
     """Each as a task of its own on a Spark session, the largest first; in the order given."""
     by_size = sorted(range(len(recordings)), key=lambda place: -recordings[place].bytes)
     tasks = spark.sparkContext.parallelize([(place, recordings[place]) for place in by_size], max(1, len(by_size)))
     wanted = list(policies)
-    found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted, lessons))).collect())
+    found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted, lessons, capacity_bytes))).collect())
     return [found[place] for place in range(len(recordings))]

@@ -47,6 +47,7 @@ class Otherwise:
     rewriter: Rewriter
     hear: Hear
     lessons: tuple[Lesson, ...] | None = None  #: Instead of those that were recorded.
+    capacity_bytes: int | None = None  #: Instead of the disks that were recorded.
     core: Core = field(default_factory=Core)
     now_ms: int = 0
     _skipped: set[StageId] = field(default_factory=set)  #: Stages that would not have run.
@@ -96,9 +97,11 @@ class Otherwise:
         self._do(command)
 
     def _register(self, fact: Fact, command: c.RegisterApplication) -> None:
-        taught = command.settings if self.lessons is None else replace(command.settings, lessons=self.lessons)
+        settings = command.settings if self.lessons is None else replace(command.settings, lessons=self.lessons)
+        if self.capacity_bytes is not None:
+            settings = replace(settings, pressure_capacity_bytes=self.capacity_bytes)
         chosen = command.policy if self.policy is None else self.policy
-        self._do(replace(command, policy=chosen, settings=taught))
+        self._do(replace(command, policy=chosen, settings=settings))
 
     def _set_policy(self, fact: Fact, command: c.SetPolicy) -> None:
         if self.policy is None:
@@ -155,6 +158,14 @@ class Otherwise:
         if not fact.again:
             self._do(replace(command, shuffle_id=ShuffleId(0)))
 
+    def _disk(self, fact: Fact, command: c.ReportDisk) -> None:
+        """What is held here and was not in the record, or the other way round, is on the disks or is not."""
+        held = sum(generation.bytes for generation in self.state.generations.values())
+        others = sum(disk.disk != command.disk for disk in self.state.meta.disks)
+        capacity = command.used_bytes + command.free_bytes
+        used = min(capacity, max(0, command.used_bytes + (held - fact.held_bytes) // (1 + others)))
+        self._do(replace(command, used_bytes=used, free_bytes=capacity - used))
+
     def _resync(self, fact: Fact, command: c.Resync) -> None:
         """What was not there because of the recorded policy may be there under this one, and the other way round."""
         stages = tuple(stage for stage in command.stages if stage.stage.stage not in self._skipped)
@@ -177,5 +188,6 @@ _OTHERWISE: dict[type, Any] = {
     c.ReportStageCompleted: Otherwise._complete,  # noqa: SLF001
     c.GetShuffleId: Otherwise._ask,  # noqa: SLF001
     c.ReportMissing: Otherwise._missing,  # noqa: SLF001
+    c.ReportDisk: Otherwise._disk,  # noqa: SLF001
     c.Resync: Otherwise._resync,  # noqa: SLF001
 }

@@ -205,7 +205,10 @@ class Spark:
             self.data.add((running.writes, shuffled.count))
         for job in self.jobs.values():
             job.done |= job.final == running.stage.stage
-        self.told.append(c.ReportStageCompleted(running.stage, shuffle_bytes_written=10, output_bytes=5))
+        done = c.ReportStageCompleted(
+            running.stage, shuffle_bytes_written=10, output_bytes=5, task_ms=running.stage.stage % 7
+        )
+        self.told.append(done)
 
     def fail(self, running: Running, reported: bool) -> None:
         """A fetch failure: one output of something that it reads is gone, and the stage is given up."""

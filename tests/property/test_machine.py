@@ -40,9 +40,10 @@ class Machine(RuleBasedStateMachine):
         completes=st.booleans(),
         budget=st.sampled_from([0, 8]),
         bound=st.sampled_from([1, 4]),
+        capacity=st.sampled_from([0, 0, 0, 60]),
         kind=st.sampled_from([RootKind.HANDLE, RootKind.PLAN]),
     )
-    def register(self, policy: Policy, completes: bool, budget: int, bound: int, kind: RootKind) -> None:
+    def register(self, policy: Policy, completes: bool, budget: int, bound: int, capacity: int, kind: RootKind) -> None:
         self.now_ms = 0
         self.spark = Spark(root_kind=kind)
         self.witness = Witness()
@@ -50,7 +51,7 @@ class Machine(RuleBasedStateMachine):
         self.premature_allowed = policy.rule is not Rule.REACHABLE
         self.asked_early = False
         capabilities = Capabilities(completes_after_loss=completes)
-        limits = Settings(premature_budget=budget, recoveries_per_shuffle=bound)
+        limits = Settings(premature_budget=budget, recoveries_per_shuffle=bound, pressure_capacity_bytes=capacity)
         self.do(c.RegisterApplication(ApplicationId("app"), Driver(), capabilities, policy, limits))
         self._begin_a_chain()
 
@@ -166,6 +167,11 @@ class Machine(RuleBasedStateMachine):
     def deliver(self, most: int) -> None:
         for _ in range(min(most, len(self.spark.told))):
             self.do(self.spark.told.pop(0))
+
+    @rule(disk=st.sampled_from(["/x", "/x", "/y"]), percent=st.sampled_from([0, 50, 74, 75, 76, 84, 85, 90, 100]))
+    def report_disk(self, disk: str, percent: int) -> None:
+        """A disk that holds a hundred shuffles."""
+        self.do(c.ReportDisk(disk, 10 * percent, 10 * (100 - percent)))
 
     @precondition(lambda self: self.witness.state.directives)
     @rule(data=st.data(), at_once=st.booleans())

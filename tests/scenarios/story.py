@@ -52,6 +52,7 @@ BYTES = 100
 REACHABLE = Policy(Rule.REACHABLE, observe=False)
 FRONTIER = Policy(Rule.FRONTIER, observe=False)
 EAGER = Policy(Rule.EAGER, observe=False)
+PRESSURE = Policy(Rule.PRESSURE, observe=False)
 OBSERVE = Policy(Rule.REACHABLE, observe=True)
 
 
@@ -102,6 +103,7 @@ class Story:
         settings: Settings = Settings(),
         levels: dict[str, Level] | None = None,
         barrier: str = "",
+        costs_ms: dict[str, int] | None = None,
     ) -> None:
         self.now_ms = 1_000
         self.witness = Witness()
@@ -110,6 +112,7 @@ class Story:
         self._looks = 0
         self._levels = levels or {}
         self._barrier = barrier
+        self._costs_ms = costs_ms or {}
         self._lineage: dict[AppShuffle, Lineage] = {}
         self._stages: dict[StageId, Stage] = {}
         self._roots: set[str] = set()
@@ -175,8 +178,10 @@ class Story:
         attempt = attempt_of(name)
         stage = self._stages[attempt.stage]
         written = BYTES if stage.writes is not None else 0
+        cost_ms = self._costs_ms.get(chr(stage.writes + ord("A")), 0) if stage.writes is not None else 0
+        output = 7 if stage.outputs else 0
         return self.do(
-            c.ReportStageCompleted(attempt, shuffle_bytes_written=written, output_bytes=7 if stage.outputs else 0)
+            c.ReportStageCompleted(attempt, shuffle_bytes_written=written, output_bytes=output, task_ms=cost_ms)
         )
 
     def fail(self, name: str) -> list[str]:
@@ -284,6 +289,10 @@ class Story:
         return self.do(
             c.ReportOutputs(tuple(Outputs(shuffle(letter), available, MAPS) for letter, available in left.items()))
         )
+
+    def disk(self, used: int, free: int, name: str = "/x") -> list[str]:
+        """A disk is so full."""
+        return self.do(c.ReportDisk(name, used, free))
 
     # ---- what is so --------------------------------------------------------------------------------------------------
 

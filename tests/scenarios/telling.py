@@ -108,6 +108,7 @@ _LINES: dict[type, Callable[[Teller, Any], str]] = {
     e.StageCompleted: _stage_completed,
     e.ExecutionStarted: lambda t, x: f"execution {x.execution}",
     e.ExecutionEnded: lambda t, x: f"execution {x.execution} ended",
+    e.DiskReported: lambda t, x: f"disk {x.disk}: {x.used_bytes} used, {x.free_bytes} free",
     e.ExecutorLost: lambda t, x: f"executor {x.executor} lost",
     e.ShuffleCleaned: lambda t, x: f"{letter(x.app_shuffle)} cleaned",
     e.LookBegan: lambda t, x: "look",

@@ -32,6 +32,7 @@ class Rule(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RULE_FRONTIER: _ClassVar[Rule]
     RULE_EAGER: _ClassVar[Rule]
     RULE_HISTORY: _ClassVar[Rule]
+    RULE_PRESSURE: _ClassVar[Rule]
 
 class Hold(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -44,6 +45,7 @@ class Hold(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HOLD_MISSED: _ClassVar[Hold]
     HOLD_UNABLE: _ClassVar[Hold]
     HOLD_BACKOFF: _ClassVar[Hold]
+    HOLD_PRESSURE: _ClassVar[Hold]
 
 class Expiry(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -54,6 +56,7 @@ class Expiry(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPIRY_READ: _ClassVar[Expiry]
     EXPIRY_ABANDONED: _ClassVar[Expiry]
     EXPIRY_LEARNED: _ClassVar[Expiry]
+    EXPIRY_PRESSED: _ClassVar[Expiry]
 
 class Rescue(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -64,6 +67,7 @@ class Rescue(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RESCUE_ROOT: _ClassVar[Rescue]
     RESCUE_RECOVERY: _ClassVar[Rescue]
     RESCUE_GAP: _ClassVar[Rescue]
+    RESCUE_ROOM: _ClassVar[Rescue]
 
 class Refusal(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -133,6 +137,7 @@ RULE_REACHABLE: Rule
 RULE_FRONTIER: Rule
 RULE_EAGER: Rule
 RULE_HISTORY: Rule
+RULE_PRESSURE: Rule
 HOLD_UNSPECIFIED: Hold
 HOLD_NONE: Hold
 HOLD_GRACE: Hold
@@ -142,6 +147,7 @@ HOLD_SUSPENDED: Hold
 HOLD_MISSED: Hold
 HOLD_UNABLE: Hold
 HOLD_BACKOFF: Hold
+HOLD_PRESSURE: Hold
 EXPIRY_UNSPECIFIED: Expiry
 EXPIRY_UNREACHABLE: Expiry
 EXPIRY_FRONTIER: Expiry
@@ -149,6 +155,7 @@ EXPIRY_EXECUTION_ENDED: Expiry
 EXPIRY_READ: Expiry
 EXPIRY_ABANDONED: Expiry
 EXPIRY_LEARNED: Expiry
+EXPIRY_PRESSED: Expiry
 RESCUE_UNSPECIFIED: Rescue
 RESCUE_READER: Rescue
 RESCUE_WRITER: Rescue
@@ -156,6 +163,7 @@ RESCUE_JOB: Rescue
 RESCUE_ROOT: Rescue
 RESCUE_RECOVERY: Rescue
 RESCUE_GAP: Rescue
+RESCUE_ROOM: Rescue
 REFUSAL_UNSPECIFIED: Refusal
 REFUSAL_BUSY: Refusal
 REFUSAL_CANNOT: Refusal
@@ -224,7 +232,7 @@ class Capabilities(_message.Message):
     def __init__(self, deletes: bool = ..., completes_after_loss: bool = ..., why_not: _Optional[str] = ...) -> None: ...
 
 class Settings(_message.Message):
-    __slots__ = ("declared_deterministic", "delete_indeterminate", "premature_budget", "recoveries_per_shuffle", "recoveries", "busy_retry_ms", "delete_retry_ms", "retry_limit_ms", "ask_again_ms", "lessons")
+    __slots__ = ("declared_deterministic", "delete_indeterminate", "premature_budget", "recoveries_per_shuffle", "recoveries", "busy_retry_ms", "delete_retry_ms", "retry_limit_ms", "ask_again_ms", "lessons", "pressure_high_percent", "pressure_low_percent", "pressure_capacity_bytes")
     DECLARED_DETERMINISTIC_FIELD_NUMBER: _ClassVar[int]
     DELETE_INDETERMINATE_FIELD_NUMBER: _ClassVar[int]
     PREMATURE_BUDGET_FIELD_NUMBER: _ClassVar[int]
@@ -235,6 +243,9 @@ class Settings(_message.Message):
     RETRY_LIMIT_MS_FIELD_NUMBER: _ClassVar[int]
     ASK_AGAIN_MS_FIELD_NUMBER: _ClassVar[int]
     LESSONS_FIELD_NUMBER: _ClassVar[int]
+    PRESSURE_HIGH_PERCENT_FIELD_NUMBER: _ClassVar[int]
+    PRESSURE_LOW_PERCENT_FIELD_NUMBER: _ClassVar[int]
+    PRESSURE_CAPACITY_BYTES_FIELD_NUMBER: _ClassVar[int]
     declared_deterministic: bool
     delete_indeterminate: bool
     premature_budget: int
@@ -245,7 +256,10 @@ class Settings(_message.Message):
     retry_limit_ms: int
     ask_again_ms: int
     lessons: _containers.RepeatedCompositeFieldContainer[Lesson]
-    def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[Lesson, _Mapping]]] = ...) -> None: ...
+    pressure_high_percent: int
+    pressure_low_percent: int
+    pressure_capacity_bytes: int
+    def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[Lesson, _Mapping]]] = ..., pressure_high_percent: _Optional[int] = ..., pressure_low_percent: _Optional[int] = ..., pressure_capacity_bytes: _Optional[int] = ...) -> None: ...
 
 class Lesson(_message.Message):
     __slots__ = ("lineage", "reads", "loops", "late")
@@ -266,6 +280,20 @@ class Locator(_message.Message):
     service: str
     payload: bytes
     def __init__(self, service: _Optional[str] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
+class Pressed(_message.Message):
+    __slots__ = ("disk", "used_percent", "high_percent", "bytes", "task_ms")
+    DISK_FIELD_NUMBER: _ClassVar[int]
+    USED_PERCENT_FIELD_NUMBER: _ClassVar[int]
+    HIGH_PERCENT_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    TASK_MS_FIELD_NUMBER: _ClassVar[int]
+    disk: str
+    used_percent: int
+    high_percent: int
+    bytes: int
+    task_ms: int
+    def __init__(self, disk: _Optional[str] = ..., used_percent: _Optional[int] = ..., high_percent: _Optional[int] = ..., bytes: _Optional[int] = ..., task_ms: _Optional[int] = ...) -> None: ...
 
 class Lineage(_message.Message):
     __slots__ = ("app_shuffle", "reads", "level", "barrier", "maps", "call_site")

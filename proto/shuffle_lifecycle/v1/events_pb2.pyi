@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Record(_message.Message):
-    __slots__ = ("sequence", "time_ms", "because", "ignorable", "application_registered", "application_ended", "client_registered", "client_dropped", "requests_answered", "policy_changed", "pin_set", "pin_removed", "deletion_suspended", "deletion_resumed", "gap_recorded", "sweep_changed", "lineage_learned", "job_started", "job_ended", "stage_submitted", "stage_completed", "execution_started", "execution_ended", "executor_lost", "shuffle_cleaned", "look_began", "cut_reported", "root_gone", "look_ended", "generation_started", "writer_joined", "generation_completed", "reader_registered", "outputs_lost", "generation_lost", "generation_expired", "hold_changed", "expiry_taken_back", "fence_requested", "fence_refused", "generation_fenced", "delete_requested", "directive_failed", "invalidate_requested", "data_invalidated", "generation_deleted", "generation_adopted", "premature_deletion", "recovery_opened", "recovery_widened", "recovery_joined", "recovery_closed", "recovery_denied", "generations_mixed", "results_may_differ")
+    __slots__ = ("sequence", "time_ms", "because", "ignorable", "application_registered", "application_ended", "client_registered", "client_dropped", "requests_answered", "policy_changed", "pin_set", "pin_removed", "deletion_suspended", "deletion_resumed", "gap_recorded", "sweep_changed", "lineage_learned", "job_started", "job_ended", "stage_submitted", "stage_completed", "execution_started", "execution_ended", "executor_lost", "shuffle_cleaned", "disk_reported", "look_began", "cut_reported", "root_gone", "look_ended", "generation_started", "writer_joined", "generation_completed", "reader_registered", "outputs_lost", "generation_lost", "generation_expired", "hold_changed", "expiry_taken_back", "fence_requested", "fence_refused", "generation_fenced", "delete_requested", "directive_failed", "invalidate_requested", "data_invalidated", "generation_deleted", "generation_adopted", "premature_deletion", "recovery_opened", "recovery_widened", "recovery_joined", "recovery_closed", "recovery_denied", "generations_mixed", "results_may_differ")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_MS_FIELD_NUMBER: _ClassVar[int]
     BECAUSE_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class Record(_message.Message):
     EXECUTION_ENDED_FIELD_NUMBER: _ClassVar[int]
     EXECUTOR_LOST_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_CLEANED_FIELD_NUMBER: _ClassVar[int]
+    DISK_REPORTED_FIELD_NUMBER: _ClassVar[int]
     LOOK_BEGAN_FIELD_NUMBER: _ClassVar[int]
     CUT_REPORTED_FIELD_NUMBER: _ClassVar[int]
     ROOT_GONE_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +89,7 @@ class Record(_message.Message):
     execution_ended: ExecutionEnded
     executor_lost: ExecutorLost
     shuffle_cleaned: ShuffleCleaned
+    disk_reported: DiskReported
     look_began: LookBegan
     cut_reported: CutReported
     root_gone: RootGone
@@ -118,7 +120,7 @@ class Record(_message.Message):
     recovery_denied: RecoveryDenied
     generations_mixed: GenerationsMixed
     results_may_differ: ResultsMayDiffer
-    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., because: _Optional[int] = ..., ignorable: bool = ..., application_registered: _Optional[_Union[ApplicationRegistered, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., client_registered: _Optional[_Union[ClientRegistered, _Mapping]] = ..., client_dropped: _Optional[_Union[ClientDropped, _Mapping]] = ..., requests_answered: _Optional[_Union[RequestsAnswered, _Mapping]] = ..., policy_changed: _Optional[_Union[PolicyChanged, _Mapping]] = ..., pin_set: _Optional[_Union[PinSet, _Mapping]] = ..., pin_removed: _Optional[_Union[PinRemoved, _Mapping]] = ..., deletion_suspended: _Optional[_Union[DeletionSuspended, _Mapping]] = ..., deletion_resumed: _Optional[_Union[DeletionResumed, _Mapping]] = ..., gap_recorded: _Optional[_Union[GapRecorded, _Mapping]] = ..., sweep_changed: _Optional[_Union[SweepChanged, _Mapping]] = ..., lineage_learned: _Optional[_Union[LineageLearned, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., stage_submitted: _Optional[_Union[StageSubmitted, _Mapping]] = ..., stage_completed: _Optional[_Union[StageCompleted, _Mapping]] = ..., execution_started: _Optional[_Union[ExecutionStarted, _Mapping]] = ..., execution_ended: _Optional[_Union[ExecutionEnded, _Mapping]] = ..., executor_lost: _Optional[_Union[ExecutorLost, _Mapping]] = ..., shuffle_cleaned: _Optional[_Union[ShuffleCleaned, _Mapping]] = ..., look_began: _Optional[_Union[LookBegan, _Mapping]] = ..., cut_reported: _Optional[_Union[CutReported, _Mapping]] = ..., root_gone: _Optional[_Union[RootGone, _Mapping]] = ..., look_ended: _Optional[_Union[LookEnded, _Mapping]] = ..., generation_started: _Optional[_Union[GenerationStarted, _Mapping]] = ..., writer_joined: _Optional[_Union[WriterJoined, _Mapping]] = ..., generation_completed: _Optional[_Union[GenerationCompleted, _Mapping]] = ..., reader_registered: _Optional[_Union[ReaderRegistered, _Mapping]] = ..., outputs_lost: _Optional[_Union[OutputsLost, _Mapping]] = ..., generation_lost: _Optional[_Union[GenerationLost, _Mapping]] = ..., generation_expired: _Optional[_Union[GenerationExpired, _Mapping]] = ..., hold_changed: _Optional[_Union[HoldChanged, _Mapping]] = ..., expiry_taken_back: _Optional[_Union[ExpiryTakenBack, _Mapping]] = ..., fence_requested: _Optional[_Union[FenceRequested, _Mapping]] = ..., fence_refused: _Optional[_Union[FenceRefused, _Mapping]] = ..., generation_fenced: _Optional[_Union[GenerationFenced, _Mapping]] = ..., delete_requested: _Optional[_Union[DeleteRequested, _Mapping]] = ..., directive_failed: _Optional[_Union[DirectiveFailed, _Mapping]] = ..., invalidate_requested: _Optional[_Union[InvalidateRequested, _Mapping]] = ..., data_invalidated: _Optional[_Union[DataInvalidated, _Mapping]] = ..., generation_deleted: _Optional[_Union[GenerationDeleted, _Mapping]] = ..., generation_adopted: _Optional[_Union[GenerationAdopted, _Mapping]] = ..., premature_deletion: _Optional[_Union[PrematureDeletion, _Mapping]] = ..., recovery_opened: _Optional[_Union[RecoveryOpened, _Mapping]] = ..., recovery_widened: _Optional[_Union[RecoveryWidened, _Mapping]] = ..., recovery_joined: _Optional[_Union[RecoveryJoined, _Mapping]] = ..., recovery_closed: _Optional[_Union[RecoveryClosed, _Mapping]] = ..., recovery_denied: _Optional[_Union[RecoveryDenied, _Mapping]] = ..., generations_mixed: _Optional[_Union[GenerationsMixed, _Mapping]] = ..., results_may_differ: _Optional[_Union[ResultsMayDiffer, _Mapping]] = ...) -> None: ...
+    def __init__(self, sequence: _Optional[int] = ..., time_ms: _Optional[int] = ..., because: _Optional[int] = ..., ignorable: bool = ..., application_registered: _Optional[_Union[ApplicationRegistered, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., client_registered: _Optional[_Union[ClientRegistered, _Mapping]] = ..., client_dropped: _Optional[_Union[ClientDropped, _Mapping]] = ..., requests_answered: _Optional[_Union[RequestsAnswered, _Mapping]] = ..., policy_changed: _Optional[_Union[PolicyChanged, _Mapping]] = ..., pin_set: _Optional[_Union[PinSet, _Mapping]] = ..., pin_removed: _Optional[_Union[PinRemoved, _Mapping]] = ..., deletion_suspended: _Optional[_Union[DeletionSuspended, _Mapping]] = ..., deletion_resumed: _Optional[_Union[DeletionResumed, _Mapping]] = ..., gap_recorded: _Optional[_Union[GapRecorded, _Mapping]] = ..., sweep_changed: _Optional[_Union[SweepChanged, _Mapping]] = ..., lineage_learned: _Optional[_Union[LineageLearned, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., stage_submitted: _Optional[_Union[StageSubmitted, _Mapping]] = ..., stage_completed: _Optional[_Union[StageCompleted, _Mapping]] = ..., execution_started: _Optional[_Union[ExecutionStarted, _Mapping]] = ..., execution_ended: _Optional[_Union[ExecutionEnded, _Mapping]] = ..., executor_lost: _Optional[_Union[ExecutorLost, _Mapping]] = ..., shuffle_cleaned: _Optional[_Union[ShuffleCleaned, _Mapping]] = ..., disk_reported: _Optional[_Union[DiskReported, _Mapping]] = ..., look_began: _Optional[_Union[LookBegan, _Mapping]] = ..., cut_reported: _Optional[_Union[CutReported, _Mapping]] = ..., root_gone: _Optional[_Union[RootGone, _Mapping]] = ..., look_ended: _Optional[_Union[LookEnded, _Mapping]] = ..., generation_started: _Optional[_Union[GenerationStarted, _Mapping]] = ..., writer_joined: _Optional[_Union[WriterJoined, _Mapping]] = ..., generation_completed: _Optional[_Union[GenerationCompleted, _Mapping]] = ..., reader_registered: _Optional[_Union[ReaderRegistered, _Mapping]] = ..., outputs_lost: _Optional[_Union[OutputsLost, _Mapping]] = ..., generation_lost: _Optional[_Union[GenerationLost, _Mapping]] = ..., generation_expired: _Optional[_Union[GenerationExpired, _Mapping]] = ..., hold_changed: _Optional[_Union[HoldChanged, _Mapping]] = ..., expiry_taken_back: _Optional[_Union[ExpiryTakenBack, _Mapping]] = ..., fence_requested: _Optional[_Union[FenceRequested, _Mapping]] = ..., fence_refused: _Optional[_Union[FenceRefused, _Mapping]] = ..., generation_fenced: _Optional[_Union[GenerationFenced, _Mapping]] = ..., delete_requested: _Optional[_Union[DeleteRequested, _Mapping]] = ..., directive_failed: _Optional[_Union[DirectiveFailed, _Mapping]] = ..., invalidate_requested: _Optional[_Union[InvalidateRequested, _Mapping]] = ..., data_invalidated: _Optional[_Union[DataInvalidated, _Mapping]] = ..., generation_deleted: _Optional[_Union[GenerationDeleted, _Mapping]] = ..., generation_adopted: _Optional[_Union[GenerationAdopted, _Mapping]] = ..., premature_deletion: _Optional[_Union[PrematureDeletion, _Mapping]] = ..., recovery_opened: _Optional[_Union[RecoveryOpened, _Mapping]] = ..., recovery_widened: _Optional[_Union[RecoveryWidened, _Mapping]] = ..., recovery_joined: _Optional[_Union[RecoveryJoined, _Mapping]] = ..., recovery_closed: _Optional[_Union[RecoveryClosed, _Mapping]] = ..., recovery_denied: _Optional[_Union[RecoveryDenied, _Mapping]] = ..., generations_mixed: _Optional[_Union[GenerationsMixed, _Mapping]] = ..., results_may_differ: _Optional[_Union[ResultsMayDiffer, _Mapping]] = ...) -> None: ...
 
 class Segment(_message.Message):
     __slots__ = ("first_sequence", "commit_id", "writer", "version", "records", "checksum")
@@ -455,20 +457,22 @@ class StageSubmitted(_message.Message):
     def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ...) -> None: ...
 
 class StageCompleted(_message.Message):
-    __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records")
+    __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records", "task_ms")
     STAGE_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_BYTES_WRITTEN_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_BYTES_READ_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    TASK_MS_FIELD_NUMBER: _ClassVar[int]
     stage: _common_pb2.StageAttempt
     failure: str
     shuffle_bytes_written: int
     shuffle_bytes_read: int
     output_bytes: int
     output_records: int
-    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., failure: _Optional[str] = ..., shuffle_bytes_written: _Optional[int] = ..., shuffle_bytes_read: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ...) -> None: ...
+    task_ms: int
+    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., failure: _Optional[str] = ..., shuffle_bytes_written: _Optional[int] = ..., shuffle_bytes_read: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., task_ms: _Optional[int] = ...) -> None: ...
 
 class ExecutionStarted(_message.Message):
     __slots__ = ("execution", "name", "writes_output")
@@ -487,6 +491,16 @@ class ExecutionEnded(_message.Message):
     execution: int
     failed: bool
     def __init__(self, execution: _Optional[int] = ..., failed: bool = ...) -> None: ...
+
+class DiskReported(_message.Message):
+    __slots__ = ("disk", "used_bytes", "free_bytes")
+    DISK_FIELD_NUMBER: _ClassVar[int]
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FREE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    disk: str
+    used_bytes: int
+    free_bytes: int
+    def __init__(self, disk: _Optional[str] = ..., used_bytes: _Optional[int] = ..., free_bytes: _Optional[int] = ...) -> None: ...
 
 class ExecutorLost(_message.Message):
     __slots__ = ("executor", "reason")
@@ -637,12 +651,14 @@ class ExpiryTakenBack(_message.Message):
     def __init__(self, shuffle_id: _Optional[int] = ..., why: _Optional[_Union[_common_pb2.Rescue, str]] = ..., by: _Optional[str] = ...) -> None: ...
 
 class FenceRequested(_message.Message):
-    __slots__ = ("directive", "shuffle_id")
+    __slots__ = ("directive", "shuffle_id", "pressed")
     DIRECTIVE_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
+    PRESSED_FIELD_NUMBER: _ClassVar[int]
     directive: int
     shuffle_id: int
-    def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ...) -> None: ...
+    pressed: _common_pb2.Pressed
+    def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ..., pressed: _Optional[_Union[_common_pb2.Pressed, _Mapping]] = ...) -> None: ...
 
 class FenceRefused(_message.Message):
     __slots__ = ("directive", "shuffle_id", "refusal", "detail", "keep", "due_ms")

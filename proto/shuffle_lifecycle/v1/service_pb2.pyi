@@ -47,7 +47,7 @@ class Batch(_message.Message):
     def __init__(self, requests: _Optional[_Iterable[_Union[NumberedRequest, _Mapping]]] = ..., confirmed: _Optional[int] = ...) -> None: ...
 
 class NumberedRequest(_message.Message):
-    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept")
+    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept", "report_disk")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     GET_SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     REPORT_STAGE_SUBMITTED_FIELD_NUMBER: _ClassVar[int]
@@ -77,6 +77,7 @@ class NumberedRequest(_message.Message):
     REPORT_GENERATIONS_MIXED_FIELD_NUMBER: _ClassVar[int]
     REPORT_RESULTS_MAY_DIFFER_FIELD_NUMBER: _ClassVar[int]
     REPORT_KEPT_FIELD_NUMBER: _ClassVar[int]
+    REPORT_DISK_FIELD_NUMBER: _ClassVar[int]
     number: int
     get_shuffle_id: GetShuffleId
     report_stage_submitted: ReportStageSubmitted
@@ -106,7 +107,8 @@ class NumberedRequest(_message.Message):
     report_generations_mixed: ReportGenerationsMixed
     report_results_may_differ: ReportResultsMayDiffer
     report_kept: ReportKept
-    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ...) -> None: ...
+    report_disk: ReportDisk
+    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ..., report_disk: _Optional[_Union[ReportDisk, _Mapping]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()
@@ -397,26 +399,38 @@ class ReportStageSubmitted(_message.Message):
     def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ...) -> None: ...
 
 class ReportStageCompleted(_message.Message):
-    __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records")
+    __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records", "task_ms")
     STAGE_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_BYTES_WRITTEN_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_BYTES_READ_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    TASK_MS_FIELD_NUMBER: _ClassVar[int]
     stage: _common_pb2.StageAttempt
     failure: str
     shuffle_bytes_written: int
     shuffle_bytes_read: int
     output_bytes: int
     output_records: int
-    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., failure: _Optional[str] = ..., shuffle_bytes_written: _Optional[int] = ..., shuffle_bytes_read: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ...) -> None: ...
+    task_ms: int
+    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., failure: _Optional[str] = ..., shuffle_bytes_written: _Optional[int] = ..., shuffle_bytes_read: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., task_ms: _Optional[int] = ...) -> None: ...
 
 class ReportOutputs(_message.Message):
     __slots__ = ("outputs",)
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     outputs: _containers.RepeatedCompositeFieldContainer[_common_pb2.Outputs]
     def __init__(self, outputs: _Optional[_Iterable[_Union[_common_pb2.Outputs, _Mapping]]] = ...) -> None: ...
+
+class ReportDisk(_message.Message):
+    __slots__ = ("disk", "used_bytes", "free_bytes")
+    DISK_FIELD_NUMBER: _ClassVar[int]
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FREE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    disk: str
+    used_bytes: int
+    free_bytes: int
+    def __init__(self, disk: _Optional[str] = ..., used_bytes: _Optional[int] = ..., free_bytes: _Optional[int] = ...) -> None: ...
 
 class ReportExecutorLost(_message.Message):
     __slots__ = ("executor", "reason")

@@ -71,6 +71,18 @@ def test_policies_as_people_write_them() -> None:
     assert _named("delayed:eager:30s")[1] == Policy(Rule.EAGER, observe=False, grace_ms=30_000)
 
 
+def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, log: Path) -> None:
+    by_pressure = ("--policy", "pressure", "-o", "json")
+    roomy, narrow = (
+        shufflectl("simulate", str(log), "--capacity", size, *by_pressure).data["policies"][0]
+        for size in ("20g", "150000000b")
+    )
+    assert (roomy["deletions"], narrow["deletions"]) == (0, 1)
+    called = shufflectl("simulate", str(log), "--capacity", "20", *by_pressure)
+    assert called.code == 2
+    assert "'20' is no size" in called.err
+
+
 def test_a_session_is_for_many_bytes_or_who_asks_for_it() -> None:
     small, large = Recording("a", 1), Recording("b", 1_000_000_000)
     assert not is_spread([small, small], "")

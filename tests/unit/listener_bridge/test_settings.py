@@ -6,7 +6,8 @@ import pytest
 
 from listener_bridge import settings
 from listener_bridge.durations import milliseconds
-from listener_bridge.settings import Policy, Settings, Tls, WrongSettingError, policy_of_job, read
+from listener_bridge.settings import Policy, Pressure, Settings, Tls, WrongSettingError, policy_of_job, read
+from listener_bridge.sizes import size_bytes
 
 P = settings.PREFIX
 
@@ -38,11 +39,16 @@ def test_every_key_is_read() -> None:
         P + "tls.certificate": "our.pem",
         P + "tls.key": "our-key.pem",
         P + "history": "lessons.json",
+        P + "pressure.high": "90",
+        P + "pressure.low": "60 %",
+        P + "pressure.capacity": "20g",
+        P + "pressure.directories": "/a, /b",
         "spark.app.name": "not ours",
     }
     expected = Settings(
         True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
         True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"), "lessons.json",
+        Pressure(90, 60, 20 << 30, ("/a", "/b")),
     )  # fmt: skip
     assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
     assert read(conf) == expected
@@ -55,6 +61,7 @@ def test_every_key_is_read() -> None:
         ("frontier", Policy("frontier", False)),
         ("eager", Policy("eager", False)),
         ("history", Policy("history", False)),
+        ("pressure", Policy("pressure", False)),
         ("reachable", Policy("reachable", False)),
         ("delayed", Policy("reachable", False, 60_000)),
     ],
@@ -85,6 +92,9 @@ def test_arguments_go_before_the_conf() -> None:
         ({P + "budget.premature": "-1"}, r"'-1' is no count"),
         ({P + "address": "host"}, r"'host' is no address; expected host:port"),
         ({P + "service": "magnet"}, r"'magnet' is not known; expected one of auto"),
+        ({P + "pressure.high": "0.85"}, r"'0\.85' is no percentage; expected a whole number from 1 to 100"),
+        ({P + "pressure.low": "90"}, r"pressure\.low is 90, above .*pressure\.high, which is 85"),
+        ({P + "pressure.capacity": "20"}, r"'20' is no size; expected a whole number and one of b, k, m, g, t, p"),
     ],
 )
 def test_what_cannot_be_right_is_said(conf: dict[str, str], said: str) -> None:
@@ -110,6 +120,26 @@ def test_a_job_chooses_by_local_properties() -> None:
 )
 def test_durations(text: str, ms: int) -> None:
     assert milliseconds(text) == ms
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("17b", 17),
+        ("1k", 1_024),
+        ("2m", 2 << 20),
+        ("2MB", 2 << 20),
+        (" 3 GiB ", 3 << 30),
+        ("1t", 1 << 40),
+        ("1p", 1 << 50),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert size_bytes(text) == size
+
+
+def test_a_high_watermark_below_the_usual_low_one_takes_it_along() -> None:
+    assert read({P + "pressure.high": "50"}).pressure == Pressure(50, 50)
 
 
 def test_tls_is_talked_where_a_file_is_named_and_not_where_it_is_switched_off() -> None:

@@ -30,8 +30,8 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
         ({"e": "stageSubmitted", "time": 9, "stage": STAGE}, facts.StageSubmitted(0, 9, STAGE_FACT)),
         (
             {"e": "stageCompleted", "time": 9, "stage": STAGE, "failure": None, "written": 1, "read": 2, "outBytes": 3,
-             "outRecords": 4},
-            facts.StageCompleted(0, 9, STAGE_FACT, None, 1, 2, 3, 4),
+             "outRecords": 4, "taskMs": 5},
+            facts.StageCompleted(0, 9, STAGE_FACT, None, 1, 2, 3, 4, 5),
         ),
         (
             {"e": "mixed", "shuffle": 2, "job": 7, "stage": 4, "delivered": 1, "partitions": 4, "late": False,

@@ -1,0 +1,129 @@
+"""Which generation goes first where a disk is full.
+
+Responsible for the order of policy `pressure`: what nobody can reach, then what lies behind the frontier, then what by
+all that is known nobody needs; in each the cheapest to write again per byte. Refuses to know who may go at all
+(``policies``) and how a fence is carried out. Invariant: nothing is chosen unless a disk is full and would still be
+above its low watermark when all that is on its way out has gone.
+
+Where no disk can be seen, an application is given a capacity for its shuffle data: then what is complete and not yet
+deleted is counted, as one disk. (What a running stage writes is not known before it ends.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from coordinator.core import cuts, disks, policies
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.lifecycle import INTACT, Life
+from coordinator.core.state import Disk, Generation, State
+from coordinator.core.values import Expiry, Hold, Pressed, Rule
+
+#: Disks that one application may tell of.
+DISKS = 64
+#: What data that are counted are called.
+COUNTED = "shuffle data of the application"
+
+_GOING = frozenset({Life.FENCING, Life.FENCED})
+_UNREACHABLE, _BEHIND, _UNNEEDED = range(3)
+
+#: The group that goes first, task time per byte, the largest, the oldest.
+_Key: TypeAlias = tuple[int, float, int, ShuffleId]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What goes next, and why."""
+
+    generation: Generation
+    pressed: Pressed
+
+
+def account(state: State) -> e.DiskReported | None:
+    """What is counted, where it has passed a watermark; None: it has not, or nothing is counted."""
+    counted = _counted(state)
+    if counted is None or disks.reported(state.meta, counted).full is state.meta.full:
+        return None
+    return e.DiskReported(counted.disk, counted.used_bytes, counted.free_bytes)
+
+
+def choose(state: State, now_ms: int) -> Choice | None:
+    """The next to be fenced; None: nothing has to go, or nothing can."""
+    disk = fullest(state)
+    if disk is None:
+        return None
+    look = policies.View(state)
+    ranked = ((group, one) for one in state.generations.values() if (group := _group(look, one, now_ms)) is not None)
+    first = min((_key(state, *one) for one in ranked), default=None)
+    if first is None:
+        return None
+    generation = state.generations[first[-1]]
+    high = state.meta.settings.pressure_high_percent
+    used = disks.percent(disk, _going_bytes(state))
+    return Choice(generation, Pressed(disk.disk, used, high, generation.bytes, cost_ms(state, generation)))
+
+
+def fullest(state: State) -> Disk | None:
+    """Of the disks that are full, and will be above the low watermark whatever is on its way out, the fullest."""
+    if not state.meta.full:
+        return None
+    going, low = _going_bytes(state), state.meta.settings.pressure_low_percent
+    above = [disk for disk in _present(state) if disk.full and disks.percent(disk, going) > low]
+    return max(above, key=lambda disk: (disks.percent(disk, going), disk.disk), default=None)
+
+
+def cost_ms(state: State, generation: Generation) -> int:
+    """Task time to write it again: its own, and that of what is gone behind it."""
+    behind = cuts.reached(state, cuts.reads_of(state, generation.app_shuffle))
+    gone = (one for one in behind if not _is_there(state.current(one)))
+    return sum(_task_ms(state, one) for one in {generation.app_shuffle, *gone})
+
+
+def _is_there(generation: Generation | None) -> bool:
+    return generation is not None and generation.life in INTACT and generation.complete
+
+
+def _task_ms(state: State, app_shuffle: AppShuffle) -> int:
+    shuffle = state.shuffles.get(app_shuffle)
+    return shuffle.task_ms if shuffle is not None else 0
+
+
+def _group(look: policies.View, generation: Generation, now_ms: int) -> int | None:
+    """How sure it is that nobody needs it; None: it may not go."""
+    if generation.life is Life.EXPIRED:
+        if generation.hold is not Hold.PRESSURE or policies.policy_of(look.state, generation).rule is not Rule.PRESSURE:
+            return None
+        if generation.why is not Expiry.PRESSED:
+            return _UNREACHABLE
+    elif not policies.may_be_pressed(look, generation, now_ms):
+        return None
+    return _BEHIND if policies.is_behind(look, generation) else _UNNEEDED
+
+
+def _key(state: State, group: int, generation: Generation) -> _Key:
+    per_byte = cost_ms(state, generation) / max(1, generation.bytes)
+    return group, per_byte, -generation.bytes, generation.shuffle_id
+
+
+def _present(state: State) -> tuple[Disk, ...]:
+    """The disks as they are now."""
+    counted = _counted(state)
+    if counted is None:
+        return state.meta.disks
+    return disks.reported(state.meta, counted).disks
+
+
+def _counted(state: State) -> Disk | None:
+    capacity = state.meta.settings.pressure_capacity_bytes
+    if not capacity:
+        return None
+    used = sum(generation.bytes for generation in state.generations.values())
+    return Disk(COUNTED, used, max(0, capacity - used))
+
+
+def _going_bytes(state: State) -> int:
+    """Of each disk: what is asked to go, or has gone as far as its readers."""
+    going = sum(one.bytes for one in state.generations.values() if one.life in _GOING)
+    return going // max(1, len(state.meta.disks))

@@ -1,0 +1,21 @@
+"""Sizes as Spark users write them: `500m`, `20g`, `1t`.
+
+Responsible for: reading one, as bytes. Refuses to know: what is so large.
+Invariant: as Spark, a unit is 1,024 of the one below; a number without a unit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = "kmgtp"
+
+
+def size_bytes(text: str) -> int:
+    """Raises `ValueError`, which says what was found and what is expected."""
+    found = re.fullmatch(r"(\d+)\s*([kmgtp])i?b?|(\d+)\s*b", text.strip().lower())
+    if found is None:
+        raise ValueError(f"{text!r} is no size; expected a whole number and one of b, k, m, g, t, p, as 20g")
+    if found[3]:
+        return int(found[3])
+    return int(found[1]) << 10 * (1 + _UNITS.index(found[2]))
