@@ -43,7 +43,8 @@ public class UniffleClient {
   private static final String GRPC = "GRPC";
   private static final int PURGE_LIMIT_S = 10;
   private static final String TOLD = "handlerInfoBd";
-  private static final String FORGOTTEN = "NO_REGISTER"; // what a server says of an application that it has expired
+  /** What a server says of an application that it does not know, or not any more: 0.10, 0.9. */
+  private static final String[] FORGOTTEN = {"NO_REGISTER", "Can't get shuffle result for appId["};
 
   private final SparkContext context;
   private final RssShuffleManager manager;
@@ -210,7 +211,8 @@ public class UniffleClient {
   }
 
   private static boolean isForgotten(Exception refused) {
-    return String.valueOf(refused.getMessage()).contains(FORGOTTEN);
+    String said = String.valueOf(refused.getMessage());
+    return said.contains(FORGOTTEN[0]) || said.contains(FORGOTTEN[1]);
   }
 
   private ShuffleServerClient client(String server) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.shuffle_services import uniffle
-from listener_bridge.shuffle_services.api import Cannot, Failed, Locator, NotHeld, ObserveOnly
+from listener_bridge.shuffle_services.api import Cannot, Failed, Fenced, Freed, Locator, NotHeld, ObserveOnly
 
 AS_IT_SHOULD_BE = {"clientType": "GRPC", "shuffleManagerRpcServiceEnabled": False, "dataReplica": 1}
 STORAGE = {"spark.rss.storage.type": "MEMORY_LOCALFILE"}
@@ -141,3 +142,65 @@ def test_what_a_locator_names(payload: str, parts: tuple[str, ...] | None) -> No
 
 def test_a_locator_of_another_service_is_not_read() -> None:
     assert observed()._read(Locator("celeborn", "app-1/3/0/4/a:1")) is None
+
+
+def answering(**verbs: Any) -> uniffle.UniffleShuffleService:
+    """A service whose Java answers that."""
+    service = observed()
+    service._java = SimpleNamespace(**verbs)
+    service._driver = SimpleNamespace(  # type: ignore[assignment]
+        gateway=SimpleNamespace(
+            new_array=lambda _, length: [None] * length,
+            jvm=SimpleNamespace(java=SimpleNamespace(lang=SimpleNamespace(String=str))),
+        )
+    )
+    return service
+
+
+NO_SERVERS = "Uniffle has no servers left that app shuffle 3 has never used"
+
+
+def test_where_no_servers_are_left_it_keeps_and_cannot_fence() -> None:
+    refused = json.dumps({"e": "cannot", "why": NO_SERVERS})
+    service = answering(cannotMove=lambda _: NO_SERVERS, fence=lambda *_: refused)
+    assert service.keeps(3) == NO_SERVERS
+    assert service.fence(3, 1.0) == Cannot(NO_SERVERS)
+    assert service.invalidate(Locator(uniffle.SERVICE, "app-1/3/0/4/a:1"), 1.0) == Cannot(NO_SERVERS)
+
+
+def test_where_servers_are_left_it_keeps_nothing() -> None:
+    assert answering(cannotMove=lambda _: "").keeps(3) == ""
+
+
+def test_where_nobody_tells_about_servers_it_keeps_nothing_and_a_fence_will_see() -> None:
+    def silent(_: int) -> str:
+        raise OSError("no coordinator")
+
+    assert answering(cannotMove=silent).keeps(3) == ""
+    assert observed().keeps(3) == ""
+
+
+def test_a_fence_answers_the_servers_that_the_generation_had() -> None:
+    told = {
+        "e": "fenced", "shuffle": 3, "generation": 0, "locator": "0/4/a:1+b:2", "bytes": 70, "marker": "fenced-3-0",
+    }  # fmt: skip
+    named = Locator(uniffle.SERVICE, "app-1/3/0/4/a:1+b:2")
+    assert answering(fence=lambda *_: json.dumps(told)).fence(3, 1.0) == Fenced(named, 70, "fenced-3-0")
+
+
+def test_what_is_freed_is_purged_on_the_servers_that_the_locator_names() -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def free(*what: Any) -> str:
+        asked.append(what)
+        return json.dumps({"e": "freed", "bytes": 70})
+
+    outcome = answering(free=free).free(Locator(uniffle.SERVICE, "app-1/3/0/4/a:1+b:2"), 2.0)
+    assert outcome == Freed(70)
+    assert asked == [(3, 0, 4, ["a:1", "b:2"], 2000)]
+
+
+def test_a_server_that_has_blocks_left_is_not_freed() -> None:
+    failed = json.dumps({"e": "failed", "why": "server a:1 still has 5 blocks"})
+    outcome = answering(free=lambda *_: failed).free(Locator(uniffle.SERVICE, "app-1/3/0/4/a:1"), 2.0)
+    assert outcome == Failed("server a:1 still has 5 blocks")
