@@ -28,6 +28,9 @@ COUNTED: dict[Rule, frozenset[RootKind]] = {
     Rule.PRESSURE: frozenset(RootKind),  # and `SURE` of what a full disk has let go
 }
 
+#: A program goes on to its next job at once: what it has used so lately may be what that job reads.
+REST_MS = 1_000
+
 #: Rules that let go what is proved to be unreachable.
 _PROVING = frozenset({Rule.REACHABLE, Rule.PRESSURE})
 
@@ -204,7 +207,8 @@ _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
 def may_be_pressed(look: View, generation: Generation, now_ms: int) -> bool:
     """Whether a full disk may take it although it was not let go: complete, and by all that is known needed by nobody.
 
-    Where looks are taken, one has seen it; where its SQL execution runs, what is read later may be planned later.
+    Where looks are taken, one has seen it. Where it is not behind the frontier, it has not been used for a moment, and
+    its SQL execution is over: what that reads later may be planned later.
     """
     state, policy = look.state, policy_of(look.state, generation)
     if policy.rule is not Rule.PRESSURE or generation.life is not Life.READABLE or not generation.bytes:
@@ -218,7 +222,8 @@ def may_be_pressed(look: View, generation: Generation, now_ms: int) -> bool:
     unseen = state.meta.look is not None and _reachable(look, generation) is None
     if unseen or look.rooted(SURE, generation.app_shuffle):
         return False
-    return is_behind(look, generation) or not _may_run(state, generation.execution)
+    rests = generation.used_ms + REST_MS <= now_ms and not _may_run(state, generation.execution)
+    return rests or is_behind(look, generation)
 
 
 def is_behind(look: View, generation: Generation) -> bool:

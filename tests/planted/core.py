@@ -175,6 +175,14 @@ def observe_that_deletes(patch: Patch) -> None:
 
 
 @bug(
+    "`pressure` takes what a running plan or a persisted RDD needs, not only what the program merely holds",
+    f"{SCENARIOS}/test_pressure.py::test_what_is_needed_for_sure_never_goes",
+)
+def press_what_is_needed_for_sure(patch: Patch) -> None:
+    patch.setattr(policies, "SURE", frozenset())
+
+
+@bug(
     "facts were missed, and what follows from the others is done all the same",
     f"{SCENARIOS}/test_tracking.py::test_16_a_gap_stops_expiry_until_the_jobs_of_then_have_ended",
 )

@@ -10,6 +10,7 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core import pressure
+from coordinator.core.policies import REST_MS
 from coordinator.core.values import DirectiveKind, Level, Policy, Pressed, RootKind, Rule, Settings
 from tests.scenarios.story import OBSERVE, PRESSURE, Story, delayed, shuffle
 
@@ -24,6 +25,7 @@ def three(policy: Policy = PRESSURE, held: str = "", **extra: object) -> Story:
     for n, letter in enumerate("ABC"):
         story.whole(f"s{2 * n}>{letter}, s{2 * n + 1}:{letter}!")
     story.look(held)
+    story.now_ms += REST_MS
     return story
 
 
@@ -79,6 +81,7 @@ def test_what_is_gone_behind_it_is_a_part_of_the_cost() -> None:
     story.delete_all()
     assert pressure.cost_ms(story.state, story.state.current(shuffle("B"))) == 60
     story.disk(700, 300)
+    story.now_ms += REST_MS
     assert fences(story.disk(850, 150)) == ["C1"]
 
 
@@ -100,12 +103,25 @@ def test_what_the_program_holds_goes_where_nothing_else_is_left() -> None:
     ]
 
 
+def test_what_was_used_a_moment_ago_is_left_to_the_next_job() -> None:
+    story = three(held="A B C", costs_ms={"A": 1, "B": 2, "C": 3})
+    story.whole("-s0>A, s6:A!")
+    assert fences(story.disk(850, 150)) == ["B1"]
+    story.delete_all()
+    story.now_ms += REST_MS - 1
+    assert fences(story.disk(990, 10)) == ["C1"]
+    story.delete_all()
+    story.now_ms += 1
+    assert fences(story.disk(990, 10)) == ["A1"]
+
+
 def test_what_lies_behind_the_frontier_goes_before_what_does_not() -> None:
     story = Story(PRESSURE, costs_ms={"A": 9})
     story.whole("s0>A, s1:A>B, s2:B!")
     story.look("AB")
     assert fences(story.disk(850, 150)) == ["A1"]
     story.delete_all()
+    story.now_ms += REST_MS
     assert fences(story.disk(950, 50)) == ["B1"]
 
 
@@ -163,9 +179,9 @@ def test_a_job_takes_back_what_was_let_go_and_not_fenced_yet() -> None:
     story = three(held="A B")
     story.disk(850, 150)
     assert story.lives() == "A1 readable, B1 readable, C1 fencing"
-    assert story.outcome(FENCE, c.Busy(("a task",)))[0] == "C1 fence refused: busy, again at 1050"
+    assert story.outcome(FENCE, c.Busy(("a task",)))[0] == "C1 fence refused: busy, again at 2050"
     assert story.lives() == "A1 fencing, B1 readable, C1 expired"
-    assert story.outcome(FENCE, c.Busy(("a task",)))[0] == "A1 fence refused: busy, again at 1050"
+    assert story.outcome(FENCE, c.Busy(("a task",)))[0] == "A1 fence refused: busy, again at 2050"
     assert "A1 rescued: a live job reaches it (job 3)" in story.job("s6:A.")
 
 
@@ -199,9 +215,9 @@ def test_what_spark_calls_indeterminate_goes_only_where_nobody_reaches_it() -> N
 
 
 def test_a_grace_counts_from_its_last_use() -> None:
-    story = three(delayed(PRESSURE, 1_000), held="A B C")
+    story = three(delayed(PRESSURE, REST_MS + 500), held="A B C")
     assert fences(story.disk(850, 150)) == []
-    story.now_ms += 1_000
+    story.now_ms += 500
     assert fences(story.disk(850, 150)) == ["A1"]
 
 
@@ -218,6 +234,7 @@ def test_a_capacity_counts_what_is_held() -> None:
     for n, letter in enumerate("ABC"):
         story.whole(f"s{2 * n}>{letter}, s{2 * n + 1}:{letter}!")
     assert story.state.meta.full  # 300 of 350
+    story.tick(REST_MS)
     assert [g.app_shuffle for g in story.state.generations.values() if g.life.value == "fencing"] == [0]
     assert "disk shuffle data of the application: 200 used, 150 free" in story.delete_all()
     assert not story.state.meta.full

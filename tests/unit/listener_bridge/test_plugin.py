@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import listener_bridge
-from listener_bridge import embedded
+from listener_bridge import embedded, plugin, settings
 
 
 class FakeConf:
@@ -101,3 +102,42 @@ def test_where_state_cannot_be_written_it_lies_with_temporary_files(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert embedded.default_store().startswith(f"sqlite://{tmp_path}/shuffle-lifecycle-")
+
+
+class FakeFolder:
+    def getParent(self) -> str:  # noqa: N802 - Java's name
+        return tempfile.gettempdir()
+
+
+class FakeDriver:
+    """The parts of a driver that know its local directories."""
+
+    def __init__(self, is_local: bool) -> None:
+        self.context = SimpleNamespace(isLocal=lambda: is_local)
+        manager = SimpleNamespace(localDirs=lambda: [FakeFolder()])
+        self.block_manager = SimpleNamespace(diskBlockManager=lambda: manager)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "is_local", "service", "watched"),
+    [
+        ({"policy": "pressure"}, True, "native", True),
+        ({"policy": "observe", "delayed_rule": "pressure"}, True, "native", True),
+        ({"policy": "reachable"}, True, "native", False),
+        ({"policy": "pressure"}, False, "native", False),
+        ({"policy": "pressure"}, True, "celeborn", False),
+        ({"policy": "pressure", "pressure_capacity": "20g"}, True, "native", False),
+        ({"policy": "reachable", "pressure_directories": "/"}, False, "native", True),
+    ],
+)
+def test_which_disks_are_watched(overrides: dict[str, object], is_local: bool, service: str, watched: bool) -> None:
+    tap: Any = SimpleNamespace(driver=FakeDriver(is_local))
+    can: Any = SimpleNamespace(service=service)
+    assert (plugin._watch(tap, settings.read({}, overrides), can) is not None) is watched
+
+
+def test_what_cannot_be_watched_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    tap: Any = SimpleNamespace(driver=FakeDriver(is_local=False))
+    can: Any = SimpleNamespace(service="native")
+    assert plugin._watch(tap, settings.read({}, {"policy": "pressure"}), can) is None
+    assert "pressure.capacity" in said(caplog)[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, Span, StageId
+from coordinator.core.policies import REST_MS
 from coordinator.core.values import Expiry, Policy, Rule
 from replay.explain import explain
 from replay.simulate import Outcome, Pace, facts_of, simulate
@@ -35,6 +36,7 @@ def read_once(shuffles: int = 8, policy: Policy = OBSERVE, disk: int = 0) -> Tol
         told.stage(2 * n + 1, "count at fill.py:99", reads=(n,))
         told.done(2 * n + 1)
         told.say(c.ReportJobEnded(JobId(n)))
+        told.now_ms += REST_MS
         if policy.observe is False:
             told.carried_out()
     told.say(c.EndApplication())
