@@ -121,7 +121,7 @@ class Client:
         elif ending is Ending.REFUSED:
             self._note_refusal(address, session.why)
         elif ending is Ending.AWAY:
-            self._tell_away(address, session.why)
+            self._tell_away(f"the coordinator at {address}", session.why)
 
     def _note_refusal(self, address: str, why: str) -> None:
         self._refusals += 1
@@ -132,7 +132,7 @@ class Client:
     def _learn(self, elsewhere: Sequence[str]) -> None:
         self._known.extend(address for address in elsewhere if address not in self._known)
 
-    def _tell_away(self, address: str, why: str) -> None:
+    def _tell_away(self, who: str, why: str) -> None:
         if not self.is_away and not self._closed.is_set():
             self.is_away = True
-            log.warning("the coordinator at %s does not answer (%s): %s", address, why, AWAY)
+            log.warning("%s does not answer (%s): %s", who, why, AWAY)

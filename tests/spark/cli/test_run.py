@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.processes import COMMAND, environment, shufflectl
+from tests.integration.cli.processes import COMMAND, shufflectl
+from tests.spark.cli.conftest import run
 
 #: Each test starts several drivers, one after the other.
 pytestmark = [pytest.mark.timeout(400), pytest.mark.newest]
@@ -29,14 +28,6 @@ if "fail" in sys.argv:
     raise KeyError("mine")
 sys.exit(7)
 """
-CONF = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "640m",
-    "spark.sql.shuffle.partitions": "4",
-}
 
 
 @pytest.fixture
@@ -45,26 +36,11 @@ def program(tmp_path: Path) -> Path:
     return tmp_path / "app.py"
 
 
-def run(program: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    submit = " ".join(f"--conf {key}={value}" for key, value in CONF.items())
-    spark = {"PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
-    named = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(program.parent / "local")}
-    return subprocess.run(
-        command,
-        cwd=program.parent,
-        env={**environment(program.parent), **spark, **named, "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
 def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) -> None:
     store = f"sqlite://{program.parent}/log.db"
-    plain = run(program, sys.executable, "app.py", "--store", "x")
+    plain = run(program.parent, sys.executable, "app.py", "--store", "x")
     wishes = ("--policy", "frontier", "--store", store, "--conf", "spark.shuffleLifecycle.name=mine")
-    ours = run(program, *COMMAND, "run", *wishes, "app.py", "--store", "x")
+    ours = run(program.parent, *COMMAND, "run", *wishes, "app.py", "--store", "x")
     assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout) == (7, ours.stdout), ours.stderr
     (told,) = shufflectl(program.parent, "apps", "--store", store, "-o", "json").data
     assert (told["name"], told["policy"], told["state"]) == ("mine", "frontier", "ended")
@@ -75,7 +51,7 @@ def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) ->
 
 
 def test_a_program_that_fails_shows_its_own_traceback(program: Path) -> None:
-    ours = run(program, *COMMAND, "run", "app.py", "fail")
+    ours = run(program.parent, *COMMAND, "run", "app.py", "fail")
     assert ours.returncode == 1
     shown = ours.stderr[ours.stderr.index("Traceback") :]
     assert f'File "{program}"' in shown.splitlines()[1]
@@ -92,7 +68,7 @@ def test_a_program_that_fails_shows_its_own_traceback(program: Path) -> None:
     ],
 )
 def test_a_wrong_wish_is_told_before_anything_runs(program: Path, wish: tuple[str, str], word: str) -> None:
-    ours = run(program, *COMMAND, "run", *wish, "app.py")
+    ours = run(program.parent, *COMMAND, "run", *wish, "app.py")
     assert (ours.returncode, ours.stdout) == (2, "")
     assert word in ours.stderr
     assert len(ours.stderr.splitlines()) == 1
