@@ -49,7 +49,9 @@ def test_what_one_run_missed_the_next_one_keeps(tmp_path: Path) -> None:
     assert guessed.returncode == 0, guessed.stderr
     assert len(rows(tmp_path, stores[0], "premature", "-")) == 1
     (application,) = rows(tmp_path, stores[0], "apps")
-    taught = shufflectl(tmp_path, "learn", application["application"], "--store", stores[0], "-o", tmp_path / "lessons.json")
+    taught = shufflectl(
+        tmp_path, "learn", application["application"], "--store", stores[0], "-o", tmp_path / "lessons.json"
+    )
     assert taught.code == 0, taught.err
     lessons = ("--conf", f"spark.shuffleLifecycle.history={tmp_path}/lessons.json")
     knowing = run(tmp_path, *COMMAND, "run", "--policy", "history", *lessons, "--store", stores[1], "app.py")

@@ -1,5 +1,5 @@
-"""Generated programs. Under `reachable`: the same results, nothing computed twice, and nothing left over. Under `eager`,
-which guesses, the same results.
+"""Generated programs. Under `reachable`: the same results, nothing computed twice, and nothing left over. Under
+`eager`, which guesses, the same results.
 
 `PROGRAMS=100 PROGRAMS_FROM=2000` runs those seeds; a failure names its program's file, whose text is that seed's.
 """
