@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -114,18 +113,8 @@ async def _pages(config: Config, coordinator: Coordinator) -> AsyncIterator[str]
     check_bind(bind, certificates, config.serve.beyond_loopback)
     from coordinator.pages.http import serving
 
-    async with serving(coordinator, bind, _tls(config.serve) if certificates is not None else None) as address:
+    async with serving(coordinator, bind, certificates.context() if certificates is not None else None) as address:
         yield address
-
-
-def _tls(serve: ServeConfig) -> ssl.SSLContext:
-    """For browsers: the same files. They are read once: a renewed certificate needs a restart here."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(serve.tls_certificate, serve.tls_key)
-    if serve.tls_client_ca:
-        context.load_verify_locations(serve.tls_client_ca)
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
 
 
 def _stop_signal() -> asyncio.Event:

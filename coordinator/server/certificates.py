@@ -4,8 +4,9 @@ Responsible for the server's certificate and key, for the authority that signs i
 renewed files into use without a restart. Refuses to know addresses, tokens and who may do what. Invariant: a handshake
 uses a certificate with its own key, all read at one moment; files that do not fit together change nothing.
 
-gRPC asks before each handshake. The files' stamps are taken before they are read: a renewal that is half done is either
-refused as a whole, or seen again at the next handshake. Connections that are open keep what they were opened with.
+gRPC asks before each handshake, and so does `ssl` in its callback for server names. The files' stamps are taken before they
+are read: a renewal that is half done is either refused as a whole, or seen again at the next handshake. Connections that
+are open keep what they were opened with.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ class Certificates:
         fetcher: Any = self.renewed  # may give None, which the stubs do not know
         return grpc.dynamic_ssl_server_credentials(self._initial, fetcher, self.asks_clients)
 
+    def context(self) -> ssl.SSLContext:
+        """What a port listens with that is not gRPC's. Raises `WrongCertificates`."""
+        return _Handshakes(self.files).context
+
     def renewed(self) -> grpc.ServerCertificateConfiguration | None:
         """The files, where they have changed and fit together; None: go on with what is in use."""
         try:
@@ -75,6 +80,29 @@ class Certificates:
         return read
 
 
+class _Handshakes:
+    """A context whose handshakes go on in that of the files as they are by then."""
+
+    def __init__(self, files: CertificateFiles) -> None:
+        self._files = files
+        self._stamps = _stamps(files)
+        _read(files)
+        self.context = self._present = _context(files)
+        self.context.sni_callback = self._renew
+
+    def _renew(self, connection: ssl.SSLSocket | ssl.SSLObject, *_: object) -> None:
+        try:
+            stamps = _stamps(self._files)
+            if stamps != self._stamps:
+                self._stamps = stamps
+                _read(self._files)
+                self._present = _context(self._files)
+                log.info("certificates renewed", certificate=str(self._files.certificate))
+        except WrongCertificates as error:
+            log.error("certificates not renewed", error=str(error))
+        connection.context = self._present
+
+
 def _stamps(files: CertificateFiles) -> Stamps:
     try:
         stats = [path.stat() for path in files.all]
@@ -88,7 +116,7 @@ def _read(files: CertificateFiles) -> grpc.ServerCertificateConfiguration:
     try:
         pair = (files.key.read_bytes(), files.certificate.read_bytes())
         roots = files.client_ca.read_bytes() if files.client_ca is not None else None
-        _check(files)
+        _context(files)
     except ssl.SSLError as error:
         told = ", ".join(map(str, files.all))
         raise WrongCertificates(
@@ -101,11 +129,14 @@ def _read(files: CertificateFiles) -> grpc.ServerCertificateConfiguration:
     return grpc.ssl_server_certificate_configuration([pair], roots)
 
 
-def _check(files: CertificateFiles) -> None:
+def _context(files: CertificateFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(files.certificate, files.key, password=_no_password)
     if files.client_ca is not None:
         context.load_verify_locations(files.client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def _no_password() -> str:

@@ -8,7 +8,6 @@ other machines may reach asks them for a certificate. Who asks can make nothing 
 from __future__ import annotations
 
 import asyncio
-import ssl
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -51,7 +50,7 @@ class MetricsPage:
         check_bind(options.bind, options.certificates, options.bind_beyond_loopback)
         host, _, port = options.bind.rpartition(":")
         try:
-            context = _context(options.certificates) if options.certificates is not None else None
+            context = options.certificates.context() if options.certificates is not None else None
             self._server = await asyncio.start_server(
                 self._answer, host.strip("[]") or None, int(port), ssl=context, limit=_REQUEST_BYTES_MAX
             )
@@ -91,18 +90,6 @@ class MetricsPage:
 def _response(status: str, body: bytes, kind: str = "text/plain; charset=utf-8", without_body: bool = False) -> bytes:
     head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + (b"" if without_body else body)
-
-
-def _context(certificates: Certificates) -> ssl.SSLContext:
-    """The files as they are now. A renewed certificate is taken up by a restart of the page."""
-    files = certificates.files
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(files.certificate, files.key)
-    if files.client_ca is not None:
-        context.load_verify_locations(files.client_ca)
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
 
 
 class _within:  # noqa: N801 - read as a word

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import ssl
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +14,13 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
+from prometheus_client import CollectorRegistry
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from coordinator.app import Replica, start_replica
 from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
 from coordinator.server.interfaces import BindRefused
+from coordinator.server.metrics.page import MetricsPage, PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.tokens import hash_of
 from listener_bridge import settings, words
@@ -139,6 +144,38 @@ def test_renewed_certificates_and_authorities_count_without_a_restart(
     for new, place in ((renewed.key, "server-key.pem"), (renewed.cert, "server.pem"), (renewed.ca, "ca.pem")):
         replace(new, tmp_path / "authority" / place)
     assert (healthy(sealed.address, before), healthy(sealed.address, after)) == (False, True)
+
+
+def read(address: str, tls: Tls) -> bool:
+    """Whether somebody who comes anew may read the metrics."""
+    context = ssl.create_default_context(cafile=tls.ca)
+    context.load_cert_chain(tls.certificate, tls.key)
+    try:
+        with urllib.request.urlopen(f"https://{address}/metrics", timeout=20, context=context) as page:
+            return bool(page.status == 200)
+    except OSError:
+        return False
+
+
+def test_renewed_certificates_count_on_a_page_too(authority: Authority, tmp_path: Path) -> None:
+    another = Authority(tmp_path / "another")
+    before, after = ours(authority), ours(another)
+    page = MetricsPage(CollectorRegistry(), PageOptions("127.0.0.1:0", certificates=certificates(authority)))
+
+    async def ask() -> list[bool]:
+        """Before the renewal, after it, and after half of another one: each from both."""
+        await page.start()
+        seen = [await asyncio.to_thread(read, page.address, who) for who in (before, after)]
+        renewed = another.issue("server")
+        for new, place in ((renewed.key, "server-key.pem"), (renewed.cert, "server.pem"), (renewed.ca, "ca.pem")):
+            replace(new, tmp_path / "authority" / place)
+        seen += [await asyncio.to_thread(read, page.address, who) for who in (before, after)]
+        replace(Authority(tmp_path / "third").issue("server").key, tmp_path / "authority" / "server-key.pem")
+        seen += [await asyncio.to_thread(read, page.address, who) for who in (before, after)]
+        await page.stop()
+        return seen
+
+    assert asyncio.run(ask()) == [True, False, False, True, False, True]
 
 
 def test_files_that_do_not_fit_together_change_nothing(sealed: Replica, authority: Authority, tmp_path: Path) -> None:
