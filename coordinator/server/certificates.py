@@ -4,9 +4,9 @@ Responsible for the server's certificate and key, for the authority that signs i
 renewed files into use without a restart. Refuses to know addresses, tokens and who may do what. Invariant: a handshake
 uses a certificate with its own key, all read at one moment; files that do not fit together change nothing.
 
-gRPC asks before each handshake, and so does `ssl` in its callback for server names. The files' stamps are taken before they
-are read: a renewal that is half done is either refused as a whole, or seen again at the next handshake. Connections that
-are open keep what they were opened with.
+gRPC asks before each handshake, and so does `ssl` in its callback for server names. The files' stamps are taken before
+they are read: a renewal that is half done is either refused as a whole, or seen again at the next handshake.
+Connections that are open keep what they were opened with.
 """
 
 from __future__ import annotations
