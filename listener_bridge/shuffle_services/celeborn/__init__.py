@@ -37,6 +37,8 @@ _KEPT = {
     ),
     "org.apache.celeborn.client.commit.CommitHandler": ("reducerFileGroupsMap",),
 }
+#: Class -> members of it that our Java reaches, public ones and others.
+MEMBERS = {name: (*_NEEDED.get(name, ()), *_KEPT.get(name, ())) for name in {**_NEEDED, **_KEPT}}
 
 
 class CelebornShuffleService(InTheDriver):

@@ -29,7 +29,7 @@ ACTED_UPON = ((3, 5),)
 CLIENTS = ("0.9.2", "0.10.0")
 _GRPC = "GRPC"
 _STORAGE = "MEMORY_LOCALFILE"
-_SAYS_VERSION = "META-INF/maven/org.apache.uniffle/rss-common/pom.properties"
+SAYS_VERSION = "META-INF/maven/org.apache.uniffle/rss-common/pom.properties"
 
 
 class UniffleShuffleService(InTheDriver):
@@ -127,7 +127,7 @@ def _of_the_settings(driver: DriverJvm) -> Iterator[str]:
 
 def _version(driver: DriverJvm) -> str:
     """As the jar's build says it; empty where it does not."""
-    found = driver.shuffle_manager.getClass().getClassLoader().getResourceAsStream(_SAYS_VERSION)
+    found = driver.shuffle_manager.getClass().getClassLoader().getResourceAsStream(SAYS_VERSION)
     if found is None:
         return ""
     said = driver.gateway.jvm.java.util.Properties()
