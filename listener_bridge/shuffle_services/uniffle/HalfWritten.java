@@ -13,7 +13,6 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.StageInfo;
-import scala.Option;
 
 /**
  * Shuffles that an attempt has begun to write, on the servers that they have now, and that are not complete.
@@ -89,10 +88,12 @@ public class HalfWritten extends SparkListener {
         found.add(words(((ShuffleMapStage) stage).shuffleDep().shuffleId()));
       }
     }
-    Integer[] known = known();
-    for (int i = 0; i < known.length; i++) {
-      if (known[i].intValue() != shuffle && mayRead(known[i], shuffle) && isHalf(known[i])) {
-        found.add(words(known[i].intValue()));
+    it = tracker.shuffleStatuses().iterator();
+    while (it.hasNext()) {
+      scala.Tuple2 entry = (scala.Tuple2) it.next();
+      int reader = ((Number) entry._1()).intValue();
+      if (reader != shuffle && isHalf(reader, (ShuffleStatus) entry._2()) && mayRead(reader, shuffle)) {
+        found.add(words(reader));
       }
     }
     return found;
@@ -102,27 +103,25 @@ public class HalfWritten extends SparkListener {
     return stage.latestInfo().submissionTime().isDefined() && !stage.isAvailable();
   }
 
-  synchronized Integer[] known() {
-    return (Integer[]) begun.toArray(new Integer[0]);
+  /** Whether an attempt has begun it: where something is there, nobody has to have heard of that. */
+  private boolean isHalf(int shuffle, ShuffleStatus status) {
+    int available = Outputs.available(status);
+    return available < status.mapStatuses().length && (available > 0 || isBegun(shuffle));
   }
 
-  synchronized boolean mayRead(Integer reader, int shuffle) {
-    Set known = (Set) reads.get(reader);
+  synchronized boolean isBegun(int shuffle) {
+    return begun.contains(Integer.valueOf(shuffle));
+  }
+
+  synchronized boolean mayRead(int reader, int shuffle) {
+    Set known = (Set) reads.get(Integer.valueOf(reader));
     return known == null || known.contains(Integer.valueOf(shuffle));
   }
 
-  private boolean isHalf(Integer shuffle) {
-    Option status = tracker.shuffleStatuses().get(shuffle);
-    if (!status.isDefined()) {
-      drop(shuffle); // cleaned: nobody will write it again
-      return false;
-    }
-    return Outputs.available((ShuffleStatus) status.get()) < ((ShuffleStatus) status.get()).mapStatuses().length;
-  }
-
-  synchronized void drop(Integer shuffle) {
-    begun.remove(shuffle);
-    reads.remove(shuffle);
+  /** Cleaned: nobody will write it again. */
+  synchronized void drop(int shuffle) {
+    begun.remove(Integer.valueOf(shuffle));
+    reads.remove(Integer.valueOf(shuffle));
   }
 
   private static boolean reads(Stage stage, int shuffle) {

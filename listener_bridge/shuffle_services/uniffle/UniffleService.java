@@ -37,7 +37,7 @@ public class UniffleService {
 
     /** Spark let it go: its id will not come back. */
     public void shuffleCleaned(int shuffle) {
-      halfWritten.drop(Integer.valueOf(shuffle));
+      halfWritten.drop(shuffle);
       used.remove(Integer.valueOf(shuffle));
     }
 
