@@ -25,6 +25,7 @@ from tests.support.spark import spark_session
 ROWS = 64
 ROW_BYTES = 32_768
 ROUNDS = 14
+TASKS = 2
 #: Of the disk, in percent.
 HIGH, LOW = 50, 30
 NO_SPACE = "No space left on device"
@@ -44,11 +45,11 @@ def expected() -> list[int]:
 
 def rounds(spark: Any) -> list[int]:
     """A check sum of each round, and once more of the first."""
-    made = spark.sparkContext.parallelize(range(ROWS), 4).map(lambda row: (row, value(row))).partitionBy(4)
+    made = spark.sparkContext.parallelize(range(ROWS), TASKS).map(lambda row: (row, value(row))).partitionBy(TASKS)
     kept = [made]
     sums = [_sum(made)]
     for _ in range(ROUNDS - 1):
-        made = made.map(lambda pair: (pair[0] + 1, pair[1][::-1])).partitionBy(4)
+        made = made.map(lambda pair: (pair[0] + 1, pair[1][::-1])).partitionBy(TASKS)
         kept.append(made)
         sums.append(_sum(made))
     return [*sums, _sum(kept[0])]
