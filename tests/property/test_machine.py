@@ -168,6 +168,7 @@ class Machine(RuleBasedStateMachine):
         for _ in range(min(most, len(self.spark.told))):
             self.do(self.spark.told.pop(0))
 
+    @precondition(lambda self: self.witness.state.meta.policy.rule is Rule.PRESSURE)
     @rule(disk=st.sampled_from(["/x", "/x", "/y"]), percent=st.sampled_from([0, 50, 74, 75, 76, 84, 85, 90, 100]))
     def report_disk(self, disk: str, percent: int) -> None:
         """A disk that holds a hundred shuffles."""

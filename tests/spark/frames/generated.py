@@ -9,11 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, run_state_machine_as_test
 
 from coordinator.core.events import ApplicationRegistered, GenerationFenced, PrematureDeletion, Recorded
 from coordinator.core.ids import ApplicationId
+from coordinator.core.values import Policy, RootKind, Rule
 from tests.property.test_machine import Machine
+
+#: Rules that guess, and are free to act on it.
+_DELETING = st.sampled_from([Policy(rule, observe=False) for rule in (Rule.EAGER, Rule.FRONTIER)])
 
 
 def logs(count: int, steps: int = 40) -> list[list[Recorded]]:
@@ -21,6 +26,10 @@ def logs(count: int, steps: int = 40) -> list[list[Recorded]]:
     made: list[list[Recorded]] = []
 
     class Recording(Machine):
+        @initialize(policy=_DELETING, completes=st.booleans(), kind=st.sampled_from([RootKind.HANDLE, RootKind.PLAN]))
+        def register(self, policy: Policy, completes: bool, kind: RootKind) -> None:
+            super().register(policy, completes, budget=8, bound=4, capacity=0, kind=kind)
+
         def teardown(self) -> None:
             if hasattr(self, "witness"):
                 made.append(self.witness.log)
