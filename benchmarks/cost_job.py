@@ -1,13 +1,16 @@
-"""The application that ``cost`` times: empty tasks, small jobs, then queries of seconds; attached or not.
+"""The application that ``cost`` times: empty tasks, small jobs and queries, a piece at a time, as it is asked.
 
-python -m benchmarks.cost_job FOLDER TASKS JOBS QUERIES ATTACHED(0|1)
+python -m benchmarks.cost_job FOLDER POLICY, an empty one for no plugin; then lines ``KIND COUNT`` on standard input,
+each answered by a line of JSON.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +20,20 @@ _ROWS = 3_000_000
 
 
 def main() -> None:
-    folder, (tasks, jobs, queries, attached) = Path(sys.argv[1]), map(int, sys.argv[2:])
+    folder, policy = Path(sys.argv[1]), sys.argv[2]
     spark = session(folder, {})
     attachment = None
-    if attached:
+    if policy:
         from listener_bridge import attach
 
-        attachment = attach(spark, policy="frontier", store=f"sqlite://{folder}/coordinator.db")
+        attachment = attach(spark, policy=policy, store=f"sqlite://{folder}/coordinator.db")
     spark.sparkContext.parallelize(range(100), 10).count()  # workers are up
-    found = {
-        "tasks_s": _empty_tasks(spark, tasks),
-        "jobs_s": small_jobs(spark, jobs),
-        "queries_s": _long(spark, queries),
-    }
+    for line in sys.stdin:
+        kind, count = line.split()
+        print(json.dumps(_listener_us(spark) if kind == "listener" else _timed(kind, spark, int(count))), flush=True)
     if attachment is not None:
-        found["listener_median_us"], found["listener_mean_us"] = _listener_us(spark)
         attachment.detach()
     spark.stop()
-    (folder / "result.json").write_text(json.dumps(found))
 
 
 def session(folder: Path, more: dict[str, str]) -> SparkSession:
@@ -54,6 +53,27 @@ def session(folder: Path, more: dict[str, str]) -> SparkSession:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def _timed(kind: str, spark: SparkSession, count: int) -> dict[str, float]:
+    processor_s = _processor_s(spark)
+    wall_s = _KINDS[kind](spark, count)
+    return {"wall_s": wall_s, "processor_s": _processor_s(spark) - processor_s}
+
+
+def _processor_s(spark: SparkSession) -> float:
+    """Of this process and its JVM; 0.0 where the system has no /proc to tell it."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    return sum(map(_used_s, (os.getpid(), int(jvm.java.lang.ProcessHandle.current().pid()))))
+
+
+def _used_s(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _empty_tasks(spark: SparkSession, tasks: int) -> float:
@@ -77,7 +97,7 @@ def small_jobs(spark: SparkSession, jobs: int) -> float:
     return time.perf_counter() - begun
 
 
-def _long(spark: SparkSession, queries: int) -> float:
+def _queries(spark: SparkSession, queries: int) -> float:
     """Two shuffles each, and some two seconds of computing in the JVM."""
     begun = time.perf_counter()
     for number in range(queries):
@@ -87,14 +107,21 @@ def _long(spark: SparkSession, queries: int) -> float:
     return time.perf_counter() - begun
 
 
-def _listener_us(spark: SparkSession) -> tuple[float, float]:
+_KINDS: dict[str, Callable[[SparkSession, int], float]] = {
+    "tasks": _empty_tasks,
+    "jobs": small_jobs,
+    "queries": _queries,
+}
+
+
+def _listener_us(spark: SparkSession) -> dict[str, float]:
     """Median and mean of Spark's timer of what our queue hears; it counts waiting for a processor too."""
     bus = spark.sparkContext._jsc.sc().listenerBus()
     timers: Any = bus.metrics().metricRegistry().getTimers()
     for name in timers.keySet():
         if "FactListener" in name or "shuffleLifecycle" in name:
             taken = timers.get(name).getSnapshot()
-            return float(taken.getMedian()) / 1_000, float(taken.getMean()) / 1_000
+            return {"median_us": float(taken.getMedian()) / 1_000, "mean_us": float(taken.getMean()) / 1_000}
     raise LookupError(f"no timer of ours on the listener bus, only {list(timers.keySet())}")
 
 

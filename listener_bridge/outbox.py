@@ -110,6 +110,11 @@ class Outbox:
         """Whether `next_batch` would give anything."""
         return self._peek() is not None
 
+    @property
+    def is_unsent(self) -> bool:
+        """Whether anything waits to be sent, now or when there is room for it."""
+        return bool(self._again or self._waiting)
+
     def holds(self, request: Request) -> bool:
         """Whether this very request is still on its way."""
         return any(kept is request for kept in chain(self._waiting, (sent.request for sent in self._sent)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -23,9 +23,10 @@ from listener_bridge.outbox import Outbox
 from listener_bridge.places import Entry, Placed, Places
 from listener_bridge.tap.facts import EventsDropped, Fact, Snapshot
 from listener_bridge.translate import Translator
-from listener_bridge.words import Request
+from listener_bridge.words import Request, is_patient
 
 SNAPSHOT_PAUSE_S = 1.0
+GATHER_S = 0.25  # for what nobody waits for: it goes along with what comes next
 Done: TypeAlias = Request | Snapshot
 
 
@@ -49,6 +50,7 @@ class Reporter:
         self._translator = Translator()
         self._outbox = outbox if outbox is not None else Outbox()
         self._is_resync_due = False
+        self._is_prompt = False  # somebody may wait for what is not sent yet
         self._missed = 0
         self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
         self._refusals = BackOff()
@@ -78,7 +80,7 @@ class Reporter:
     def begin_late(self) -> None:
         """What was before is not known: a gap. Whoever knows what is so settles it; else it is to be asked for."""
         with self._changed:
-            self._outbox.add([translate.gap(0, "attach")])
+            self._add([translate.gap(0, "attach")])
             self._is_resync_due = True
             self._snapshot_due = time.monotonic() + SNAPSHOT_PAUSE_S
 
@@ -87,7 +89,7 @@ class Reporter:
         with self._changed:
             self._missed += 1
             if asked not in ("report_gap", "resync"):
-                self._outbox.add([translate.gap(1, "refused")])
+                self._add([translate.gap(1, "refused")])
             self._is_resync_due = True
             self._snapshot_due = time.monotonic() + self._refusals.next_s()
             self._changed.notify_all()
@@ -100,33 +102,37 @@ class Reporter:
     def tell(self, request: Request) -> None:
         """One more request, behind all that came before."""
         with self._changed:
-            self._outbox.add([request])
+            self._add([request])
             self._changed.notify_all()
+
+    def _add(self, requests: Sequence[Request]) -> None:
+        self._is_prompt |= not all(map(is_patient, requests))
+        self._outbox.add(requests)
 
     def tell_again(self, request: Request) -> None:
         """Tell it unless it is on its way, or waits for its place."""
         with self._changed:
             if not self._outbox.holds(request) and not self._places.awaits(request):
-                self._outbox.add([request])
+                self._add([request])
                 self._changed.notify_all()
 
     def _tell(self, entries: list[Entry[Done]]) -> None:
         facts: list[Fact] = []
         for entry in entries:
             if isinstance(entry, Placed):
-                self._outbox.add(self._translator.requests_of(facts))
+                self._add(self._translator.requests_of(facts))
                 facts = []
                 self._place(entry)
             else:
                 facts.append(entry)
                 self._is_resync_due |= isinstance(entry, EventsDropped)
-        self._outbox.add(self._translator.requests_of(facts))
+        self._add(self._translator.requests_of(facts))
         self._changed.notify_all()
 
     def _place(self, placed: Placed[Done]) -> None:
         """A snapshot that is perhaps older than what was dropped tells no truth: another one is due."""
         if isinstance(placed.done, Request):
-            self._outbox.add([placed.done])
+            self._add([placed.done])
         elif placed.is_exact:
             self._resync(placed.done)
 
@@ -137,9 +143,10 @@ class Reporter:
         if self._outbox.is_open_gap:
             gap = translate.gap(self._outbox.dropped, "outbox")
             dropped = [o for o in self.outcomes() if not self._places.awaits(o) and not self._outbox.holds(o)]
+            self._is_prompt = True
             self._outbox.close_gap([gap, *dropped, *truth])  # nobody asks for an outcome that was dropped
         else:
-            self._outbox.add(truth)
+            self._add(truth)
 
     # ---- the session's side ----
 
@@ -147,6 +154,7 @@ class Reporter:
         """A new connection, which takes so many requests ahead of their answers: what was not answered goes again."""
         with self._changed:
             self._outbox.rewind(unanswered_max)
+            self._is_prompt = True
             self._changed.notify_all()
 
     def begin_again(self) -> None:
@@ -160,7 +168,10 @@ class Reporter:
         with self._changed:
             self._ask_for_snapshot()
             self._changed.wait_for(lambda: is_over() or self._outbox.can_send, timeout)
+            if self._outbox.can_send:
+                self._changed.wait_for(lambda: is_over() or self._is_prompt, GATHER_S)
             requests = [] if is_over() else self._outbox.next_batch(most, bytes_max)
+            self._is_prompt &= self._outbox.is_unsent
             return service_pb2.Batch(requests=requests, confirmed=self._outbox.confirmed)
 
     def answered(self, answer: service_pb2.NumberedAnswer) -> list[Request]:

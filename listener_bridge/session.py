@@ -17,6 +17,7 @@ from typing import Protocol
 import grpc
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2, service_pb2_grpc
 
+from listener_bridge.allowance import Allowance
 from listener_bridge.channels import Opener, plain
 
 CONNECT_LIMIT_S = 3.0  # a replica that is paused or cut off takes connections and says nothing
@@ -26,6 +27,7 @@ ANSWER_LIMIT_WITH_OTHERS_S = 6.0  # where somebody else may answer: a move that 
 HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
 BATCH_BYTES_MAX = 1_000_000
+MESSAGE_PAUSE_S = 0.05  # between messages that keep coming: each is work for us, and a commit for the coordinator
 
 
 class Ending(Enum):
@@ -65,6 +67,7 @@ class Session:
         self._patience_s = ANSWER_LIMIT_WITH_OTHERS_S if has_others else ANSWER_LIMIT_S
         self._ending: Ending | None = None
         self._welcome = threading.Event()
+        self._over = threading.Event()
         self._limits = service_pb2.Limits()
         self._hello = desk.hello()
         self._heard_s = time.monotonic()
@@ -157,9 +160,12 @@ class Session:
         most = max(1, min(limits.max_batch or BATCH_MAX, BATCH_MAX))
         bytes_max = max(1_000, min((limits.max_message_bytes or 2 * BATCH_BYTES_MAX) // 2, BATCH_BYTES_MAX))
         pause_s = min(max(0.1, (limits.heartbeat_ms or 5_000) / 1000), HEARTBEAT_MAX_S)
+        allowance = Allowance(MESSAGE_PAUSE_S, time.monotonic())
         while not self.is_over:
+            self._over.wait(allowance.wait_s(time.monotonic()))
             batch = self._desk.take(most, bytes_max, self._pause_s(pause_s), self)
             self._watch_silence()
+            allowance.spend(time.monotonic())
             if not self.is_over:
                 yield self._message(batch)
 
@@ -187,6 +193,7 @@ class Session:
     def _end(self, ending: Ending, why: str) -> None:
         if self._ending is None:
             self._ending, self.why = ending, why
+        self._over.set()
         self._welcome.set()
         self._desk.wake()
 

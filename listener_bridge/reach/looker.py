@@ -175,7 +175,7 @@ class Looker:
                     self._note_call()
                 if self._called_s is not None:
                     pace.happened()
-                wait_s = pace.wait_s(now_s, self._called_s)
+                wait_s = pace.wait_s(now_s, self._called_s, sum(self.candidates.bytes.values()))
                 if wait_s <= 0 and self.candidates.bytes:
                     self._called_s = None
                     return True

@@ -5,16 +5,21 @@ Refuses to know: clocks, threads, and what a look is. Times are seconds of one m
 processor: a look that waits while others compute takes nothing from them, and must not come later for it.
 Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
-Looks that find nothing new are taken ever more seldom; anything that happens makes them frequent again.
+Where little lies on disk, the share is smaller. Looks that find nothing new are taken ever more seldom; anything that
+happens makes them frequent again.
 """
 
 from __future__ import annotations
 
+from listener_bridge.allowance import MUCH_BYTES
+
 SHARE = 0.02
+SHARE_LITTLE = 0.005  #: Where looks can free little.
 BURST_S = 0.5  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
 IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
 GATHER_S = 0.02  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
+GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
 
 
 class Pace:
@@ -23,6 +28,7 @@ class Pace:
     def __init__(self, now_s: float) -> None:
         self._saved_s = BURST_S
         self._since_s = now_s
+        self._share = SHARE
         self._idle_s = IDLE_MIN_S
         self._last_s = now_s
 
@@ -37,13 +43,17 @@ class Pace:
         """Something happened that may let a shuffle go."""
         self._idle_s = IDLE_MIN_S
 
-    def wait_s(self, now_s: float, called_s: float | None) -> float:
-        """How long until the next look: in a moment where one was called for, if the budget allows; else at leisure."""
+    def wait_s(self, now_s: float, called_s: float | None, bytes_held: int) -> float:
+        """How long until the next look: soon where one was called for, if the budget allows; else at leisure.
+
+        `bytes_held`: what looks could let go at most.
+        """
         self._save(now_s)
-        affordable_s = max(0.0, -self._saved_s / SHARE)
-        due_s = self._last_s + self._idle_s if called_s is None else called_s + GATHER_S
+        self._share, gather_s = (SHARE, GATHER_S) if bytes_held >= MUCH_BYTES else (SHARE_LITTLE, GATHER_LITTLE_S)
+        affordable_s = max(0.0, -self._saved_s / self._share)
+        due_s = self._last_s + self._idle_s if called_s is None else called_s + gather_s
         return max(affordable_s, due_s - now_s, 0.0)
 
     def _save(self, now_s: float) -> None:
-        self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * SHARE)
+        self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * self._share)
         self._since_s = now_s

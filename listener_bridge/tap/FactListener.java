@@ -14,14 +14,21 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  *
  * Invariant: it never throws into the bus and never waits. What it could not tell is counted and told as dropped. Tasks,
  * which are most of the events, cost a look-up in a table.
+ *
+ * A row is prompt where it matters soon: something went wrong, somebody waits for it, or much lies on disk: a stage that
+ * moved much, and what follows it within a second, as its job's end does.
  */
 public class FactListener extends SparkListener implements CleanerListener {
+  private static final long MUCH_BYTES = 4L << 20;
+  private static final long SOON_NS = 1000000000L;
+
   public final StageMemory stages = new StageMemory();
   public final Describe describe = new Describe();
   private final RowBuffer rows;
   private final Outputs outputs;
   private volatile Counter busDrops; // known once the queue exists
   private long busDropsTold = 0L;
+  private long promptUntilNs = System.nanoTime(); // the listener's thread alone
 
   public FactListener(RowBuffer rows, Outputs outputs) {
     this.rows = rows;
@@ -45,8 +52,16 @@ public class FactListener extends SparkListener implements CleanerListener {
   }
 
   void put(Row row) {
+    put(row, true);
+  }
+
+  private void putInTime(Row row) {
+    put(row, System.nanoTime() - promptUntilNs < 0L);
+  }
+
+  private void put(Row row, boolean isPrompt) {
     tellBusDrops();
-    rows.put(row);
+    rows.put(row, isPrompt);
   }
 
   private void failed() {
@@ -90,7 +105,7 @@ public class FactListener extends SparkListener implements CleanerListener {
       Row row = new Row("jobStarted").number("job", event.jobId()).number("time", event.time()).raw("stages", json);
       StringBuilder about = new StringBuilder("{");
       describe.properties(about, event.properties());
-      put(row.raw("about", about.append('}')));
+      putInTime(row.raw("about", about.append('}')));
     } catch (Throwable t) {
       failed();
     }
@@ -105,7 +120,7 @@ public class FactListener extends SparkListener implements CleanerListener {
         reason = Row.shortened(String.valueOf(((JobFailed) result).exception().getMessage()), 1000);
       }
       Row row = new Row("jobEnded").number("job", event.jobId()).number("time", event.time());
-      put(row.flag("succeeded", reason == null).text("reason", reason));
+      putInTime(row.flag("succeeded", reason == null).text("reason", reason));
     } catch (Throwable t) {
       failed();
     }
@@ -113,7 +128,9 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   public void onStageSubmitted(SparkListenerStageSubmitted event) {
     try {
-      put(stageRow("stageSubmitted", event.stageInfo(), event.stageInfo().submissionTime()));
+      StageInfo stage = event.stageInfo();
+      notePrompt(stage.attemptNumber() > 0);
+      putInTime(stageRow("stageSubmitted", stage, stage.submissionTime()));
     } catch (Throwable t) {
       failed();
     }
@@ -128,10 +145,25 @@ public class FactListener extends SparkListener implements CleanerListener {
       if (stage.failureReason().isDefined()) {
         failure = Row.shortened((String) stage.failureReason().get(), 1000);
       }
-      put(metrics(row.text("failure", failure), stage.taskMetrics()));
+      notePrompt(failure != null || movedMuch(stage.taskMetrics()));
+      putInTime(metrics(row.text("failure", failure), stage.taskMetrics()));
     } catch (Throwable t) {
       failed();
     }
+  }
+
+  private void notePrompt(boolean isPrompt) {
+    if (isPrompt) {
+      promptUntilNs = System.nanoTime() + SOON_NS;
+    }
+  }
+
+  private static boolean movedMuch(TaskMetrics m) {
+    return m != null && m.shuffleWriteMetrics().bytesWritten() + readBytes(m) >= MUCH_BYTES;
+  }
+
+  private static long readBytes(TaskMetrics m) {
+    return m.shuffleReadMetrics().localBytesRead() + m.shuffleReadMetrics().remoteBytesRead();
   }
 
   private Row stageRow(String kind, StageInfo stage, scala.Option time) {
@@ -147,13 +179,13 @@ public class FactListener extends SparkListener implements CleanerListener {
       return row.number("taskMs", 0L);
     }
     row.number("written", m.shuffleWriteMetrics().bytesWritten());
-    row.number("read", m.shuffleReadMetrics().localBytesRead() + m.shuffleReadMetrics().remoteBytesRead());
+    row.number("read", readBytes(m));
     row.number("outBytes", m.outputMetrics().bytesWritten()).number("outRecords", m.outputMetrics().recordsWritten());
     return row.number("taskMs", m.executorRunTime());
   }
 
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
-    put(new Row("unpersisted").number("rdd", event.rddId()));
+    putInTime(new Row("unpersisted").number("rdd", event.rddId()));
   }
 
   public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
@@ -187,12 +219,12 @@ public class FactListener extends SparkListener implements CleanerListener {
   private void executionStarted(SparkListenerSQLExecutionStart event) {
     Row row = new Row("executionStarted").number("execution", event.executionId()).number("time", event.time());
     row.text("description", Row.shortened(event.description(), 300)).text("site", Row.firstLine(event.details()));
-    put(row.flag("writes", Describe.writes(event.sparkPlanInfo())));
+    putInTime(row.flag("writes", Describe.writes(event.sparkPlanInfo())));
   }
 
   private void executionEnded(SparkListenerSQLExecutionEnd event) {
     boolean failed = event.errorMessage().isDefined() && !"".equals(event.errorMessage().get());
-    put(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
+    putInTime(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
   }
 
   public void onApplicationEnd(SparkListenerApplicationEnd event) {
@@ -202,7 +234,7 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   /** The cleaner's thread. */
   public void shuffleCleaned(int shuffle) {
-    put(new Row("cleaned").number("shuffle", shuffle));
+    put(new Row("cleaned").number("shuffle", shuffle), false);
   }
 
   public void rddCleaned(int rdd) {}

@@ -8,38 +8,41 @@ import java.util.ArrayDeque;
  * Invariant: a row that does not fit is dropped and counted, and a row in its place says how many. It never blocks the
  * listener, and `take` is the only call that waits.
  *
- * Whoever takes has work with every batch, however small, and so has everybody behind him. A row that comes alone is
- * given at once; where rows keep coming, 20 batches a second are enough.
+ * Whoever takes has work with every batch, however small, and so has everybody behind him. A prompt row is given at
+ * once; where such rows keep coming, 20 batches a second are enough. Any other row waits for those that follow it, and
+ * where they keep coming, two batches a second are enough: where little lies on disk, little is won by being quick. Rows
+ * stay in their order, so one that is prompt takes all before it along.
  */
 public class RowBuffer {
-  private static final long A_BATCH_NS = 50000000L;
-  private static final long AHEAD_NS = 4L * A_BATCH_NS; // so many batches may follow one another without a pause
+  private static final long GATHER_NS = 100000000L;
 
   private final ArrayDeque rows = new ArrayDeque();
+  private final Allowance prompt = new Allowance(50000000L);
+  private final Allowance patient = new Allowance(500000000L);
   private final long capacityChars;
   private long chars = 0L;
   private long seq = 0L;
   private long dropped = 0L;
   private boolean closed = false;
-  private long paidNs = System.nanoTime(); // until when the batches given so far would have kept him busy
+  private boolean isPrompt = false; // a row of those that wait is
 
   public RowBuffer(long capacityChars) {
     this.capacityChars = capacityChars;
   }
 
-  public synchronized void put(Row row) {
+  public synchronized void put(Row row, boolean isPrompt) {
     String text = row.toString();
     if (chars + text.length() > capacityChars) {
       dropped++;
       return;
     }
     tellDropped();
-    add(text);
+    add(text, isPrompt);
   }
 
   /** Facts that never became a row: an event whose handling failed, or that Spark's queue had no room for. */
   public synchronized void lost(long count, String where) {
-    add(new Row("dropped").number("count", count).text("where", where).toString());
+    add(new Row("dropped").number("count", count).text("where", where).toString(), true);
   }
 
   private void tellDropped() {
@@ -50,17 +53,18 @@ public class RowBuffer {
     }
   }
 
-  private void add(String text) {
+  private void add(String text, boolean isPrompt) {
     String row = "{\"seq\":" + seq++ + "," + text + "}\n";
     rows.add(row);
     chars += row.length();
-    if (rows.size() == 1) {
+    if (rows.size() == 1 || (isPrompt && !this.isPrompt)) {
       notifyAll();
     }
+    this.isPrompt = this.isPrompt || isPrompt;
   }
 
   /**
-   * Waits for the first row, and for more where many batches were given lately; then gives up to `max`: "" where none
+   * Waits for the first row, and for more as said above; then gives up to `max`: "" where none
    * came in time, null when closed and empty.
    */
   public synchronized String take(int max, long timeoutMs) throws InterruptedException {
@@ -75,18 +79,28 @@ public class RowBuffer {
     }
     chars -= batch.length();
     if (rows.isEmpty()) {
+      isPrompt = false;
       tellDropped();
     }
     return batch.length() == 0 && closed ? null : batch.toString();
   }
 
   private void gather(int max) throws InterruptedException {
-    while (!rows.isEmpty() && rows.size() < max && !closed && System.nanoTime() - paidNs < -AHEAD_NS) {
-      wait(Math.max(1L, (paidNs - AHEAD_NS - System.nanoTime()) / 1000000L));
+    long beganNs = System.nanoTime();
+    long pauseNs = pauseNs(beganNs);
+    while (!rows.isEmpty() && rows.size() < max && !closed && pauseNs > 0L) {
+      wait(Math.max(1L, pauseNs / 1000000L));
+      pauseNs = pauseNs(beganNs);
     }
     if (!rows.isEmpty()) {
-      paidNs = Math.max(paidNs, System.nanoTime()) + A_BATCH_NS;
+      prompt.spend();
+      patient.spend();
     }
+  }
+
+  private long pauseNs(long beganNs) {
+    long gatherNs = beganNs + GATHER_NS - System.nanoTime();
+    return isPrompt ? prompt.pauseNs() : Math.max(gatherNs, patient.pauseNs());
   }
 
   public synchronized void close() {

@@ -198,17 +198,20 @@ def test_however_a_program_ends_it_ends(ending: str, tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-ROWS, A_BATCH_S, AHEAD = 400, 0.05, 5
+ROWS, AHEAD = 400, 5
 
 
-def test_rows_that_keep_coming_are_given_in_few_batches_and_none_is_lost(run: Any) -> None:
-    """Twenty batches a second and a few ahead, however fast rows come and however often somebody asks."""
+@pytest.mark.parametrize(("is_prompt", "a_batch_s"), [(True, 0.05), (False, 0.5)])
+def test_rows_that_keep_coming_are_given_in_few_batches_and_none_is_lost(
+    run: Any, is_prompt: bool, a_batch_s: float
+) -> None:
+    """So many batches a second and a few ahead, however fast rows come and however often somebody asks."""
     driver = run.tap.driver
     rows = driver.construct(run.tap.loader, "RowBuffer", 1_000_000)
 
     def tell() -> None:
         for number in range(ROWS):
-            rows.put(driver.construct(run.tap.loader, "Row", "counted").number("n", number))
+            rows.put(driver.construct(run.tap.loader, "Row", "counted").number("n", number), is_prompt)
 
     taken: list[str] = []
     began_s = time.monotonic()
@@ -220,4 +223,15 @@ def test_rows_that_keep_coming_are_given_in_few_batches_and_none_is_lost(run: An
     told = [json.loads(row) for batch in taken for row in batch.splitlines()]
     assert [row["n"] for row in told] == list(range(ROWS))
     assert [row["seq"] for row in told] == list(range(ROWS))
-    assert len(taken) <= took_s / A_BATCH_S + AHEAD
+    assert len(taken) <= took_s / a_batch_s + AHEAD
+
+
+def test_a_prompt_row_takes_along_all_that_waits_before_it(run: Any) -> None:
+    driver = run.tap.driver
+    rows = driver.construct(run.tap.loader, "RowBuffer", 1_000_000)
+    for number in range(AHEAD):
+        rows.put(driver.construct(run.tap.loader, "Row", "counted").number("n", number), False)
+        rows.take(1_000, 1_000)
+    for number, is_prompt in ((5, False), (6, False), (7, True)):
+        rows.put(driver.construct(run.tap.loader, "Row", "counted").number("n", number), is_prompt)
+    assert [json.loads(row)["n"] for row in rows.take(1_000, 1_000).splitlines()] == [5, 6, 7]

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from listener_bridge import words
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reporter import Reporter
+from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import EventsDropped, Fact, JobEnded, MarkerPassed, Snapshot
 
 DROPPED, ENDED = EventsDropped(0, 5, "bus"), JobEnded(1, 1, 0, True, None)
@@ -48,3 +55,34 @@ def test_16_a_snapshot_whose_place_was_dropped_is_no_truth() -> None:
     assert told.after(MarkerPassed(3, "snapshot-2", "")) == ["resync"]
     told.after()
     assert told.asked == 2
+
+
+LOCATOR = api.Locator("native", "x")
+FREED = words.outcome(1, api.Freed(MUCH_BYTES - 1))
+
+
+@pytest.mark.parametrize(
+    ("came", "is_patient"),
+    [
+        (api.Freed(MUCH_BYTES - 1), True),
+        (api.Freed(MUCH_BYTES), False),
+        (api.Fenced(LOCATOR, MUCH_BYTES - 1, "mark"), True),
+        (api.Fenced(LOCATOR, MUCH_BYTES, "mark"), False),
+        (api.Busy(("stage 1.0",)), False),
+        (api.Failed("no"), False),
+    ],
+)
+def test_only_what_became_of_something_small_can_wait(came: words.Outcome, is_patient: bool) -> None:
+    assert words.is_patient(words.outcome(1, came)) is is_patient
+
+
+def test_what_can_wait_goes_along_with_what_cannot_and_alone_where_nothing_comes() -> None:
+    told = Told()
+    told.reporter.tell(FREED)
+    with ThreadPoolExecutor() as background:
+        taking = background.submit(told.reporter.take, 100, 1_000_000, 10, lambda: False)
+        told.reporter.facts([ENDED])
+        taken = [str(request.WhichOneof("command")) for request in taking.result().requests]
+    assert (taken + told.after())[:2] == ["report_outcome", "report_job_ended"]
+    told.reporter.tell(FREED)
+    assert told.after() == ["report_outcome"]
