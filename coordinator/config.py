@@ -25,6 +25,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from coordinator.explained import Explained
 from coordinator.runtime.limits import Limits
 from state_backend.address import masked
 
@@ -147,14 +148,8 @@ class Config(BaseSettings):
         return (init_settings,)
 
 
-class WrongConfig(ValueError):  # noqa: N818 - it says what is so
+class WrongConfig(Explained, ValueError):  # noqa: N818 - it says what is so
     """Something was chosen that cannot be."""
-
-    def __init__(self, fact: str, expected: str, next_step: str) -> None:
-        super().__init__(f"{fact}; expected {expected}. {next_step}")
-        self.fact = fact
-        self.expected = expected
-        self.next_step = next_step
 
 
 @dataclass(frozen=True, slots=True)

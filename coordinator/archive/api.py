@@ -14,18 +14,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from coordinator.explained import Explained
 
-class ArchiveError(Exception):
+
+class ArchiveError(Explained):
     """Something is wrong with the archive. What is in the store stays there."""
-
-    def __init__(self, fact: str, expected: str, next_step: str) -> None:
-        super().__init__(fact, expected, next_step)
-        self.fact = fact
-        self.expected = expected
-        self.next_step = next_step
-
-    def __str__(self) -> str:
-        return f"{self.fact}; expected {self.expected}. {self.next_step}"
 
 
 class WrongArchive(ArchiveError):

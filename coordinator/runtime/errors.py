@@ -17,6 +17,7 @@ from enum import Enum
 from coordinator.archive.api import ArchiveError, Missing
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason, Rejection
+from coordinator.explained import Explained
 
 
 class Happened(Enum):
@@ -26,16 +27,10 @@ class Happened(Enum):
     UNKNOWN = "it is unknown whether it happened"
 
 
-class CoordinatorError(Exception):
+class CoordinatorError(Explained):
     """The root of a replica's errors."""
 
     happened = Happened.NOTHING
-
-    def __init__(self, fact: str, expected: str, next_step: str) -> None:
-        super().__init__(fact, expected, next_step)
-        self.fact = fact
-        self.expected = expected
-        self.next_step = next_step
 
     def __str__(self) -> str:
         return f"{self.fact}; expected {self.expected}; {self.happened.value}. {self.next_step}"

@@ -19,19 +19,15 @@ from typing import Any
 import grpc
 import structlog
 
+from coordinator.explained import Explained
+
 log = structlog.get_logger(__name__)
 
 Stamps = tuple[tuple[int, int, int], ...]
 
 
-class WrongCertificates(ValueError):  # noqa: N818 - it says what is so
+class WrongCertificates(Explained, ValueError):  # noqa: N818 - it says what is so
     """The files cannot be used."""
-
-    def __init__(self, fact: str, expected: str, next_step: str) -> None:
-        super().__init__(f"{fact}; expected {expected}. {next_step}")
-        self.fact = fact
-        self.expected = expected
-        self.next_step = next_step
 
 
 @dataclass(frozen=True, slots=True)

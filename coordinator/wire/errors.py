@@ -9,18 +9,11 @@ know who sent or stored it. Invariant: bytes that cannot be read whole are an er
 
 from __future__ import annotations
 
+from coordinator.explained import Explained
 
-class WireError(ValueError):
+
+class WireError(Explained, ValueError):
     """Something cannot be read or written."""
-
-    def __init__(self, fact: str, expected: str, next_step: str) -> None:
-        super().__init__(fact, expected, next_step)
-        self.fact = fact
-        self.expected = expected
-        self.next_step = next_step
-
-    def __str__(self) -> str:
-        return f"{self.fact}; expected {self.expected}. {self.next_step}"
 
 
 class Malformed(WireError):

@@ -5,7 +5,6 @@ import java.util.Set;
 
 /** The native service's answers as JSON, which its Python end turns into values. */
 public class Answer {
-  public static final String LOOK_AGAIN = "look again";
   public static final String FENCED = "fenced";
 
   public static String fenced(Generations.Shuffle shuffle) {

@@ -22,7 +22,7 @@ public class FenceDecision {
     this.expected = expected;
   }
 
-  /** The answer that it comes to now: a final one, or "look again"; null: fence it, in this very run. */
+  /** The answer that it comes to now: a final one, or `AGAIN`; null: fence it, in this very run. */
   public String of(int available, Set users, boolean isWritten) {
     boolean begun = available > 0 || isWritten;
     if (!begun && shuffle.present > 0 && (expected == ANY || expected == shuffle.present - 1)) {
@@ -39,7 +39,7 @@ public class FenceDecision {
     }
     if (!looked) {
       looked = true;
-      return Answer.LOOK_AGAIN;
+      return Work.AGAIN;
     }
     return null;
   }

@@ -29,7 +29,7 @@ public class FenceWork implements Work {
     this.decision = new FenceDecision(shuffle, expected);
   }
 
-  /** A final answer; "look again" after the first run. */
+  /** A final answer; `AGAIN` after the first run. */
   public Object run() {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
     if (!status.isDefined()) {

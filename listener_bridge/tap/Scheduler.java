@@ -24,12 +24,20 @@ public class Scheduler {
 
   /** Runs the work between two of the scheduler's events; null where the scheduler did not come to it in time. */
   public Object call(Work work, long timeoutMs) throws Exception {
-    Ticket ticket = new Ticket(work);
-    post(ticket);
-    return ticket.await(timeoutMs);
+    return await(new Call(this, work, false), timeoutMs);
   }
 
-  /** The same without waiting for it. */
+  /** The same; work that answers `AGAIN` is run again, behind all that waits for the scheduler then. */
+  public Object callAgain(Work work, long timeoutMs) throws Exception {
+    return await(new Call(this, work, true), timeoutMs);
+  }
+
+  private static Object await(Call call, long timeoutMs) throws Exception {
+    call.post();
+    return call.await(timeoutMs);
+  }
+
+  /** Without waiting for it. */
   public void post(Ticket ticket) {
     dag.eventProcessLoop().post(new TaskSetFailed(ticket, "shuffle lifecycle", Option.apply((Object) null)));
   }

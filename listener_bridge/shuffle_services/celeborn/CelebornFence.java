@@ -35,7 +35,7 @@ public class CelebornFence implements Work {
     this.decision = new FenceDecision(shuffle, expected);
   }
 
-  /** A final answer; "look again" after the first run. */
+  /** A final answer; `AGAIN` after the first run. */
   public Object run() throws Exception {
     LinkedHashMap known = client.idsOf(shuffle.id);
     scala.Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));

@@ -93,13 +93,9 @@ public class CelebornService implements Rewrites {
   // ---- fence ----
 
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
-    long end = System.nanoTime() + timeoutMs * 1000000L;
     Generations.Shuffle known = generations.of(shuffle);
     CelebornFence work = new CelebornFence(scheduler, tracker, users, client, shuffle, expected);
-    Object answer = scheduler.call(work, timeoutMs);
-    if (Answer.LOOK_AGAIN.equals(answer)) {
-      answer = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));
-    }
+    Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
       return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
     }

@@ -40,7 +40,7 @@ public class UniffleFence implements Work {
     this.decision = new FenceDecision(shuffle, expected);
   }
 
-  /** A final answer; "look again" after the first run. */
+  /** A final answer; `AGAIN` after the first run. */
   public Object run() throws Exception {
     scala.Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
     RssShuffleHandle handle = found.isDefined() ? client.handle(shuffle.id) : null;

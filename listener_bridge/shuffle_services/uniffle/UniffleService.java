@@ -127,7 +127,7 @@ public class UniffleService {
     Generations.Shuffle known = generations.of(shuffle);
     UniffleFence work = new UniffleFence(scheduler, tracker, users, books.halfWritten, client, shuffle, expected);
     Object answer = scheduler.call(work, timeoutMs);
-    if (Answer.LOOK_AGAIN.equals(answer)) {
+    if (Work.AGAIN.equals(answer)) {
       String why = prepare(shuffle, work);
       if (why != null) {
         return Answer.cannot(why);
