@@ -8,7 +8,7 @@ Invariant: over any stretch there are at most one a `pause_s`, and `AHEAD` + 1 m
 from __future__ import annotations
 
 AHEAD = 4
-MUCH_BYTES = 4 << 20  #: Where less lies on a disk, little is won by being quick; `tap/FactListener.java` has it too.
+MUCH_BYTES = 4 << 20  #: Unless somebody says otherwise; where less lies on a disk, little is won by being quick.
 
 
 class Allowance:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from shuffle_lifecycle.v1 import service_pb2
 
 from listener_bridge import translate
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.channels import Opener, plain
 from listener_bridge.client import Client
 from listener_bridge.disks import Watch
@@ -51,14 +52,18 @@ class Bridge:
         sight: Sight | None = None,
         open_channel: Opener = plain,
         disks: Watch | None = None,
+        prompt_bytes: int = MUCH_BYTES,
     ) -> None:
-        """`sight`: the eyes of looks at the program; None: there are none. `disks`: watched; None: none are."""
-        self.reporter = Reporter()
+        """`sight`: the eyes of looks at the program; None: there are none. `disks`: watched; None: none are.
+
+        `prompt_bytes`: what is less can wait.
+        """
+        self.reporter = Reporter(prompt_bytes=prompt_bytes)
         self.executor = Executor(service, self._snapshot, self.reporter)
         self.client = Client(self, addresses, self._begin_again, open_channel)
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
-        self.looker = self._looker(sight, tap) if sight is not None else None
+        self.looker = self._looker(sight, tap, prompt_bytes) if sight is not None else None
         self._disks = disks
         self._tap = tap
         self._service = service
@@ -132,8 +137,9 @@ class Bridge:
         self.client.close(_left(end_s))
         self._service.close()
 
-    def _looker(self, sight: Sight, tap: Tap) -> Looker:
-        looker, advisor = Looker(sight, tap.post_marker, self.reporter.settle, self.reporter.missed), Advisor()
+    def _looker(self, sight: Sight, tap: Tap, prompt_bytes: int) -> Looker:
+        looker = Looker(sight, tap.post_marker, self.reporter.settle, self.reporter.missed, prompt_bytes)
+        advisor = Advisor()
 
         def advise(found: Sequence[Root]) -> None:
             line = advisor.advise(time.monotonic(), found, looker.candidates.bytes)

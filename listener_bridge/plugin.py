@@ -165,7 +165,7 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
 
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
-    tap = Tap.open(spark)
+    tap = Tap.open(spark, prompt_bytes=chosen.prompt_bytes)
     sight: Sight | None = None
     try:
         service = choose(tap, chosen.service)
@@ -179,7 +179,17 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         sight = _eyes(spark, tap, chosen, can)
         open_channel = channels.opener(chosen.tls if chosen.addresses else None)
         disks = _watch(tap, chosen, can)
-        bridge = Bridge(tap, service, registration, chosen.token, addresses, sight, open_channel, disks)
+        bridge = Bridge(
+            tap,
+            service,
+            registration,
+            chosen.token,
+            addresses,
+            sight,
+            open_channel,
+            disks,
+            chosen.prompt_bytes,
+        )
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         bridge.start()
     except BaseException:

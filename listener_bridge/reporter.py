@@ -18,6 +18,7 @@ from typing import TypeAlias
 from shuffle_lifecycle.v1 import service_pb2
 
 from listener_bridge import translate
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.backoff import BackOff
 from listener_bridge.outbox import Outbox
 from listener_bridge.places import Entry, Placed, Places
@@ -42,7 +43,8 @@ class Backlog:
 class Reporter:
     """One application's way from facts to requests."""
 
-    def __init__(self, outbox: Outbox | None = None) -> None:
+    def __init__(self, outbox: Outbox | None = None, prompt_bytes: int = MUCH_BYTES) -> None:
+        """`prompt_bytes`: that less was fenced or freed can wait."""
         self.on_gap: Callable[[], None] = lambda: None  #: Has a snapshot taken, in another thread.
         self.outcomes: Callable[[], Iterable[Request]] = lambda: ()  #: What the coordinator has not acknowledged.
         self._changed = threading.Condition()
@@ -50,6 +52,7 @@ class Reporter:
         self._translator = Translator()
         self._outbox = outbox if outbox is not None else Outbox()
         self._is_resync_due = False
+        self._prompt_bytes = prompt_bytes
         self._is_prompt = False  # somebody may wait for what is not sent yet
         self._missed = 0
         self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
@@ -106,7 +109,7 @@ class Reporter:
             self._changed.notify_all()
 
     def _add(self, requests: Sequence[Request]) -> None:
-        self._is_prompt |= not all(map(is_patient, requests))
+        self._is_prompt |= not all(is_patient(request, self._prompt_bytes) for request in requests)
         self._outbox.add(requests)
 
     def tell_again(self, request: Request) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.durations import milliseconds
 from listener_bridge.sizes import size_bytes
 
@@ -84,6 +85,7 @@ class Settings:
     tls: Tls | None = None  #: To coordinators that are named by address; None: plain text.
     history: str = ""  #: File of lessons, of the coordinator inside the driver's process; empty: none.
     pressure: Pressure = Pressure()
+    prompt_bytes: int = MUCH_BYTES  #: What moves or frees less may wait; 0: nothing waits.
 
 
 def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
@@ -109,6 +111,7 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         name=texts.get("name", ""),
         tls=_tls(texts),
         pressure=_pressure(texts),
+        prompt_bytes=_read(texts, "prompt.bytes", size_bytes, MUCH_BYTES),
     )
 
 
@@ -222,6 +225,8 @@ KEYS = {
     "for executors on other machines, whose disks the driver cannot see",
     "pressure.directories": "folders with shuffle data whose disks the driver watches, with commas between them; none: "
     "its own, where it runs the tasks itself (local)",
+    "prompt.bytes": "what moves or frees so much is dealt with at once, as 16m; less waits up to a second for what "
+    "follows it, which spares programs of small jobs most of the work; 0: nothing waits; 4m",
     "strict": "true: a result that would mix two generations fails its job",
     "looks": "false: the program is not looked at; `reachable` then deletes nothing",
     "liveness": "false: a handle counts as long as it is alive, also where its name is never read again",

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
-from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.settings import Policy, Settings
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import Level
@@ -91,13 +90,13 @@ def outcome(directive: int, came: Outcome) -> Request:
     return Request(report_outcome=said)
 
 
-def is_patient(told: Request) -> bool:
-    """Whether nobody waits for it: something small is fenced, or gone."""
-    outcome = told.report_outcome
-    kind = outcome.WhichOneof("outcome") if told.HasField("report_outcome") else None
-    return (kind == "freed" and outcome.freed.bytes < MUCH_BYTES) or (
-        kind == "fenced" and outcome.fenced.bytes < MUCH_BYTES
-    )
+def is_patient(told: Request, prompt_bytes: int) -> bool:
+    """Whether nobody waits for it: something is fenced, or gone, that is smaller than what is much."""
+    if not told.HasField("report_outcome"):
+        return False
+    came = told.report_outcome
+    kind = came.WhichOneof("outcome")
+    return kind in ("fenced", "freed") and getattr(came, kind).bytes < prompt_bytes
 
 
 def kept(app_shuffle: int, why: str) -> Request:

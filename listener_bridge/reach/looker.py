@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reach import telling
 from listener_bridge.reach.candidates import Candidates
 from listener_bridge.reach.findings import Found, Root
@@ -67,8 +68,12 @@ class Looker:
         mark: Callable[[str], None],
         settle: Callable[[object, Request, str], None],
         missed: Callable[[], int],
+        prompt_bytes: int = MUCH_BYTES,
     ) -> None:
-        """`mark` posts a mark; `settle` has a request stand at one; `missed` counts how often reports were lost."""
+        """`mark` posts a mark; `settle` has a request stand at one; `missed` counts how often reports were lost.
+
+        `prompt_bytes`: where less can go, looks are in no hurry.
+        """
         self.candidates = Candidates()
         self.looks = 0  #: Reported so far.
         self.looking_s = 0.0  #: Of a processor: a look that waits for one takes nothing from the program.
@@ -78,6 +83,7 @@ class Looker:
         self._settle = settle
         self._missed = missed
         self._missed_seen = missed()
+        self._prompt_bytes = prompt_bytes
         self._told = telling.Told()
         self._taken = 0
         self._number = 0  # of the look that was told to begin last: later ones may speak from its place
@@ -175,7 +181,8 @@ class Looker:
                     self._note_call()
                 if self._called_s is not None:
                     pace.happened()
-                wait_s = pace.wait_s(now_s, self._called_s, sum(self.candidates.bytes.values()))
+                is_much = sum(self.candidates.bytes.values()) >= self._prompt_bytes
+                wait_s = pace.wait_s(now_s, self._called_s, is_much)
                 if wait_s <= 0 and self.candidates.bytes:
                     self._called_s = None
                     return True

@@ -11,8 +11,6 @@ happens makes them frequent again.
 
 from __future__ import annotations
 
-from listener_bridge.allowance import MUCH_BYTES
-
 SHARE = 0.02
 SHARE_LITTLE = 0.005  #: Where looks can free little.
 BURST_S = 0.5  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
@@ -43,13 +41,13 @@ class Pace:
         """Something happened that may let a shuffle go."""
         self._idle_s = IDLE_MIN_S
 
-    def wait_s(self, now_s: float, called_s: float | None, bytes_held: int) -> float:
+    def wait_s(self, now_s: float, called_s: float | None, is_much: bool) -> float:
         """How long until the next look: soon where one was called for, if the budget allows; else at leisure.
 
-        `bytes_held`: what looks could let go at most.
+        `is_much`: looks could let much go.
         """
         self._save(now_s)
-        self._share, gather_s = (SHARE, GATHER_S) if bytes_held >= MUCH_BYTES else (SHARE_LITTLE, GATHER_LITTLE_S)
+        self._share, gather_s = (SHARE, GATHER_S) if is_much else (SHARE_LITTLE, GATHER_LITTLE_S)
         affordable_s = max(0.0, -self._saved_s / self._share)
         due_s = self._last_s + self._idle_s if called_s is None else called_s + gather_s
         return max(affordable_s, due_s - now_s, 0.0)

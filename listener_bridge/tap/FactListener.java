@@ -19,20 +19,21 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  * moved much, and what follows it within a second, as its job's end does.
  */
 public class FactListener extends SparkListener implements CleanerListener {
-  private static final long MUCH_BYTES = 4L << 20;
   private static final long SOON_NS = 1000000000L;
 
   public final StageMemory stages = new StageMemory();
   public final Describe describe = new Describe();
   private final RowBuffer rows;
   private final Outputs outputs;
+  private final long promptBytes; // what moved so much is much; 0: everything is prompt
   private volatile Counter busDrops; // known once the queue exists
   private long busDropsTold = 0L;
   private long promptUntilNs = System.nanoTime(); // the listener's thread alone
 
-  public FactListener(RowBuffer rows, Outputs outputs) {
+  public FactListener(RowBuffer rows, Outputs outputs, long promptBytes) {
     this.rows = rows;
     this.outputs = outputs;
+    this.promptBytes = promptBytes;
   }
 
   /** The queue may be older than we are: what it dropped before concerns others. */
@@ -56,7 +57,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   }
 
   private void putInTime(Row row) {
-    put(row, System.nanoTime() - promptUntilNs < 0L);
+    put(row, promptBytes == 0L || System.nanoTime() - promptUntilNs < 0L);
   }
 
   private void put(Row row, boolean isPrompt) {
@@ -158,8 +159,8 @@ public class FactListener extends SparkListener implements CleanerListener {
     }
   }
 
-  private static boolean movedMuch(TaskMetrics m) {
-    return m != null && m.shuffleWriteMetrics().bytesWritten() + readBytes(m) >= MUCH_BYTES;
+  private boolean movedMuch(TaskMetrics m) {
+    return m != null && m.shuffleWriteMetrics().bytesWritten() + readBytes(m) >= promptBytes;
   }
 
   private static long readBytes(TaskMetrics m) {

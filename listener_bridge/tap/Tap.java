@@ -13,12 +13,12 @@ public class Tap {
   private final MapOutputTrackerMaster tracker;
   private final RowBuffer rows;
 
-  public Tap(Object sc, Object tracker, Object capacityChars) {
+  public Tap(Object sc, Object tracker, Object capacityChars, Object promptBytes) {
     SparkContext context = (SparkContext) sc;
     this.scheduler = new Scheduler(context);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.rows = new RowBuffer(((Number) capacityChars).longValue());
-    this.listener = new FactListener(rows, new Outputs(scheduler, this.tracker));
+    this.listener = new FactListener(rows, new Outputs(scheduler, this.tracker), ((Number) promptBytes).longValue());
     attach(context);
   }
 

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.tap import jvm, rows
 from listener_bridge.tap.facts import Fact, Snapshot
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
@@ -37,12 +38,18 @@ class Tap:
         self._closed = False
 
     @classmethod
-    def open(cls, spark: SparkSession, capacity_chars: int = DEFAULT_CAPACITY_CHARS) -> Tap:
-        """Compile the listener into the driver and attach it on a queue of its own. Raises `CannotTapError`."""
+    def open(
+        cls, spark: SparkSession, capacity_chars: int = DEFAULT_CAPACITY_CHARS, prompt_bytes: int = MUCH_BYTES
+    ) -> Tap:
+        """Compile the listener into the driver and attach it on a queue of its own. Raises `CannotTapError`.
+
+        `prompt_bytes`: facts about stages that moved less are told a moment later, many at once; 0: none are.
+        """
         driver = jvm.connect(spark)
         try:
             loader = driver.load(jvm.sources_beside(__file__))
-            java = driver.construct(loader, "Tap", driver.context, driver.map_output_tracker, capacity_chars)
+            tracker = driver.map_output_tracker
+            java = driver.construct(loader, "Tap", driver.context, tracker, capacity_chars, prompt_bytes)
         except Exception as error:  # Janino missing, or a Spark whose classes are not those that we know
             raise jvm.CannotTapError(
                 f"the listener does not compile in Spark {spark.version}: {error}; expected Spark 3.5 to 4.3 with the "

@@ -96,7 +96,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         context: Any = spark.sparkContext
         noted = calls.of_gateway(context._gateway, context._jsc)
         handles = Handles(proxies_of(context._gateway._gateway_client))
-        tap = Tap.open(spark)
+        tap = Tap.open(spark, prompt_bytes=0)
         noted.watch()
         handles.watch()
         log = Listening(tap, Regions(noted))

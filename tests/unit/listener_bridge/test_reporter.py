@@ -73,7 +73,7 @@ FREED = words.outcome(1, api.Freed(MUCH_BYTES - 1))
     ],
 )
 def test_only_what_became_of_something_small_can_wait(came: words.Outcome, is_patient: bool) -> None:
-    assert words.is_patient(words.outcome(1, came)) is is_patient
+    assert words.is_patient(words.outcome(1, came), MUCH_BYTES) is is_patient
 
 
 def test_what_can_wait_goes_along_with_what_cannot_and_alone_where_nothing_comes() -> None:

@@ -43,12 +43,13 @@ def test_every_key_is_read() -> None:
         P + "pressure.low": "60 %",
         P + "pressure.capacity": "20g",
         P + "pressure.directories": "/a, /b",
+        P + "prompt.bytes": "16m",
         "spark.app.name": "not ours",
     }
     expected = Settings(
         True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
         True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"), "lessons.json",
-        Pressure(90, 60, 20 << 30, ("/a", "/b")),
+        Pressure(90, 60, 20 << 30, ("/a", "/b")), 16 << 20,
     )  # fmt: skip
     assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
     assert read(conf) == expected

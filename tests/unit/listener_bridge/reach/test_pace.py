@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reach.pace import (
     BURST_S,
     GATHER_LITTLE_S,
@@ -19,46 +18,46 @@ from listener_bridge.reach.pace import (
 )
 
 
-@pytest.mark.parametrize(("bytes_held", "share"), [(MUCH_BYTES, SHARE), (MUCH_BYTES - 1, SHARE_LITTLE)])
+@pytest.mark.parametrize(("is_much", "share"), [(True, SHARE), (False, SHARE_LITTLE)])
 @given(costs=st.lists(st.floats(0.0005, 0.4), min_size=1, max_size=200))
-def test_over_any_run_looks_take_their_share_and_one_burst(bytes_held: int, share: float, costs: list[float]) -> None:
+def test_over_any_run_looks_take_their_share_and_one_burst(is_much: bool, share: float, costs: list[float]) -> None:
     now_s, looking_s, pace = 0.0, 0.0, Pace(0.0)
     for cost_s in costs:
-        now_s += pace.wait_s(now_s, called_s=-1.0, bytes_held=bytes_held)
+        now_s += pace.wait_s(now_s, called_s=-1.0, is_much=is_much)
         assert looking_s <= BURST_S + share * now_s + max(costs) + 1e-6
         now_s += cost_s
         looking_s += cost_s
         pace.took(now_s, cost_s, was_new=True)
-    now_s += pace.wait_s(now_s, called_s=-1.0, bytes_held=bytes_held)
+    now_s += pace.wait_s(now_s, called_s=-1.0, is_much=is_much)
     assert looking_s <= BURST_S + share * now_s + 1e-6
 
 
 def test_after_quiet_a_look_comes_at_once() -> None:
     pace = Pace(0.0)
     pace.took(1.0, 0.004, was_new=True)
-    assert pace.wait_s(1.0, called_s=-1.0, bytes_held=MUCH_BYTES) == 0.0
+    assert pace.wait_s(1.0, called_s=-1.0, is_much=True) == 0.0
 
 
 def test_what_calls_for_looks_together_is_one_look() -> None:
     pace = Pace(0.0)
     pace.took(1.0, 0.0, was_new=True)
-    assert pace.wait_s(2.0, called_s=2.0, bytes_held=MUCH_BYTES) == pytest.approx(GATHER_S)
-    assert pace.wait_s(2.0 + GATHER_S / 2, called_s=2.0, bytes_held=MUCH_BYTES) == pytest.approx(GATHER_S / 2)
-    assert pace.wait_s(3.0, called_s=2.0, bytes_held=MUCH_BYTES) == 0.0
+    assert pace.wait_s(2.0, called_s=2.0, is_much=True) == pytest.approx(GATHER_S)
+    assert pace.wait_s(2.0 + GATHER_S / 2, called_s=2.0, is_much=True) == pytest.approx(GATHER_S / 2)
+    assert pace.wait_s(3.0, called_s=2.0, is_much=True) == 0.0
 
 
 def test_where_little_can_be_freed_a_look_waits_for_more() -> None:
     pace = Pace(0.0)
     pace.took(1.0, 0.0, was_new=True)
-    assert pace.wait_s(2.0, called_s=2.0, bytes_held=MUCH_BYTES - 1) == pytest.approx(GATHER_LITTLE_S)
+    assert pace.wait_s(2.0, called_s=2.0, is_much=False) == pytest.approx(GATHER_LITTLE_S)
 
 
 def test_looks_that_find_nothing_new_come_ever_more_seldom() -> None:
     pace, now_s, waits = Pace(0.0), 0.0, []
     for _ in range(8):
         pace.took(now_s, 0.0, was_new=False)
-        waits.append(pace.wait_s(now_s, called_s=None, bytes_held=0))
+        waits.append(pace.wait_s(now_s, called_s=None, is_much=False))
         now_s += waits[-1]
     assert waits == [1.0, 2.0, 4.0, IDLE_MAX_S, IDLE_MAX_S, IDLE_MAX_S, IDLE_MAX_S, IDLE_MAX_S]
     pace.happened()
-    assert pace.wait_s(now_s + IDLE_MIN_S, called_s=None, bytes_held=0) == 0.0
+    assert pace.wait_s(now_s + IDLE_MIN_S, called_s=None, is_much=False) == 0.0
