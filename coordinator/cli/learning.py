@@ -38,6 +38,8 @@ def learn(
 
 
 async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
+    if not to.parent.is_dir():
+        raise failure(Exit.USAGE, f"there is no folder {to.parent}", "one to write the lessons to", "Make it first.")
     recordings = await recordings_of(here, logs)
     if is_spread(recordings, master):
         with session(master) as spark:

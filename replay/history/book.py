@@ -46,11 +46,25 @@ class _Stage:
 class _Sums:
     """Of the tasks of one stage attempt that ended well."""
 
+    ends: int = 0
     run_ms: int = 0
     written: int = 0
     read: int = 0
     out_bytes: int = 0
     out_records: int = 0
+
+    def settle(self, tasks: int, accumulables: Iterable[r.Accumulable]) -> None:
+        """The attempt is over, of so many tasks.
+
+        Where ends are missing, the stage's own sums count, which hold what failed tasks did too. Where there are more
+        ends than tasks, outputs were lost meanwhile and written again: each task counts once.
+        """
+        if self.ends < tasks:
+            for name, total in _totals(accumulables).items():
+                setattr(self, name, max(getattr(self, name), total))
+        elif self.ends > tasks > 0:
+            for name in set(_METRICS.values()):
+                setattr(self, name, getattr(self, name) * tasks // self.ends)
 
 
 @dataclass(slots=True)
@@ -63,15 +77,23 @@ class _Weight:
     task_ms: int = 0
     complete: bool = False
 
-    def add(self, sums: _Sums, tasks: int, succeeded: bool) -> None:
-        """One attempt of its map stage is over. A repair of a part changes nothing; a whole rewrite counts instead."""
-        if self.complete and (tasks < self.maps or not succeeded):
-            return
+    def add(self, sums: _Sums, succeeded: bool) -> int:
+        """One attempt of its map stage is over; answers the bytes that are there now and were not before.
+
+        What failed attempts wrote is there once another one has completed it. A repair of a part puts back what was
+        lost, which was never counted as gone.
+        """
         if self.complete:
-            self.bytes = self.task_ms = 0
+            return 0
         self.bytes += sums.written
         self.task_ms += sums.run_ms
         self.complete = succeeded
+        return self.bytes if succeeded else 0
+
+    def begin_again(self) -> None:
+        """Nothing of it is left."""
+        self.bytes = self.task_ms = 0
+        self.complete = False
 
 
 class Book:
@@ -86,7 +108,7 @@ class Book:
         self._is_python = self._parents_missing = False
         self._task_ms = 0
         self._first_ms = self._last_ms = 0
-        self._ended = False
+        self._ended = self._is_over = False
         self._facts: list[Fact] = []
         self._stages: dict[int, _Stage] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
@@ -104,8 +126,9 @@ class Book:
             self._untold += 1
 
     def take(self, name: bytes, record: Any) -> None:
-        """One more event."""
-        _TAKERS[name](self, record)
+        """One more event. What follows a second application's start is not this one's."""
+        if not self._is_over:
+            _TAKERS[name](self, record)
 
     def run(self, files: tuple[str, ...], raw_bytes: int) -> Run:
         """All that was read."""
@@ -175,6 +198,10 @@ class Book:
         self._version = self._version or record.version
 
     def _started(self, record: r.ApplicationStart) -> None:
+        if self._start.time and record != self._start:
+            self.warn("a second application starts in it, which is not counted; expected one application a log")
+            self._is_over = True
+            return
         self._start = record
         self._first_ms = 0
         self._at(record.time)
@@ -299,6 +326,8 @@ class Book:
     def _outputs_went(self, shuffle: AppShuffle, weight: _Weight, stage: r.Stage) -> None:
         """A complete shuffle is written again: so many of its outputs had gone."""
         left = max(weight.maps - stage.tasks, 0)
+        if not left:
+            weight.begin_again()
         self._tell(stage.submitted, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
 
     def _task_ended(self, record: r.TaskEnd) -> None:
@@ -313,6 +342,7 @@ class Book:
             return
         metrics = record.metrics
         self._task_ms += metrics.run_ms
+        sums.ends += 1
         sums.run_ms += metrics.run_ms
         if metrics.shuffle_write is not None:
             sums.written += metrics.shuffle_write.bytes
@@ -326,12 +356,13 @@ class Book:
         stage = record.stage
         known = self._stages.get(stage.id)
         sums = self._sums.pop((stage.id, stage.attempt), None) or _Sums()
-        self._believe(sums, stage.accumulables)
+        sums.settle(stage.tasks, stage.accumulables)
+        written = sums.written
         if known is not None:
             if sums.written:
                 self._decide(known, True)
             if known.writes:
-                self._weights[AppShuffle(known.rdd)].add(sums, stage.tasks, stage.failure is None)
+                written = self._weights[AppShuffle(known.rdd)].add(sums, stage.failure is None)
             if not known.jobs:
                 del self._stages[stage.id]
         self._tell(
@@ -339,23 +370,13 @@ class Book:
             c.ReportStageCompleted(
                 stage=StageAttempt(StageId(stage.id), stage.attempt),
                 failure="" if stage.failure is None else _short(stage.failure) or "failed",
-                shuffle_bytes_written=sums.written,
+                shuffle_bytes_written=written,
                 shuffle_bytes_read=sums.read,
                 output_bytes=sums.out_bytes,
                 output_records=sums.out_records,
                 task_ms=sums.run_ms,
             ),
         )
-
-    @staticmethod
-    def _believe(sums: _Sums, accumulables: Iterable[r.Accumulable]) -> None:
-        """Where ends of tasks are missing, the stage's own sums count."""
-        found: Counter[str] = Counter()
-        for one in accumulables:
-            if one.name in _METRICS and isinstance(one.value, int):
-                found[_METRICS[one.name]] += one.value
-        for attribute, value in found.items():
-            setattr(sums, attribute, max(getattr(sums, attribute), value))
 
     # ---- the rest ----
 
@@ -371,6 +392,15 @@ class Book:
 
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
         self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
+
+
+def _totals(accumulables: Iterable[r.Accumulable]) -> Counter[str]:
+    """A stage's own sums, by our names of them."""
+    found: Counter[str] = Counter()
+    for one in accumulables:
+        if one.name in _METRICS and isinstance(one.value, int):
+            found[_METRICS[one.name]] += one.value
+    return found
 
 
 def _described(stage: r.Stage, by_id: dict[int, r.Stage]) -> _Stage:
@@ -421,7 +451,7 @@ def _short(text: str | None) -> str:
 
 _NO_RDD = -1
 #: Of PySpark's call sites: the program's own line, or the bridge between the two languages.
-_PYTHON = (".py:", "NativeMethodAccessorImpl")
+_PYTHON = (".py:", "NativeMethodAccessorImpl", "DirectMethodHandleAccessor")  # the last one: Java 18 and later
 _LEVELS = {level.name: level for level in Level}
 _WRITERS = (
     "AppendData",

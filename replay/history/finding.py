@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
+
+_MOST = 5  #: Missing files that are named.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +67,21 @@ def local_path(place: str) -> Path:
 def local_parts(place: str) -> list[Part] | Missing:
     """Every file at or below a local place."""
     root = local_path(place)
-    if not root.exists():
-        return Missing(place, "it is not there; expected a file or a directory of Spark history logs")
     try:
+        if not root.exists():
+            return Missing(place, "it is not there; expected a file or a directory of Spark history logs")
         files = sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
-        found = [Part(str(path.absolute()), path.stat().st_size) for path in files]
+        found = list(_there(files))
     except OSError as error:
         return Missing(place, f"it cannot be read ({error.strerror or error}); expected a readable directory")
     return found or Missing(place, "it holds no file; expected Spark history logs")
+
+
+def _there(files: Iterable[Path]) -> Iterator[Part]:
+    """With their sizes. Who looks into a directory in use finds files that are renamed, or deleted, the next moment."""
+    for path in files:
+        with suppress(FileNotFoundError):
+            yield Part(str(path.absolute()), path.stat().st_size)
 
 
 def sort(parts: Iterable[Part]) -> list[Log]:
@@ -88,7 +99,7 @@ def _is_aside(name: str) -> bool:
     return name.startswith((".", "_", "appstatus_"))
 
 
-_ROLLED = re.compile(r"events_(\d+)_(.+?)((?:\.(?:lz4|lzf|snappy|zstd|zst|gz))?)((?:\.compact)?)$")
+_ROLLED = re.compile(r"events_([1-9]\d*)_(.+?)((?:\.(?:lz4|lzf|snappy|zstd|zst|gz))?)((?:\.compact)?)$")
 _ROLLED_OVER = re.compile(r"eventlog(?:-(\d{4}-\d\d-\d\d--\d\d-\d\d))?(?:\.(?:gz|zst|zstd|lz4))?$")
 _ENDINGS = re.compile(r"(?:\.(?:inprogress|lz4|lzf|snappy|zstd|zst|gz|compact|json|log|txt))+$")
 
@@ -119,10 +130,16 @@ def _rolled(name: str, parts: list[Part]) -> Log:
     kept = [
         part for part in parts if (_number(part), not _is_compact(part)) == (compact, False) or _number(part) > compact
     ]
-    there = {_number(part) for part in kept}
-    missing = sorted(set(range(compact or 1, max(there) + 1)) - there)
-    warnings = (f"of its rolled files number {', '.join(map(str, missing[:5]))} is missing",) if missing else ()
-    return Log(name, tuple(sorted(kept, key=_number)), warnings)
+    return Log(name, tuple(sorted(kept, key=_number)), tuple(_lacks(sorted({*map(_number, kept)}), compact)))
+
+
+def _lacks(there: list[int], compact: int) -> Iterator[str]:
+    """What is not in a rolling directory. Numbers rise from 1, or from that of the compacted file."""
+    missing = [n for last, next_ in pairwise([(compact or 1) - 1, *there]) for n in range(last + 1, next_)[:_MOST]]
+    if missing:
+        yield f"of its rolled files number {', '.join(map(str, missing[:_MOST]))} is missing"
+    if compact:
+        yield "Spark has compacted it: jobs that had ended by then are not in it, so its figures are too low"
 
 
 def _number(part: Part) -> int:

@@ -134,13 +134,17 @@ def _made(log: Log, make: Callable[[Run], T], done: Accumulator[int] | None, *op
 # ---- through the session's file systems ------------------------------------------------------------------------------
 
 
+def _is_small(log: Log) -> bool:
+    return all(part.bytes <= LARGEST_BYTES for part in log.parts)
+
+
 def _spread_remote(
     spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
 ) -> RDD[Read[T]]:
     """All files of a log come to one partition, in their order, one after another."""
     context = spark.sparkContext
-    small = [log for log in logs if all(part.bytes <= LARGEST_BYTES for part in log.parts)]
-    large: list[Read[T]] = [Read(log.place, None, _TOO_LARGE) for log in logs if log not in small]
+    small = [log for log in logs if _is_small(log)]
+    large: list[Read[T]] = [Read(log.place, None, _TOO_LARGE) for log in logs if not _is_small(log)]
     places = {part.path: (at, number) for at, log in enumerate(small) for number, part in enumerate(log.parts)}
     by_path = {_path(place): found for place, found in places.items()}
     if not small:

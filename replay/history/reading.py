@@ -111,16 +111,20 @@ class _Reader:
 
 def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces of a log; a file whose first bytes hold no event of Spark's is none."""
-    head = b""
-    for piece in found:
-        head += piece
-        if len(head) >= _ENOUGH_BYTES:
-            break
+    head, damage = b"", None
+    try:
+        for piece in found:
+            head += piece
+            if len(head) >= _ENOUGH_BYTES:
+                break
+    except (Damaged, OSError) as error:
+        damage = error
     if _BEGIN not in head:
-        raise Damaged(
-            f"its first {len(head):,} bytes hold no event of Spark's; it is no history log" if head else "it is empty"
-        )
+        what = f"its first {len(head):,} bytes hold no event of Spark's; it is no history log"
+        raise damage or Damaged(what if head else "it is empty")
     yield head
+    if damage is not None:
+        raise damage
     yield from found
 
 

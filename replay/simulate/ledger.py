@@ -42,7 +42,7 @@ class _Missed:
     app_shuffle: AppShuffle
     at_ms: int
     stage: StageAttempt | None
-    bytes: int = 0
+    bytes: int | None = None  #: None: it was not written again.
 
 
 @dataclass(slots=True)
@@ -110,8 +110,8 @@ class Ledger:
             missed.stage,
             known.why if known is not None else None,
             known.fenced_ms if known is not None else None,
-            missed.bytes,
-            None if task_ms is None or not missed.bytes else task_ms / 1000,
+            missed.bytes or 0,
+            None if task_ms is None or missed.bytes is None else task_ms / 1000,
         )
 
     # ---- single events ----

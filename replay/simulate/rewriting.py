@@ -24,9 +24,10 @@ class Rewriter:
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
     _unlisted: int = 0
 
-    def weigh(self, app_shuffle: AppShuffle, written_bytes: int) -> None:
-        """It was written in full."""
-        self.weights[app_shuffle] = written_bytes
+    def weigh(self, app_shuffle: AppShuffle, written_bytes: int, whole: bool) -> None:
+        """It was written. An attempt that wrote a part may tell the whole, with what failed ones left."""
+        known = 0 if whole else self.weights.get(app_shuffle, 0)
+        self.weights[app_shuffle] = max(known, written_bytes)
 
     def before(self, state: State, command: c.ReportStageSubmitted) -> Iterator[list[c.Command]]:
         """What has to be done before the stage can run: one list of commands a map stage."""

@@ -140,8 +140,8 @@ class Otherwise:
             if command.stage in self._short:
                 whole = max(command.shuffle_bytes_written, self.rewriter.weights.get(stage.writes, 0))
                 command = replace(command, shuffle_bytes_written=whole)
-            elif self._is_whole(stage):
-                self.rewriter.weigh(stage.writes, command.shuffle_bytes_written)
+            else:
+                self.rewriter.weigh(stage.writes, command.shuffle_bytes_written, self._is_whole(stage))
         self._do(command)
 
     def _ask(self, fact: Fact, command: c.GetShuffleId) -> None:

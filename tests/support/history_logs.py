@@ -85,14 +85,19 @@ class Log:
         attempt: int = 0,
         tasks: int | None = None,
         failure: str | None = None,
+        ends: int | None = None,
+        **more: Any,
     ) -> Log:
-        """A whole attempt. ``written``: bytes of all its tasks together; each runs half a second."""
+        """A whole attempt. ``written``: bytes of all its tasks together; each runs half a second.
+
+        ``ends``: so many ends of tasks are in the log, each of the same size; ``more`` stands in its last line.
+        """
         count = stage.tasks if tasks is None else tasks
         info = stage.info(attempt, count, **{"Submission Time": at(begin)})
         self.event("SparkListenerStageSubmitted", **{"Stage Info": info})
-        for index in range(count):
+        for index in range(count if ends is None else ends):
             self.task(stage.id, end, written // count, attempt, written > 0, index)
-        over = {"Submission Time": at(begin), "Completion Time": at(end), "Failure Reason": failure}
+        over = {"Submission Time": at(begin), "Completion Time": at(end), "Failure Reason": failure, **more}
         return self.event("SparkListenerStageCompleted", **{"Stage Info": stage.info(attempt, count, **over)})
 
     def task(self, stage: int, seconds: float, written: int, attempt: int, is_map: bool, index: int) -> Log:

@@ -108,3 +108,11 @@ def test_what_was_learned_is_what_history_goes_by(shufflectl: Shufflectl, log: P
     assert (first["premature"], second["premature"]) == (1, 0)
     assert shufflectl("simulate", str(ended), "--history", str(ended)).code == 6
     assert "cannot be read" in shufflectl("simulate", str(ended), "--history", str(tmp_path / "no.json")).err
+
+
+def test_lessons_without_a_folder_are_refused_before_the_work(
+    shufflectl: Shufflectl, log: Path, tmp_path: Path
+) -> None:
+    called = shufflectl("learn", str(log), "--output", str(tmp_path / "nowhere" / "lessons.json"), "--master", "none")
+    assert called.code == 2
+    assert "there is no folder" in called.err

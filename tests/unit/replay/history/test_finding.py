@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from replay.history.finding import Missing, Part, is_url, local_parts, sort
 
 
@@ -37,6 +39,35 @@ def test_attempts_are_runs_of_their_own() -> None:
 def test_a_compacted_file_stands_for_those_before_it() -> None:
     names = ("events_1_a", "events_2_a", "events_2_a.compact", "events_3_a")
     assert logs(*(f"/logs/d/{name}" for name in names)) == {"a": ["events_2_a.compact", "events_3_a"]}
+
+
+def test_what_compaction_has_dropped_is_told() -> None:
+    [log] = sort([Part("/d/events_2_a.compact", 1), Part("/d/events_3_a", 1)])
+    assert len(log.warnings) == 1
+    assert "Spark has compacted it" in log.warnings[0]
+
+
+def test_numbers_that_are_no_rolled_files_cost_nothing() -> None:
+    assert set(logs("/d/events_0_a.json", "/d/app-1")) == {"events_0_a", "app-1"}
+    [log] = sort([Part("/d/events_20240131120000_x.json", 1)])
+    assert log.warnings == ("of its rolled files number 1, 2, 3, 4, 5 is missing",)
+
+
+def test_a_file_that_vanishes_while_the_folder_is_listed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app-1").write_text("x")
+    (tmp_path / "app-2.inprogress").write_text("x")
+    is_file = Path.is_file
+
+    def renamed(path: Path) -> bool:
+        found = is_file(path)
+        if path.suffix:
+            path.rename(path.with_suffix(".elsewhere"))
+        return found
+
+    monkeypatch.setattr(Path, "is_file", renamed)
+    assert [Path(part.path).name for part in _parts(str(tmp_path))] == ["app-1"]
 
 
 def test_a_missing_number_is_told() -> None:

@@ -96,6 +96,65 @@ def test_what_is_written_again_was_lost(tmp_path: Path) -> None:
     assert run.shuffles[0].bytes == 1000
 
 
+WIDE = Stage(0, rdd=1, tasks=10)
+
+
+def written(run: Run) -> list[int]:
+    """What each attempt is told to have added."""
+    return [one.shuffle_bytes_written for one in told(run, c.ReportStageCompleted)]
+
+
+def test_what_a_failed_attempt_wrote_is_there_when_the_next_one_completes_it(tmp_path: Path) -> None:
+    log = Log().start().job(0, 0, WIDE, SECOND).stage(WIDE, 0, 10, 9_000, tasks=10, failure="fetch failed", ends=9)
+    log.stage(WIDE, 10, 12, 1_000, attempt=1, tasks=1).stage(SECOND, 12, 20).job_end(0, 20).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert (run.shuffles[0].bytes, run.shuffles[0].task_ms) == (9 * 900 + 1_000, 5_000)
+    assert written(run) == [0, 9 * 900 + 1_000, 0]
+
+
+def test_repairs_of_a_part_add_nothing_and_a_whole_rewrite_counts_by_itself(tmp_path: Path) -> None:
+    log = Log().start().job(0, 0, WIDE, SECOND).stage(WIDE, 0, 10, 10_000)
+    for number in (1, 2, 3):
+        log.stage(WIDE, 10 * number, 10 * number + 5, 9_000, attempt=number, tasks=9)
+    log.stage(WIDE, 50, 55, 7_000, attempt=4, failure="fetch failed").stage(WIDE, 56, 57, 1_000, attempt=5, tasks=1)
+    run = run_of(log.stage(SECOND, 60, 65).job_end(0, 65).end(70).write(tmp_path / "app-1"))
+    assert written(run) == [10_000, 0, 0, 0, 0, 8_000, 0]
+    assert [one.outputs[0].available for one in told(run, c.ReportOutputs)] == [1, 1, 1, 0]
+    assert run.shuffles[0].bytes == 8_000
+
+
+def test_tasks_that_ran_again_within_an_attempt_count_once(tmp_path: Path) -> None:
+    """An executor is lost while the stage runs: its outputs are written again, and nothing says that a task failed."""
+    log = Log().start().job(0, 0, WIDE, SECOND).stage(WIDE, 0, 10, 10_000, ends=19).stage(SECOND, 10, 20)
+    run = run_of(log.job_end(0, 20).end(30).write(tmp_path / "app-1"))
+    assert (run.shuffles[0].bytes, run.shuffles[0].task_ms) == (10_000, 5_000)
+
+
+@pytest.mark.parametrize(("ends", "task_ms"), [(10, 5_000), (6, 50_000)])
+def test_sums_of_the_stage_count_only_where_ends_of_tasks_are_missing(tmp_path: Path, ends: int, task_ms: int) -> None:
+    """They hold what failed tasks took, too."""
+    sums = [{"ID": 1, "Name": "internal.metrics.executorRunTime", "Value": 50_000}]
+    log = Log().start().job(0, 0, WIDE, SECOND).stage(WIDE, 0, 10, 10_000, ends=ends, Accumulables=sums)
+    run = run_of(log.stage(SECOND, 10, 20).job_end(0, 20).end(30).write(tmp_path / "app-1"))
+    assert run.shuffles[0].task_ms == task_ms
+
+
+def test_a_second_application_in_one_log_is_named_and_not_counted(tmp_path: Path) -> None:
+    later = Log().start("app-2", "another").job(0, 0, FIRST).stage(FIRST, 0, 10, 5_000)
+    later.lines[1] = {**later.lines[1], "Timestamp": at(90_000)}
+    run = run_of_text(tmp_path, packed([*chain().lines, *later.lines]))
+    assert (run.application_id, run.started_ms, run.ended_ms) == ("app-1", at(0), at(110))
+    assert [shuffle.bytes for shuffle in run.shuffles] == [1_000, 500]
+    assert "a second application starts in it" in run.warnings[0]
+
+
+@pytest.mark.parametrize("name", ["collect at job.py:3", "count at DirectMethodHandleAccessor.java:103"])
+def test_python_is_known_by_its_call_sites(tmp_path: Path, name: str) -> None:
+    stage = Stage(0, rdd=1, name=name)
+    log = Log().start().job(0, 0, stage).stage(stage, 0, 10).job_end(0, 10).end(20)
+    assert run_of(log.write(tmp_path / "app-1")).is_python
+
+
 def test_a_failed_attempt_is_told_as_failed(tmp_path: Path) -> None:
     log = Log().start().job(0, 0, FIRST, SECOND)
     log.stage(FIRST, 0, 10, written=1000).stage(SECOND, 10, 12, failure="fetch failed")
@@ -159,6 +218,15 @@ def test_a_cut_packing_costs_a_warning(tmp_path: Path) -> None:
     run = run_of_text(tmp_path, packing[: len(packing) // 2])
     assert any("gzip data are cut" in warning for warning in run.warnings)
     assert run.application_id == "app-1"
+
+
+def test_a_small_log_that_is_cut_counts_up_to_there(tmp_path: Path) -> None:
+    whole = packed(chain().lines)
+    assert len(whole) < 64 << 10
+    first = zstandard.compress(whole[: len(whole) // 2])
+    run = run_of_text(tmp_path, first + zstandard.compress(whole[len(whole) // 2 :])[:-20])
+    assert (run.application_id, run.ended) == ("app-1", False)
+    assert run.warnings
 
 
 def test_a_missing_end_is_told(tmp_path: Path) -> None:
