@@ -165,7 +165,7 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
 
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
-    tap = Tap.open(spark, prompt_bytes=chosen.prompt_bytes)
+    tap = Tap.open(spark, prompt_bytes=chosen.patient_below_bytes)
     sight: Sight | None = None
     try:
         service = choose(tap, chosen.service)
@@ -188,7 +188,7 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
             sight,
             open_channel,
             disks,
-            chosen.prompt_bytes,
+            chosen.patient_below_bytes,
         )
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         bridge.start()

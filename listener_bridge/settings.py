@@ -85,7 +85,15 @@ class Settings:
     tls: Tls | None = None  #: To coordinators that are named by address; None: plain text.
     history: str = ""  #: File of lessons, of the coordinator inside the driver's process; empty: none.
     pressure: Pressure = Pressure()
-    prompt_bytes: int = MUCH_BYTES  #: What moves or frees less may wait; 0: nothing waits.
+    prompt_bytes: int = MUCH_BYTES  #: What moves or frees less may wait; 0: nothing may.
+
+    @property
+    def patient_below_bytes(self) -> int:
+        """Under `reachable` alone: a fence then waits for a look, and a look's marks take along all facts before them.
+
+        Other rules decide when a fact, a timer or a full disk says so, and must know of the newest job.
+        """
+        return self.prompt_bytes if self.policy.rule == DEFAULT_RULE and not self.policy.grace_ms else 0
 
 
 def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
@@ -111,7 +119,7 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         name=texts.get("name", ""),
         tls=_tls(texts),
         pressure=_pressure(texts),
-        prompt_bytes=_read(texts, "prompt.bytes", size_bytes, MUCH_BYTES),
+        prompt_bytes=_read(texts, "prompt.bytes", _size_or_none, MUCH_BYTES),
     )
 
 
@@ -176,6 +184,10 @@ def _flag(text: str) -> bool:
     return text.strip().lower() == "true"
 
 
+def _size_or_none(text: str) -> int:
+    return 0 if text.strip() == "0" else size_bytes(text)
+
+
 def _count(text: str) -> int | None:
     if not text.strip().isdecimal():
         raise ValueError(f"{text!r} is no count; expected a whole number, 0 or more")
@@ -225,8 +237,9 @@ KEYS = {
     "for executors on other machines, whose disks the driver cannot see",
     "pressure.directories": "folders with shuffle data whose disks the driver watches, with commas between them; none: "
     "its own, where it runs the tasks itself (local)",
-    "prompt.bytes": "what moves or frees so much is dealt with at once, as 16m; less waits up to a second for what "
-    "follows it, which spares programs of small jobs most of the work; 0: nothing waits; 4m",
+    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; less waits half a "
+    "second, or for a look that is some seconds away, which spares programs of small jobs most of the work; 0: nothing "
+    "waits; 4m",
     "strict": "true: a result that would mix two generations fails its job",
     "looks": "false: the program is not looked at; `reachable` then deletes nothing",
     "liveness": "false: a handle counts as long as it is alive, also where its name is never read again",

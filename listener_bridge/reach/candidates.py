@@ -37,6 +37,11 @@ class Candidates:
             self.bytes.pop(fact.app_shuffle, None)
         return isinstance(fact, CALLING) and bool(self.bytes.keys() - {written})
 
+    def are_at_least(self, much_bytes: int) -> bool:
+        """Whether they may take so much together; what was written before we listened may be anything."""
+        sizes = tuple(self.bytes.values())
+        return 0 in sizes or sum(sizes) >= much_bytes
+
     def gone(self, app_shuffle: int) -> None:
         """It was fenced."""
         self.bytes.pop(app_shuffle, None)

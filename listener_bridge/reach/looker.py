@@ -181,8 +181,7 @@ class Looker:
                     self._note_call()
                 if self._called_s is not None:
                     pace.happened()
-                is_much = sum(self.candidates.bytes.values()) >= self._prompt_bytes
-                wait_s = pace.wait_s(now_s, self._called_s, is_much)
+                wait_s = pace.wait_s(now_s, self._called_s, self.candidates.are_at_least(self._prompt_bytes))
                 if wait_s <= 0 and self.candidates.bytes:
                     self._called_s = None
                     return True

@@ -5,8 +5,8 @@ Refuses to know: clocks, threads, and what a look is. Times are seconds of one m
 processor: a look that waits while others compute takes nothing from them, and must not come later for it.
 Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
-Where little lies on disk, the share is smaller. Looks that find nothing new are taken ever more seldom; anything that
-happens makes them frequent again.
+Where little lies on disk, the share of those looks is smaller. Looks that find nothing new are taken ever more seldom;
+anything that happens makes them frequent again.
 """
 
 from __future__ import annotations
@@ -20,20 +20,43 @@ GATHER_S = 0.02  #: What calls for a look seldom comes alone: a stage's end, its
 GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
 
 
-class Pace:
-    """One looker's budget of time."""
+class Budget:
+    """A share of a processor's time, saved up so far."""
 
-    def __init__(self, now_s: float) -> None:
+    def __init__(self, share: float, now_s: float) -> None:
+        self._share = share
         self._saved_s = BURST_S
         self._since_s = now_s
-        self._share = SHARE
+
+    def spend(self, now_s: float, cost_s: float) -> None:
+        self._save(now_s)
+        self._saved_s -= cost_s
+
+    def wait_s(self, now_s: float) -> float:
+        """Until something is left."""
+        self._save(now_s)
+        return max(0.0, -self._saved_s / self._share)
+
+    def _save(self, now_s: float) -> None:
+        self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * self._share)
+        self._since_s = now_s
+
+
+class Pace:
+    """One looker's budgets of time."""
+
+    def __init__(self, now_s: float) -> None:
+        self._all = Budget(SHARE, now_s)
+        self._little = Budget(SHARE_LITTLE, now_s)  # of looks that can free little
+        self._is_much = True  # the next look can free much
         self._idle_s = IDLE_MIN_S
         self._last_s = now_s
 
     def took(self, now_s: float, cost_s: float, was_new: bool) -> None:
         """A look has ended now, after `cost_s`. `was_new`: it changed what is known."""
-        self._save(now_s)
-        self._saved_s -= cost_s
+        self._all.spend(now_s, cost_s)
+        if not self._is_much:
+            self._little.spend(now_s, cost_s)
         self._last_s = now_s
         self._idle_s = IDLE_MIN_S if was_new else min(IDLE_MAX_S, self._idle_s * 2)
 
@@ -46,12 +69,8 @@ class Pace:
 
         `is_much`: looks could let much go.
         """
-        self._save(now_s)
-        self._share, gather_s = (SHARE, GATHER_S) if is_much else (SHARE_LITTLE, GATHER_LITTLE_S)
-        affordable_s = max(0.0, -self._saved_s / self._share)
+        self._is_much = is_much
+        gather_s = GATHER_S if is_much else GATHER_LITTLE_S
         due_s = self._last_s + self._idle_s if called_s is None else called_s + gather_s
+        affordable_s = max(self._all.wait_s(now_s), 0.0 if is_much else self._little.wait_s(now_s))
         return max(affordable_s, due_s - now_s, 0.0)
-
-    def _save(self, now_s: float) -> None:
-        self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * self._share)
-        self._since_s = now_s

@@ -235,7 +235,7 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   /** The cleaner's thread. */
   public void shuffleCleaned(int shuffle) {
-    put(new Row("cleaned").number("shuffle", shuffle), false);
+    put(new Row("cleaned").number("shuffle", shuffle), promptBytes == 0L);
   }
 
   public void rddCleaned(int rdd) {}

@@ -34,6 +34,7 @@ public class RowBuffer {
     String text = row.toString();
     if (chars + text.length() > capacityChars) {
       dropped++;
+      hurry(); // room is wanted
       return;
     }
     tellDropped();
@@ -57,10 +58,19 @@ public class RowBuffer {
     String row = "{\"seq\":" + seq++ + "," + text + "}\n";
     rows.add(row);
     chars += row.length();
-    if (rows.size() == 1 || (isPrompt && !this.isPrompt)) {
+    if (isPrompt) {
+      hurry();
+    }
+    if (rows.size() == 1) {
       notifyAll();
     }
-    this.isPrompt = this.isPrompt || isPrompt;
+  }
+
+  private void hurry() {
+    if (!isPrompt) {
+      isPrompt = true;
+      notifyAll();
+    }
   }
 
   /**

@@ -71,6 +71,23 @@ def test_policies(name: str, policy: Policy) -> None:
     assert read({P + "policy": name}).policy == policy
 
 
+@pytest.mark.parametrize(
+    ("conf", "below"),
+    [
+        ({}, 4 << 20),
+        ({"policy": "reachable"}, 4 << 20),
+        ({"policy": "reachable", "prompt.bytes": "0"}, 0),
+        ({"policy": "reachable", "prompt.bytes": "16m"}, 16 << 20),
+        ({"policy": "reachable", "grace": "30s"}, 0),
+        ({"policy": "delayed"}, 0),
+        ({"policy": "frontier"}, 0),
+        ({"policy": "pressure"}, 0),
+    ],
+)
+def test_only_what_waits_for_looks_may_wait_for_more(conf: dict[str, str], below: int) -> None:
+    assert read({P + key: value for key, value in conf.items()}).patient_below_bytes == below
+
+
 def test_arguments_go_before_the_conf() -> None:
     conf = {P + "policy": "eager", P + "budget.premature": "3"}
     found = read(conf, {"policy": "frontier", "budget_premature": 5, "strict": True, "address": ["a:1", "b:2"]})

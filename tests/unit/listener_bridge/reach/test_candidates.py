@@ -38,6 +38,15 @@ def test_a_job_that_ends_calls_for_a_look_where_something_could_go() -> None:
     assert not candidates.hear(ENDED)
 
 
+def test_what_was_written_before_we_listened_may_be_much() -> None:
+    candidates = Candidates()
+    candidates.hear(completed(5, 100))
+    assert candidates.are_at_least(100)
+    assert not candidates.are_at_least(101)
+    candidates.known(Snapshot("s", (KnownShuffle(6, 4, 4),), (), ()))
+    assert candidates.are_at_least(101)
+
+
 def test_a_partial_retry_adds_to_what_was_written() -> None:
     candidates = Candidates()
     candidates.hear(completed(5, 100))

@@ -52,6 +52,15 @@ def test_where_little_can_be_freed_a_look_waits_for_more() -> None:
     assert pace.wait_s(2.0, called_s=2.0, is_much=False) == pytest.approx(GATHER_LITTLE_S)
 
 
+def test_looks_at_little_leave_the_savings_for_looks_at_much() -> None:
+    pace, now_s = Pace(0.0), 0.0
+    for _ in range(200):
+        now_s += pace.wait_s(now_s, called_s=now_s, is_much=False)
+        pace.took(now_s, 0.02, was_new=True)
+    assert pace.wait_s(now_s, called_s=now_s - 1, is_much=False) > 1.0
+    assert pace.wait_s(now_s, called_s=now_s - 1, is_much=True) == 0.0
+
+
 def test_looks_that_find_nothing_new_come_ever_more_seldom() -> None:
     pace, now_s, waits = Pace(0.0), 0.0, []
     for _ in range(8):
