@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ class Program:
         return set(self.log.app_shuffles("generation_deleted"))
 
     def wait_gone(self, *app_shuffles: int) -> None:
+        gc.collect()  # what py4j binds for a cycle of ours is held until Python collects it, and nothing else might now
         try:
             wait_for(lambda: set(app_shuffles) <= self.gone(), f"{app_shuffles} to go")
         except AssertionError as error:
