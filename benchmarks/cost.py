@@ -2,8 +2,8 @@
 
 Two drivers run side by side, one with the plugin and one without, and take turns: a piece of work in the one while
 the other waits, then the same in the other. Both are warm, and what the machine does meanwhile hits both. Told of each:
-the wall time, and the processor time of the driver's Python and its JVM, until a moment after it. And
-Spark's own timer of our listener, microseconds per scheduler event in the thread of its queue.
+the wall time, and the processor time of the driver's Python and its JVM, until a moment after it. And Spark's own timer
+of our listener, microseconds per scheduler event in the thread of its queue.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _timed(kind: str, spark: SparkSession, count: int) -> dict[str, float]:
 
 
 def _processor_s(spark: SparkSession) -> float:
-    """Of this process and its JVM; 0.0 where the system has no /proc to tell it."""
+    """Of this process and its JVM; not a number where the system has no /proc to tell it."""
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     return sum(map(_used_s, (os.getpid(), int(jvm.java.lang.ProcessHandle.current().pid()))))

@@ -128,6 +128,7 @@ class Costs:
 
     slots: int = 1
     task_ms: dict[AppShuffle, int] = field(default_factory=dict)
+    _failed_ms: dict[AppShuffle, int] = field(default_factory=dict)  #: Of failed attempts, whose outputs are left.
     _running: dict[StageAttempt, tuple[int, c.ReportStageSubmitted]] = field(default_factory=dict)
 
     def hear(self, facts: Iterable[Fact]) -> None:
@@ -141,9 +142,13 @@ class Costs:
 
     def _over(self, now_ms: int, command: c.ReportStageCompleted) -> None:
         began_ms, stage = self._running.pop(command.stage, (0, None))
-        if stage is not None and stage.writes is not None and not command.failure:
+        if stage is None or stage.writes is None:
+            return
+        if command.failure:
+            self._failed_ms[stage.writes] = self._failed_ms.get(stage.writes, 0) + command.task_ms
+        else:
             guess_ms = (now_ms - began_ms) * max(1, min(self.slots, stage.tasks))
-            took_ms = command.task_ms or guess_ms
+            took_ms = (command.task_ms or guess_ms) + self._failed_ms.pop(stage.writes, 0)
             self.task_ms[stage.writes] = max(took_ms, self.task_ms.get(stage.writes, 0))
 
 

@@ -20,6 +20,8 @@ from replay.history.finding import Log as Found
 from replay.history.finding import Part, local_parts, sort
 from replay.history.reading import NotALog, read
 from replay.history.run import Run
+from replay.simulate.baseline import Costs
+from replay.simulate.facts import Fact
 from tests.support.history_logs import FIRST, LAST, SECOND, Log, Stage, at, chain, packed
 
 C = TypeVar("C")
@@ -110,6 +112,9 @@ def test_what_a_failed_attempt_wrote_is_there_when_the_next_one_completes_it(tmp
     run = run_of(log.write(tmp_path / "app-1"))
     assert (run.shuffles[0].bytes, run.shuffles[0].task_ms) == (9 * 900 + 1_000, 5_000)
     assert written(run) == [0, 9 * 900 + 1_000, 0]
+    costs = Costs()
+    costs.hear(Fact(time_ms, command) for time_ms, command in run.facts)
+    assert costs.task_ms == {1: 5_000}
 
 
 def test_repairs_of_a_part_add_nothing_and_a_whole_rewrite_counts_by_itself(tmp_path: Path) -> None:
