@@ -1,8 +1,8 @@
 """How long from the event that frees a shuffle until its files are gone?
 
-A loop frees a shuffle a round. From Spark's own event log: when the stage that read it last completed. From the
-coordinator's log: when the fence was asked for, when it was done, when the files were gone. Beside it, as a baseline of
-the same run: how long such a stage takes.
+A loop frees a shuffle a round. From Spark's own event log: when the stage that read it last completed. From the disk,
+looked at every 5 ms: when the files were gone. From the coordinator's log: when it heard of each step. Beside it, as a
+baseline of the same run: how long such a stage takes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pyspark
@@ -21,7 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from coordinator.core import events as e
-from coordinator.core.ids import ShuffleId, StageAttempt, StageId
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt, StageId
+from coordinator.demo.disk import Sample, Watch
 from coordinator.demo.ideal import spark_events
 from coordinator.demo.logs import read_log
 
@@ -33,9 +36,11 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
         folder = Path(name)
         (folder / "events").mkdir()
         command = [sys.executable, "-m", "benchmarks.latency_job", name, str(rounds), str(megabytes)]
-        subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        with Watch(folder / "local", every_seconds=0.005) as disk:
+            subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         found = json.loads((folder / "result.json").read_text())
-        rows = _rows(read_log(f"sqlite://{folder}/coordinator.db", found["application"]), folder / "events")
+        log = list(read_log(f"sqlite://{folder}/coordinator.db", found["application"]))
+        rows = _rows(_freed(log, _stages(folder / "events")), gone_ms(disk.samples))
     table = Table(
         title=f"{rounds} shuffles of {megabytes} MB freed in a loop, ms, Spark {pyspark.__version__}, local[2]"
     )
@@ -53,34 +58,55 @@ def _spread(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(ordered), ordered[int(len(ordered) * 0.95)], ordered[-1]
 
 
-def _rows(log: Iterable[e.Recorded], events: Path) -> dict[str, list[float]]:
-    took: dict[str, list[float]] = {
-        "reader's stage submitted … completed (baseline)": [],
-        "completed in Spark … recorded": [],
-        "recorded … fenced": [],
-        "fenced … files gone": [],
-        "completed in Spark … files gone": [],
-    }
-    stages = _stages(events)
-    freed: dict[ShuffleId, tuple[float, float, float]] = {}
-    fenced: dict[ShuffleId, float] = {}
+@dataclass(slots=True)
+class _Freed:
+    """A shuffle that a stage's end has freed; milliseconds since the epoch."""
+
+    submitted: float
+    completed: float
+    recorded: float
+    fenced: float = 0.0
+    deleted: float = 0.0
+
+
+def _freed(log: Iterable[e.Recorded], stages: dict[StageAttempt, tuple[float, float]]) -> dict[AppShuffle, _Freed]:
+    """What went because a stage ended; what goes with the application is left out."""
     by: dict[int, StageAttempt] = {}
+    names: dict[ShuffleId, AppShuffle] = {}
+    found: dict[ShuffleId, _Freed] = {}
     for recorded in log:
         event, at = recorded.event, float(recorded.time_ms)
         if isinstance(event, e.StageCompleted):
             by[recorded.sequence] = event.stage
+        elif isinstance(event, e.GenerationStarted):
+            names[event.shuffle_id] = event.app_shuffle
         elif isinstance(event, e.GenerationExpired) and recorded.because in by:
-            freed[event.shuffle_id] = (*stages[by[recorded.because]], at)
-        elif isinstance(event, e.GenerationFenced):
-            fenced[event.shuffle_id] = at
-        elif isinstance(event, e.GenerationDeleted) and event.shuffle_id in freed and event.directive is not None:
-            submitted, completed, told = freed[event.shuffle_id]
-            gone = (completed - submitted, told - completed, fenced[event.shuffle_id] - told)
-            for values, value in zip(
-                took.values(), (*gone, at - fenced[event.shuffle_id], at - completed), strict=True
-            ):
-                values.append(value)
-    return took
+            found[event.shuffle_id] = _Freed(*stages[by[recorded.because]], at)
+        elif isinstance(event, e.GenerationFenced) and event.shuffle_id in found:
+            found[event.shuffle_id].fenced = at
+        elif isinstance(event, e.GenerationDeleted) and event.shuffle_id in found and event.directive is not None:
+            found[event.shuffle_id].deleted = at
+    return {names[shuffle_id]: freed for shuffle_id, freed in found.items() if freed.deleted}
+
+
+def gone_ms(samples: Sequence[Sample]) -> dict[AppShuffle, float]:
+    """When the last file of each shuffle was first not seen any more, of those that went while somebody looked."""
+    return {
+        AppShuffle(shuffle): now.at * 1_000
+        for before, now in pairwise(samples)
+        for shuffle in before.bytes.keys() - now.bytes.keys()
+    }
+
+
+def _rows(freed: dict[AppShuffle, _Freed], gone: dict[AppShuffle, float]) -> dict[str, list[float]]:
+    seen = [(one, gone[shuffle]) for shuffle, one in freed.items()]
+    return {
+        "reader's stage submitted … completed (baseline)": [one.completed - one.submitted for one, _ in seen],
+        "completed in Spark … recorded": [one.recorded - one.completed for one, _ in seen],
+        "recorded … its fence recorded": [one.fenced - one.recorded for one, _ in seen],
+        "completed in Spark … files gone": [at - one.completed for one, at in seen],
+        "completed in Spark … recorded as gone": [one.deleted - one.completed for one, _ in seen],
+    }
 
 
 def _stages(events: Path) -> dict[StageAttempt, tuple[float, float]]:

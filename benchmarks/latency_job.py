@@ -16,7 +16,8 @@ from listener_bridge import attach
 
 def main() -> None:
     folder, rounds, megabytes = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    spark = session(folder, {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (folder / "events").as_uri()})
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (folder / "events").as_uri()}
+    spark = session(folder, {**logged, "spark.diskStore.subDirectories": "1"})  # so that a look at the disk is cheap
     with attach(spark, policy="frontier", store=f"sqlite://{folder}/coordinator.db") as attached:
         grow(spark, megabytes, rounds)
         status = attached.status()

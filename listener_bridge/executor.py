@@ -1,7 +1,8 @@
 """Carries out directives: fence, delete, invalidate; and takes snapshots.
 
 Responsible for: one thread that calls the shuffle service, the outcome of each directive until the coordinator has
-acknowledged it, the same outcome for a directive that comes again, and what `forget` still has to do.
+acknowledged it, the same outcome for a directive that comes again, and what `forget` still has to do. Where a deletion
+is announced with its fence, the data go at once; when it is asked for, it is answered with what came of that.
 Refuses to know: why a generation goes, how a service works, how outcomes travel.
 Invariant: a directive is carried out at most once; one that names a generation older than a known one is `Superseded`.
 """
@@ -72,6 +73,7 @@ class Executor:
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
+        self._ahead: dict[api.Locator, api.FreeOutcome] = {}  # freed before it was asked for; the thread's own
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due = 0.0  # monotonic seconds
         self._stopped = ""
@@ -200,6 +202,16 @@ class Executor:
         outcome = self._fenced(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT))
         self.counts.fence_ms.append((time.perf_counter() - began) * 1000)
         self._report(directive, outcome)
+        if isinstance(outcome, api.Fenced) and directive.delete_follows:
+            self._free_ahead(outcome.locator)
+
+    def _free_ahead(self, locator: api.Locator) -> None:
+        """Nobody reads it and nobody will: why wait for the coordinator to have heard of it?"""
+        if self._stopped or locator in self._ahead:
+            return
+        if len(self._ahead) >= WAITING_MAX:
+            self._ahead.pop(next(iter(self._ahead)))  # it is freed once more when it is asked for: harmless
+        self._ahead[locator] = self._free(locator)
 
     def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
         try:
@@ -212,7 +224,8 @@ class Executor:
         if locator is None:
             self._report(directive, api.Failed("the directive names no generation; expected the locator of its fence"))
         else:
-            self._report(directive, self._free(locator))
+            done = self._ahead.pop(locator, None)
+            self._report(directive, self._free(locator) if done is None else done)
 
     def _free(self, locator: api.Locator) -> api.FreeOutcome:
         try:

@@ -14,6 +14,7 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 from coordinator.core.ids import AppShuffle, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, Directive, Generation, Meta, Shuffle, State
+from coordinator.core.values import DirectiveKind
 from coordinator.runtime import views
 from coordinator.runtime.api import Peer
 from coordinator.wire.records import ApplicationRecord
@@ -140,13 +141,14 @@ def graph_shown(state: State) -> service_pb2.Graph:
 
 
 def directive_shown(directive: Directive) -> service_pb2.Directive:
-    """What the driver is asked to do."""
+    """What the driver is asked to do. The core lets a deletion follow every fence that succeeds."""
     return service_pb2.Directive(
         directive=directive.directive,
         kind=number_of(directive.kind),  # type: ignore[arg-type]
         shuffle_id=directive.shuffle_id,
         app_shuffle=directive.app_shuffle,
         locator=written(directive.locator),
+        delete_follows=directive.kind is DirectiveKind.FENCE,
     )
 
 

@@ -37,12 +37,12 @@ public class Deletion {
   }
 
   /** Asks every executor; gives who has not confirmed, with the reason. To be called while the outputs are held. */
-  Map byExecutors(int shuffle, long end) {
+  Map byExecutors(Generations.Shuffle shuffle, long end) throws InterruptedException {
     Map silent = new HashMap();
     if (local != null) {
-      local.unregisterShuffle(shuffle); // deletes the files; the driver's map output tracker is not asked
+      LocalFiles.delete(local, shuffle.id, shuffle.mapIds());
     }
-    Map asked = ask(shuffle, alive());
+    Map asked = ask(shuffle.id, alive());
     Iterator it = asked.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();

@@ -22,6 +22,14 @@ public class FenceDecision {
     this.expected = expected;
   }
 
+  /**
+   * Who must not lose it: whoever uses it, and whoever waits to, unless a generation is named. What is named is suspect,
+   * and who waits for it waits for another one.
+   */
+  public Set users(Users users) {
+    return expected == ANY ? users.orWaiting(shuffle.id) : users.of(shuffle.id);
+  }
+
   /** The answer that it comes to now: a final one, or `AGAIN`; null: fence it, in this very run. */
   public String of(int available, Set users, boolean isWritten) {
     boolean begun = available > 0 || isWritten;

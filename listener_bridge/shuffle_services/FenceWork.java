@@ -35,7 +35,7 @@ public class FenceWork implements Work {
     if (!status.isDefined()) {
       return Answer.cannot("app shuffle " + shuffle.id + " is not registered with Spark: never written, or cleaned");
     }
-    Set who = users.of(shuffle.id);
+    Set who = decision.users(users);
     int available = Outputs.available((ShuffleStatus) status.get());
     String answer = decision.of(available, who, !users.writersOf(shuffle.id).isEmpty());
     if (answer != null) {

@@ -1,8 +1,10 @@
 package shufflelifecycle;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
@@ -36,6 +38,16 @@ public class Generations {
       present++;
       olderThan = scheduler.nextTaskId();
       scheduler.mark(marker, id + "/" + (present - 1));
+    }
+
+    /** Of all outputs that were fenced and not freed. */
+    List mapIds() {
+      ArrayList found = new ArrayList();
+      Iterator it = places.values().iterator();
+      while (it.hasNext()) {
+        found.addAll(((Place) it.next()).mapIds);
+      }
+      return found;
     }
 
     Place at(Place where) {

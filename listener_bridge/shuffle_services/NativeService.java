@@ -81,7 +81,7 @@ public class NativeService implements CleanerListener {
     }
     Map silent;
     try {
-      silent = deletion.byExecutors(shuffle, System.nanoTime() + limitMs * 1000000L);
+      silent = deletion.byExecutors(known, System.nanoTime() + limitMs * 1000000L);
     } finally {
       if (check.hold != null) {
         check.hold.release();

@@ -12,7 +12,8 @@ import org.apache.spark.scheduler.TaskSetManager;
  * Who writes or reads a shuffle now. To be asked in the scheduler's thread.
  *
  * A stage counts while it runs, a given-up attempt until its last task has ended. A task of a stage that neither the
- * scheduler nor the stage memory knows may read anything, so it counts too.
+ * scheduler nor the stage memory knows may read anything, so it counts too. Where the shuffle is only not needed any more,
+ * as far as somebody knows, stages count that wait for another input, or to be tried again: they will read it.
  */
 public class Users {
   private final Scheduler scheduler;
@@ -25,6 +26,23 @@ public class Users {
 
   public Set of(int shuffle) {
     return find(shuffle, true);
+  }
+
+  public Set orWaiting(int shuffle) {
+    Set who = of(shuffle);
+    addWaiting(who, scheduler.dag.waitingStages(), shuffle);
+    addWaiting(who, scheduler.dag.failedStages(), shuffle);
+    return who;
+  }
+
+  private static void addWaiting(Set who, scala.collection.mutable.HashSet stages, int shuffle) {
+    scala.collection.Iterator it = stages.iterator();
+    while (it.hasNext()) {
+      Stage stage = (Stage) it.next();
+      if (reads(stage, shuffle)) {
+        who.add("stage " + stage.id() + " waits to read it");
+      }
+    }
   }
 
   public Set writersOf(int shuffle) {

@@ -124,8 +124,9 @@ class ShuffleService(Protocol):
         """Have Spark forget the generation's outputs, atomically against every stage that could be submitted.
 
         `generation`, where given, is what `holds` said of it: if that one is not the present one any more, the answer
-        is its first `Fenced`, or `Superseded`. A second call answers the first call's `Fenced` until a later
-        generation has begun.
+        is its first `Fenced`, or `Superseded`. It is suspect then. Where none is named, nobody is thought to need the
+        data, and `Busy` is also a stage that will read them, and waits for another input or to be tried again. A
+        second call answers the first call's `Fenced` until a later generation has begun.
         """
 
     def keeps(self, app_shuffle: int) -> str:

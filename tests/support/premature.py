@@ -1,7 +1,8 @@
 """A coordinator that deletes far too early, on purpose.
 
 Responsible for: one more rule in this process's core, by which whole generations that nobody reads or writes expire at
-random, live jobs or not; and for lifting what would stop it: the budget, the bounds of recovery, "missed before".
+random, live jobs or not; and for lifting what would stop it: the budget, the bounds of recovery, "missed before", and
+the fence's refusal where a stage waits to read (a fence that names its generation is not refused for that).
 Refuses to know: how an expiry is carried out. Everything behind the rule is the real path: log, directive, fence, free.
 Invariant: pure as every rule: the same seed and the same log give the same expiries; and it lets go of nothing that a
 registered reader or writer uses, so what it finds is never its own fault.
@@ -25,6 +26,8 @@ from coordinator.core.state import Generation, State
 from coordinator.core.values import Expiry, Hold
 from listener_bridge import words
 from listener_bridge.settings import Settings
+from listener_bridge.shuffle_services import api
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver
 
 ATTEMPTS = {"spark.stage.maxConsecutiveAttempts": "1000"}
 """What Spark has to be told, so that it does not give up a stage for its fourth loss."""
@@ -49,7 +52,7 @@ def deleting_at_random(seed: int, odds: float) -> Iterator[Chance]:
     """Applies to coordinators in this process, and to applications that attach within the block."""
     chance = Chance(seed, odds)
     evaluate, verdict = sweep._evaluate, policies.verdict
-    hold_of, promises = policies.hold_of, words.promises
+    hold_of, promises, fence = policies.hold_of, words.promises, InTheDriver.fence
 
     def of_all(desk: Desk) -> bool:
         desk.concerns_all = True
@@ -70,7 +73,14 @@ def deleting_at_random(seed: int, odds: float) -> Iterator[Chance]:
         said.premature_budget = said.recoveries_per_shuffle = said.recoveries = UNBOUNDED
         return said
 
+    def named(
+        service: InTheDriver, app_shuffle: int, timeout: float, generation: api.Locator | None = None
+    ) -> api.FenceOutcome:
+        held = service.holds(app_shuffle) if generation is None else None
+        return fence(service, app_shuffle, timeout, held.locator if isinstance(held, api.Held) else generation)
+
     with (
+        mock.patch.object(InTheDriver, "fence", named),
         mock.patch.object(sweep, "_evaluate", of_all),
         mock.patch.object(policies, "verdict", too_early),
         mock.patch.object(policies, "hold_of", unstopped),

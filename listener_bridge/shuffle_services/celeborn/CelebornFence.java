@@ -42,7 +42,7 @@ public class CelebornFence implements Work {
     if (known == null || !found.isDefined()) {
       return Answer.cannot("app shuffle " + shuffle.id + " is not Celeborn's: never written, cleaned, or kept by Spark itself");
     }
-    Set who = users.of(shuffle.id); // nobody joins them while we are in the scheduler's thread
+    Set who = decision.users(users); // nobody joins them while we are in the scheduler's thread
     boolean written = !users.writersOf(shuffle.id).isEmpty();
     synchronized (known) {
       return run(known, (ShuffleStatus) found.get(), who, written);

@@ -48,7 +48,7 @@ public class UniffleFence implements Work {
       return Answer.cannot("app shuffle " + shuffle.id + " is not Uniffle's: never written, cleaned, or in no lineage");
     }
     ShuffleStatus status = (ShuffleStatus) found.get();
-    Set who = new TreeSet(users.of(shuffle.id));
+    Set who = new TreeSet(decision.users(users));
     who.addAll(halfWritten.readersOf(shuffle.id));
     String answer = decision.of(Outputs.available(status), who, !users.writersOf(shuffle.id).isEmpty());
     return answer != null ? answer : fence(status, handle);

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.marks import marks
-from listener_bridge.shuffle_services.api import Busy, Fenced, Freed
+from listener_bridge.shuffle_services.api import Busy, Fenced, FenceOutcome, Freed, Held
 from listener_bridge.shuffle_services.native import NativeShuffleService
 from listener_bridge.tap import facts
 from listener_bridge.tap.tap import Tap
@@ -35,6 +35,12 @@ _GATES = itertools.count()
 def drawn(number: int) -> tuple[int, int]:
     """Looks deterministic to Spark."""
     return random.SystemRandom().randrange(1_000_000), number
+
+
+def fence_it_all_the_same(service: NativeShuffleService, shuffle: int) -> FenceOutcome:
+    """Named by its generation, it is fenced under stages that wait to read it too."""
+    held = service.holds(shuffle)
+    return service.fence(shuffle, TIMEOUT, held.locator if isinstance(held, Held) else None)
 
 
 @dataclass
@@ -131,7 +137,7 @@ class App:
         assert isinstance(self.service.free(outcome.locator, TIMEOUT), Freed)
 
     def fenced(self, shuffle: int) -> Fenced | None:
-        outcome = self.service.fence(shuffle, TIMEOUT)
+        outcome = fence_it_all_the_same(self.service, shuffle)
         assert isinstance(outcome, (Fenced, Busy)), outcome
         return outcome if isinstance(outcome, Fenced) else None
 

@@ -26,7 +26,7 @@ import pytest
 
 from listener_bridge.shuffle_services.api import Fenced
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application
+from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application, fence_it_all_the_same
 from tests.support.spark import LOCAL, LOCAL_CLUSTER
 from tests.support.standalone import executors, kill_executor, with_service
 
@@ -160,7 +160,7 @@ class Chaos:
     def delete_one(self, shuffle: int, drawn: random.Random) -> None:
         if not self.app.is_complete(shuffle):
             return
-        outcome = self.app.service.fence(shuffle, TIMEOUT)
+        outcome = fence_it_all_the_same(self.app.service, shuffle)
         if not isinstance(outcome, Fenced):
             return
         self.app.service.free(outcome.locator, TIMEOUT)

@@ -63,6 +63,24 @@ def test_19_a_reader_just_submitted_is_busy_until_it_is_done(run: Any) -> None:
     assert run.fetch_failures() == []
 
 
+def test_a_stage_that_waits_for_another_input_is_busy_unless_the_generation_is_suspect(run: Any) -> None:
+    gate = run.gate()
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    late = run.spark.sparkContext.parallelize(range(2), 2).mapPartitionsWithIndex(hold(gate)).map(lambda n: (n, n))
+    with in_background(lambda: sorted(keyed.union(late.partitionBy(3)).collect())) as job:
+        wait_for(gate.arrived, "the other input's writer")
+        refused = run.service.fence(shuffle, TIMEOUT)
+        suspect = run.service.fence(shuffle, TIMEOUT, run.service.holds(shuffle).locator)
+        gate.open()
+        assert job.result() == sorted([*right, (0, 0), (1, 1)])
+    assert isinstance(refused, Busy)
+    assert "waits to read it" in refused.who[0]
+    assert isinstance(suspect, Fenced)
+    assert run.fetch_failures() == []
+
+
 def test_19_the_reader_of_a_cancelled_job_counts_until_its_last_task_has_ended(run: Any) -> None:
     context = run.spark.sparkContext
     keyed, gate = run.keyed(), run.gate()

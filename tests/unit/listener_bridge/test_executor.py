@@ -174,6 +174,49 @@ def test_unknown_kinds_are_refused() -> None:
     assert "directives of kind 77 are not known" in Hands().do(said).told()[0]
 
 
+def fence_to_delete(directive: int) -> Any:
+    said = fence(directive)
+    said.delete_follows = True
+    return said
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"), [(Freed(500), "freed { bytes: 500 }"), (Failed("busy"), 'failed { error: "busy" }')]
+)
+def test_data_whose_deletion_is_announced_go_with_the_fence_and_once(outcome: Any, told: str) -> None:
+    hands = Hands(fence=FENCED, free=outcome).do(fence_to_delete(1))
+    wait_for(lambda: ("free", LOCATOR) in hands.service.calls, "the data")
+    assert hands.executor.counts.deleted == 0  # the fence alone is told
+    hands.executor.submit(delete(2))
+    hands.reporter.facts([MARK])
+    assert hands.told(2)[-1] == f"report_outcome {{ directive: 2 {told} }}"
+    assert hands.service.calls == [("fence", 1), ("free", LOCATOR)]
+    hands.executor.submit(delete(3))
+    wait_for(lambda: hands.service.calls[2:] == [("free", LOCATOR)], "what is asked for once more")
+
+
+@pytest.mark.parametrize("said", [fence(1), fence_to_delete(1)])
+def test_data_stay_where_no_deletion_is_announced_or_nothing_was_fenced(said: Any) -> None:
+    hands = Hands(fence=Busy(("task 3",)) if said.delete_follows else FENCED).do(said)
+    hands.reporter.facts([MARK])
+    hands.told()
+    hands.executor.stop("detached", 5)
+    assert hands.service.calls == [("fence", 1)]
+
+
+def test_data_stay_when_it_stops_in_mid_fence() -> None:
+    hands = Hands(fence=FENCED)
+
+    def stop(_: str) -> None:
+        hands.executor._stopped = "detached"
+
+    hands.service.before = stop
+    hands.do(fence_to_delete(1))
+    wait_for(lambda: hands.executor.counts.fenced, "the fence")
+    hands.executor.stop("detached", 5)
+    assert hands.service.calls == [("fence", 1)]
+
+
 def test_24_what_is_freed_is_forgotten_when_older_tasks_have_ended() -> None:
     hands = Hands(free=Freed(1), forget=Busy(("task 3",)))
     hands.do(delete(2)).told()
