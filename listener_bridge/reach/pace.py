@@ -16,7 +16,7 @@ SHARE_LITTLE = 0.005  #: Where looks can free little.
 BURST_S = 0.5  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
 IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
-GATHER_S = 0.02  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
+GATHER_S = 0.005  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
 GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
 
 
