@@ -99,7 +99,7 @@ def gone_ms(samples: Sequence[Sample]) -> dict[AppShuffle, float]:
 
 
 def _rows(freed: dict[AppShuffle, _Freed], gone: dict[AppShuffle, float]) -> dict[str, list[float]]:
-    seen = [(one, gone[shuffle]) for shuffle, one in freed.items()]
+    seen = [(one, gone[shuffle]) for shuffle, one in freed.items() if shuffle in gone]
     return {
         "reader's stage submitted … completed (baseline)": [one.completed - one.submitted for one, _ in seen],
         "completed in Spark … recorded": [one.recorded - one.completed for one, _ in seen],

@@ -98,6 +98,7 @@ class Bridge:
         if self._disks is not None:
             self._disks.tell = lambda usage: self.reporter.tell(translate.disk(usage))
             self._disks.deletions = lambda: self.executor.counts.deleted
+            self._disks.untold_bytes = self.executor.ahead.untold_bytes
             self._disks.start()
 
     def stop(self, why: str, limit_s: float = STOP_LIMIT_S) -> None:

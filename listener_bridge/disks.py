@@ -8,7 +8,8 @@ out; at most one report a disk and poll, and none where nothing has changed.
 
 A file system that fills within seconds has to be seen in time, so it is asked often, which costs microseconds; it is
 told when it passes a watermark, when it has changed by `STEP_PERCENT`, and after every deletion of ours, since the
-coordinator counts on what it has freed.
+coordinator counts on what it has freed. What is gone and was not told yet counts as there until it is: the coordinator
+will subtract it itself.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ def measure(directories: Iterable[str]) -> list[Usage]:
         used, free = told.f_blocks - told.f_bfree, told.f_bavail
         found.setdefault(device, Usage(directory, used * told.f_frsize, free * told.f_frsize))
     return list(found.values())
+
+
+def with_untold(measured: Sequence[Usage], untold_bytes: int) -> list[Usage]:
+    """As if those bytes were still there, strewn evenly, as the coordinator takes them off again."""
+    share = untold_bytes // max(1, len(measured))
+    return [Usage(one.disk, one.used_bytes + share, max(0, one.free_bytes - share)) for one in measured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,7 @@ class Watch:
     def __init__(self, directories: Sequence[str], watermarks: Watermarks) -> None:
         self.tell: Callable[[Usage], None] = lambda _: None
         self.deletions: Callable[[], int] = lambda: 0  #: How many there were of ours.
+        self.untold_bytes: Callable[[], int] = lambda: 0  #: Gone by us, and the coordinator does not know.
         self._directories = tuple(directories)
         self._telling = Telling(watermarks)
         self._is_to_forget = False
@@ -143,6 +151,7 @@ class Watch:
             self._telling.forget()
         if (deletions := self.deletions()) != self._seen:
             self._seen, self._polls_forced = deletions, AFTER_A_DELETION
-        for usage in self._telling.due(measure(self._directories), time.monotonic(), self._polls_forced > 0):
+        measured = with_untold(measure(self._directories), self.untold_bytes())
+        for usage in self._telling.due(measured, time.monotonic(), self._polls_forced > 0):
             self.tell(usage)
         self._polls_forced = max(0, self._polls_forced - 1)

@@ -21,6 +21,7 @@ from typing import TypeAlias
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge import words
+from listener_bridge.ahead import Ahead
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import Snapshot
@@ -49,6 +50,13 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class _Announced:
+    """Nobody reads it and nobody will, and its deletion follows: why wait until it is asked for?"""
+
+    locator: api.Locator
+
+
+@dataclass(frozen=True, slots=True)
 class _Written:
     """A generation has begun: may it be fenced one day?"""
 
@@ -62,18 +70,18 @@ class Executor:
         self, service: api.ShuffleService, snapshot: Callable[[], Snapshot | None], reporter: Reporter
     ) -> None:
         self.counts = Counts()
+        self.ahead = Ahead()
         self.on_fenced: Callable[[int], None] = lambda _: None  #: Hears of every app shuffle that was fenced.
         self._service = service
         self._snapshot = snapshot
         self._reporter = reporter
         self._forgets = service.probe().forget_is_separate
         self._may_have_to_keep = service.probe().may_have_to_keep
-        self._tasks: queue.SimpleQueue[Directive | str | _Written] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Directive | str | _Written | _Announced] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
-        self._ahead: dict[api.Locator, api.FreeOutcome] = {}  # freed before it was asked for; the thread's own
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due = 0.0  # monotonic seconds
         self._stopped = ""
@@ -119,6 +127,7 @@ class Executor:
             self._outcomes.clear()
             self._again.clear()
             self._newest.clear()
+        self.ahead.forget_all()
 
     def generation_known(self, app_shuffle: int, shuffle_id: int) -> None:
         """A writer was told this generation: directives for older ones come too late."""
@@ -130,6 +139,7 @@ class Executor:
     def shuffle_cleaned(self, app_shuffle: int) -> None:
         with self._lock:
             self._newest.pop(app_shuffle, None)
+        self.ahead.forget(app_shuffle)
 
     def want_snapshot(self) -> None:
         self._tasks.put("snapshot")
@@ -161,11 +171,13 @@ class Executor:
             except Exception:  # whatever it is, the driver must not hear of it, and the next task is another one
                 log.exception("a task of the executor failed and is left out: %s", task)
 
-    def _do(self, task: Directive | str | _Written) -> None:
+    def _do(self, task: Directive | str | _Written | _Announced) -> None:
         if isinstance(task, Directive):
             self._carry_out(task)
         elif isinstance(task, _Written):
             self._look_whether_it_is_kept(task.app_shuffle)
+        elif isinstance(task, _Announced):
+            self._free_ahead(task.locator)
         elif task == "snapshot":
             self._take_snapshot()
         elif time.monotonic() >= self._forget_due:
@@ -181,7 +193,7 @@ class Executor:
     def _carry_out(self, directive: Directive) -> None:
         if self._outcomes.get(directive.directive) is not directive:
             return  # of a log that is lost
-        if self._stopped:
+        if self._stopped and not self._is_done(directive):
             self._settle(directive, words.revoked(directive.directive, self._stopped), None)
         elif directive.kind == common_pb2.DIRECTIVE_KIND_FENCE:
             self._fence(directive)
@@ -191,6 +203,11 @@ class Executor:
             self._invalidate(directive)
         else:
             self._report(directive, api.Failed(f"directives of kind {directive.kind} are not known to this driver"))
+
+    def _is_done(self, directive: Directive) -> bool:
+        locator = words.locator_of(directive.locator)
+        is_deletion = directive.kind == common_pb2.DIRECTIVE_KIND_DELETE
+        return is_deletion and locator is not None and self.ahead.has_done(locator)
 
     def _fence(self, directive: Directive) -> None:
         newest = self._newest.get(directive.app_shuffle, 0)
@@ -203,15 +220,12 @@ class Executor:
         self.counts.fence_ms.append((time.perf_counter() - began) * 1000)
         self._report(directive, outcome)
         if isinstance(outcome, api.Fenced) and directive.delete_follows:
-            self._free_ahead(outcome.locator)
+            self.ahead.announce(outcome.locator, directive.app_shuffle)
+            self._tasks.put(_Announced(outcome.locator))  # behind the fences that wait
 
     def _free_ahead(self, locator: api.Locator) -> None:
-        """Nobody reads it and nobody will: why wait for the coordinator to have heard of it?"""
-        if self._stopped or locator in self._ahead:
-            return
-        if len(self._ahead) >= WAITING_MAX:
-            self._ahead.pop(next(iter(self._ahead)))  # it is freed once more when it is asked for: harmless
-        self._ahead[locator] = self._free(locator)
+        if not self._stopped and self.ahead.is_due(locator):
+            self.ahead.keep(locator, self._free(locator))
 
     def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
         try:
@@ -224,7 +238,7 @@ class Executor:
         if locator is None:
             self._report(directive, api.Failed("the directive names no generation; expected the locator of its fence"))
         else:
-            done = self._ahead.pop(locator, None)
+            done = self.ahead.take(locator)
             self._report(directive, self._free(locator) if done is None else done)
 
     def _free(self, locator: api.Locator) -> api.FreeOutcome:

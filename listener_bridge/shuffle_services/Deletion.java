@@ -40,7 +40,10 @@ public class Deletion {
   Map byExecutors(Generations.Shuffle shuffle, long end) throws InterruptedException {
     Map silent = new HashMap();
     if (local != null) {
-      LocalFiles.delete(local, shuffle.id, shuffle.mapIds());
+      String why = LocalFiles.delete(local, shuffle.id, shuffle.mapIds(), end);
+      if (why != null) {
+        silent.put("driver", why);
+      }
     }
     Map asked = ask(shuffle.id, alive());
     Iterator it = asked.entrySet().iterator();

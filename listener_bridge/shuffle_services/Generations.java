@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.DAGScheduler;
 
 /**
@@ -26,7 +27,7 @@ public class Generations {
     public long bytes; // of the last fenced generation
     public String locator; // of the last fenced generation, where its service has names of its own
     public long olderThan; // tasks with a smaller id began before the last fence
-    public final Map places = new HashMap(); // executor -> Place, fenced and not freed
+    public final Map places = new ConcurrentHashMap(); // executor -> Place, fenced and not freed
 
     Shuffle(int id) {
       this.id = id;

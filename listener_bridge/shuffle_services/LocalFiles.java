@@ -10,7 +10,8 @@ import org.apache.spark.shuffle.sort.SortShuffleManager;
  * Unlinks the files of a shuffle where the driver is the executor, some at a time: while a large file is still being
  * written to disk, its unlinking waits, and one that waits must not hold up the others.
  *
- * Invariant: when `delete` returns, Spark's own manager has seen to all of them, also to those that nobody named.
+ * Invariant: after `end` no file is begun, and Spark's own manager is asked for the rest, those that nobody named, only
+ * before it: it deletes what there is then, which could be another generation's.
  */
 public class LocalFiles implements Runnable {
   private static final int AT_A_TIME = 4;
@@ -18,19 +19,26 @@ public class LocalFiles implements Runnable {
   private final IndexShuffleBlockResolver resolver;
   private final int shuffle;
   private final Iterator mapIds; // Long; under its own monitor
+  private final long end;
 
-  private LocalFiles(IndexShuffleBlockResolver resolver, int shuffle, Iterator mapIds) {
+  private LocalFiles(IndexShuffleBlockResolver resolver, int shuffle, Iterator mapIds, long end) {
     this.resolver = resolver;
     this.shuffle = shuffle;
     this.mapIds = mapIds;
+    this.end = end;
   }
 
-  static void delete(ShuffleManager manager, int shuffle, List mapIds) throws InterruptedException {
+  /** Null where they are gone; else why not. */
+  static String delete(ShuffleManager manager, int shuffle, List mapIds, long end) throws InterruptedException {
     if (mapIds.size() > 1) {
       IndexShuffleBlockResolver resolver = (IndexShuffleBlockResolver) ((SortShuffleManager) manager).shuffleBlockResolver();
-      together(new LocalFiles(resolver, shuffle, mapIds.iterator()), Math.min(AT_A_TIME, mapIds.size()));
+      together(new LocalFiles(resolver, shuffle, mapIds.iterator(), end), Math.min(AT_A_TIME, mapIds.size()));
+    }
+    if (System.nanoTime() >= end) {
+      return "not all files could be unlinked in time";
     }
     manager.unregisterShuffle(shuffle); // the driver's map output tracker is not asked
+    return null;
   }
 
   private static void together(LocalFiles files, int count) throws InterruptedException {
@@ -57,7 +65,7 @@ public class LocalFiles implements Runnable {
 
   private Long next() {
     synchronized (mapIds) {
-      return mapIds.hasNext() ? (Long) mapIds.next() : null;
+      return mapIds.hasNext() && System.nanoTime() < end ? (Long) mapIds.next() : null;
     }
   }
 }

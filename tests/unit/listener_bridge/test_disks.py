@@ -60,6 +60,12 @@ def test_what_is_forced_or_forgotten_is_told() -> None:
     assert told(telling, 50)
 
 
+def test_what_is_gone_and_not_told_counts_as_there_evenly() -> None:
+    measured = [Usage("/a", 100, 50), Usage("/b", 10, 5)]
+    assert disks.with_untold(measured, 20) == [Usage("/a", 110, 40), Usage("/b", 20, 0)]
+    assert disks.with_untold([], 20) == []
+
+
 def test_a_watch_tells_at_first_and_after_each_deletion(tmp_path: Path) -> None:
     heard, changed = [], threading.Condition()
     deletions = [0]

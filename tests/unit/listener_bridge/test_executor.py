@@ -8,6 +8,7 @@ import pytest
 from google.protobuf import text_format
 from shuffle_lifecycle.v1 import common_pb2
 
+from listener_bridge.ahead import KEPT_MAX, Ahead
 from listener_bridge.executor import Executor
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services.api import Busy, Cannot, Failed, Fenced, Freed, Held, Locator, NotHeld, Superseded
@@ -202,6 +203,59 @@ def test_data_stay_where_no_deletion_is_announced_or_nothing_was_fenced(said: An
     hands.told()
     hands.executor.stop("detached", 5)
     assert hands.service.calls == [("fence", 1)]
+
+
+def test_fences_that_wait_go_before_data() -> None:
+    hands = Hands(fence=FENCED, free=Freed(500)).do(fence_to_delete(1), fence_to_delete(2))
+    wait_for(lambda: len(hands.service.calls) == 3, "both fences, and the data once")
+    assert hands.service.calls == [("fence", 1), ("fence", 1), ("free", LOCATOR)]
+
+
+def test_a_deletion_that_overtakes_is_carried_out_and_nothing_is_left_to_do() -> None:
+    hands = Hands(fence=FENCED, free=Freed(500)).do(fence_to_delete(1), delete(2), delete(3))
+    wait_for(lambda: len(hands.service.calls) == 3, "all three")
+    hands.executor.stop("detached", 5)
+    assert hands.service.calls == [("fence", 1), ("free", LOCATOR), ("free", LOCATOR)]
+
+
+def test_what_was_done_ahead_is_told_when_it_stops() -> None:
+    hands = Hands(fence=FENCED, free=Freed(500)).do(fence_to_delete(1))
+    wait_for(lambda: hands.executor.ahead.has_done(LOCATOR), "the data")
+    hands.reporter.facts([MARK])
+    hands.told()
+    hands.executor._stopped = "detached"
+    hands.executor.submit(delete(2))
+    hands.executor.submit(delete(3))
+    assert hands.told(3) == [
+        "report_outcome { directive: 2 freed { bytes: 500 } }",
+        'report_outcome { directive: 3 revoked { why: "detached" } }',
+    ]
+
+
+def test_what_went_ahead_counts_as_there_until_it_is_told() -> None:
+    hands = Hands(fence=FENCED, free=Freed(500)).do(fence_to_delete(1))
+    wait_for(lambda: hands.executor.ahead.untold_bytes() == 500, "the data")
+    hands.executor.submit(delete(2))
+    wait_for(lambda: hands.executor.counts.deleted, "its deletion")
+    assert hands.executor.ahead.untold_bytes() == 0
+
+
+@pytest.mark.parametrize("forget", [lambda e: e.shuffle_cleaned(1), lambda e: e.begin_again()])
+def test_what_nobody_will_ask_for_is_not_kept(forget: Any) -> None:
+    hands = Hands(fence=FENCED, free=Freed(500)).do(fence_to_delete(1))
+    wait_for(lambda: hands.executor.ahead.untold_bytes() == 500, "the data")
+    forget(hands.executor)
+    assert hands.executor.ahead.untold_bytes() == 0
+
+
+def test_of_what_nobody_asks_for_only_so_much_is_kept() -> None:
+    ahead = Ahead()
+    for number in range(KEPT_MAX + 1):
+        ahead.announce(Locator("fake", str(number)), number)
+        ahead.keep(Locator("fake", str(number)), Freed(1))
+    assert ahead.untold_bytes() == KEPT_MAX
+    assert ahead.take(Locator("fake", "0")) is None
+    assert ahead.take(Locator("fake", "1")) == Freed(1)
 
 
 def test_data_stay_when_it_stops_in_mid_fence() -> None:
