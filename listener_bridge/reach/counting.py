@@ -9,13 +9,17 @@ what it refers to, and all that this holds.
 It is what CPython's own cycle collector does, with dead names as references that do not count. Proxies need it even
 where the program has long let go: a proxy whose method was called once is in a cycle with that method (py4j keeps a
 member in the proxy, and the proxy in the member), so it dies at the next collection of its generation, not at once.
+Java's lists, maps and sets are in one from the start: py4j keeps members in their attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from py4j.java_gateway import JavaMember, JavaObject
 
 Counts: TypeAlias = Callable[[list[Any]], list[int]]
 """References of each object of a list, but for those of the list and of the counting itself."""
@@ -41,7 +45,7 @@ class Census:
         self.handles, self.proxies = len(handles), len(proxies)
         self._nodes: list[Any] = [*handles, *proxies, *map(vars, handles)]
         self._first_member = len(self._nodes)
-        self._nodes += [member for proxy in proxies for member in _members(proxy).values()]
+        self._nodes += [member for proxy in proxies for member in _members(proxy)]
         self._places = {id(node): place for place, node in enumerate(self._nodes)}
 
     def handle(self, place: int) -> Any:
@@ -52,12 +56,12 @@ class Census:
 
     def read(self, dead_names: Mapping[int, int], counts: Counts) -> Reading:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
-        inside = tuple([tuple(map(id, container.values())) for container in self._containers()])
+        inside = tuple([tuple(map(id, inner)) for inner in self._owned()])
         dead = sorted((self._places[one], count) for one, count in dead_names.items() if one in self._places)
         return Reading(inside, tuple(counts(self._nodes)), tuple(dead))
 
-    def reached(self, reading: Reading) -> set[int]:
-        """Places of nodes to which something live refers, directly or through others."""
+    def reached(self, reading: Reading, also: AbstractSet[int] = frozenset()) -> set[int]:
+        """Places of nodes to which something live refers, directly or through others; `also` counts as live."""
         holds = self._holds(reading)
         unexplained = list(reading.counts)
         for place, count in reading.dead:
@@ -65,7 +69,7 @@ class Census:
         for held in holds:
             for place in held:
                 unexplained[place] -= 1
-        todo = [place for place, count in enumerate(unexplained) if count != 0]  # less than none: in doubt alive
+        todo = [place for place, count in enumerate(unexplained) if count != 0 or place in also]  # below 0: in doubt
         found = set(todo)
         while todo:
             for place in holds[todo.pop()]:
@@ -74,10 +78,11 @@ class Census:
                     todo.append(place)
         return found
 
-    def _containers(self) -> list[Mapping[Any, Any]]:
+    def _owned(self) -> list[Collection[Any]]:
         """What can change between two readings: of each proxy its members, of each handle its attributes."""
         attributes = self._nodes[self.handles + self.proxies : self._first_member]
-        return [*map(_members, self._nodes[self.handles : self.handles + self.proxies]), *attributes]
+        members = map(_members, self._nodes[self.handles : self.handles + self.proxies])
+        return [*members, *[mapping.values() for mapping in attributes]]
 
     def _holds(self, reading: Reading) -> list[list[int]]:
         """Of each node the places of the nodes that it refers to."""
@@ -91,10 +96,18 @@ class Census:
         return holds
 
 
-def _members(proxy: Any) -> Mapping[Any, Any]:
-    """What py4j keeps in a proxy for each method that was called on it. Never by `getattr`: that would add to it."""
+def _members(proxy: Any) -> list[Any]:
+    """What py4j keeps in a proxy for each method that was called on it. Never by `getattr`: that would add to it.
+
+    Others change these mappings meanwhile: each is copied in one step.
+    """
     try:
-        found: Mapping[Any, Any] = object.__getattribute__(proxy, "_methods")
+        methods: Mapping[str, Any] = object.__getattribute__(proxy, "_methods")
     except AttributeError:
-        return {}
-    return found
+        return []
+    return [*methods.values(), *([] if type(proxy) is JavaObject else _own_members(proxy))]
+
+
+def _own_members(collection: Any) -> list[Any]:
+    """Of a list, a map or a set of Java's: those that it has as attributes."""
+    return [one for one in list(vars(collection).values()) if type(one) is JavaMember]

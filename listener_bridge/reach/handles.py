@@ -7,13 +7,15 @@ names, by handles that are dead themselves, or by the proxy's own members; and i
 were the same and no frame moved in between. The look holds what it looks at while it looks, and nothing afterwards.
 
 Everything else that py4j binds is a root, so a handle that was missed, copied or wrapped costs a deletion, never a
-result. Dead is for ever: who could still reach the object would have had a reference that counts.
+result. Dead is for ever: who could still reach the object would have had a reference that counts. A weak reference is
+none that counts, and can bring it back: a handle of which anybody but the registry has one is alive.
 """
 
 from __future__ import annotations
 
 import platform
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
@@ -84,7 +86,7 @@ class Handles:
         second, names = self._reading(census)
         if first is None or first != second:
             return None
-        reached = census.reached(first)
+        reached = census.reached(first, _weakly_known(census))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _reading(self, census: Census) -> tuple[Reading | None, Dead]:
@@ -117,6 +119,15 @@ def _values(table: Mapping[Any, Any]) -> list[Any]:
         except RuntimeError:  # it changed its size
             continue
     return []
+
+
+def _weakly_known(census: Census) -> set[int]:
+    """Places of handles that others know weakly, as in a `WeakValueDictionary`."""
+    return {
+        place
+        for place in range(census.handles)
+        if any(type(reference) is not Kept for reference in weakref.getweakrefs(census.handle(place)))
+    }
 
 
 def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:

@@ -2,8 +2,8 @@
 
 Responsible for: finding in a thread's stack what of PySpark the program has called, and from which line.
 Refuses to know: why anybody wants to know.
-Invariant: asks types, never instances; reads one argument of one function of a library, and nothing where somebody
-traces. (CPython up to 3.12 leaves a snapshot of that function's own names with its frame, until it returns.)
+Invariant: asks types, never instances; reads one argument of one function of a library, without a trace left in its
+frame, and nothing where somebody traces or this Python has no such way: then the function alone gives the name.
 
 The innermost `fit` goes first, since a pipeline's `fit` calls those of its stages; else what the program's own line
 called.
@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from listener_bridge.reach import whose
+from listener_bridge.reach.liveness import values
 
 ALGORITHM = "fit"
 
@@ -57,8 +58,7 @@ def _class_of_self(frame: FrameType) -> type | None:
     code = frame.f_code
     if frame.f_trace is not None or not code.co_argcount or not code.co_flags & inspect.CO_OPTIMIZED:
         return None
-    first = frame.f_locals.get(code.co_varnames[0])
-    return first if isinstance(first, type) else type(first)
+    return values.kind_of(frame, code.co_varnames[0])
 
 
 def _has(kind: type, name: str) -> bool:

@@ -18,7 +18,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any, TypeAlias
 
 from listener_bridge.reach import whose
@@ -84,6 +84,7 @@ class Registry:
     def alive(self) -> list[tuple[Handle, Kept]]:
         """Every handle that lives now, once, with where it was made."""
         self._tidy()
+        self._forget_read_out()
         found = {id(handle): (handle, kept) for kept in list(self._kept.values()) if (handle := kept()) is not None}
         return list(found.values())
 
@@ -148,6 +149,12 @@ class Registry:
         except Exception:  # noqa: BLE001 - no weak reference to such an iterator: it is the program's own
             pass
 
+    def _forget_read_out(self) -> None:
+        """Iterators that have come to their end submit no more jobs, though somebody may have them still."""
+        for key, (reference, _) in list(self._read_out.items()):
+            if _is_at_its_end(reference()):
+                self._read_out.pop(key, None)
+
     # ---- order ----
 
     def _replace(self, owner: type, name: str, ours: Callable[..., Any]) -> None:
@@ -170,6 +177,10 @@ class Registry:
                     break
                 self._tidied += 1
                 table.pop(id(reference), None)
+
+
+def _is_at_its_end(iterator: Any) -> bool:
+    return isinstance(iterator, GeneratorType) and iterator.gi_frame is None
 
 
 def of_pyspark() -> Registry:

@@ -11,6 +11,7 @@ import os
 import site
 import sys
 import sysconfig
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -51,11 +52,17 @@ def _folders() -> frozenset[Path]:
     """Folders of the standard library, of installed libraries, of Spark's Python and of ourselves."""
     paths = sysconfig.get_paths()
     found = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    found += [*site.getsitepackages(), site.getusersitepackages(), os.environ.get("SPARK_HOME", "")]
+    found += [*site.getsitepackages(), site.getusersitepackages(), *_of_spark()]
     found += [str(_folder_of(name)) for name in ("pyspark", "py4j") if name in sys.modules]
     root = _folder_of("listener_bridge").parent
     found += [str(root / name) for name in _OUR_PACKAGES]
     return frozenset(path for name in found if name for path in _both(name))
+
+
+def _of_spark() -> Iterator[str]:
+    """Its Python, and not all of its home: images keep programs below that."""
+    if home := os.environ.get("SPARK_HOME"):
+        yield str(Path(home) / "python")
 
 
 def _both(name: str) -> tuple[Path, Path]:

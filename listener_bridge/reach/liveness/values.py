@@ -45,10 +45,19 @@ def _through_the_view(frame: FrameType, names: Sequence[str]) -> list[tuple[str,
     return [(name, id(view[name])) for name in names if name in view]
 
 
+def _get_variable() -> Callable[[FrameType, str], object]:
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object)(("PyFrame_GetVar", ctypes.pythonapi))
+
+
+def _variable(frame: FrameType, name: str) -> Iterator[object]:
+    try:
+        yield _get_variable()(frame, name)
+    except NameError:  # not bound
+        return
+
+
 def _by_variable() -> Reader:
-    variable_of = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object)(
-        ("PyFrame_GetVar", ctypes.pythonapi)
-    )
+    variable_of = _get_variable()
 
     def bound(frame: FrameType, names: Sequence[str]) -> Iterator[tuple[str, int]]:
         for name in names:
@@ -60,6 +69,33 @@ def _by_variable() -> Reader:
     return lambda frame, names: list(bound(frame, names))
 
 
+def kind_of(frame: FrameType, name: str) -> type | None:
+    """The class of a variable's value, or the value itself where it is one; None where that cannot be told.
+
+    Of one name, in a frame of anybody's: without a trace, too.
+    """
+    if name in frame.f_code.co_cellvars:
+        return None
+    values = _values(frame, name)
+    return None if not values else values[0] if isinstance(values[0], type) else type(values[0])
+
+
+def _values(frame: FrameType, name: str) -> list[object]:
+    version = sys.version_info[:2]
+    if version == (3, 13):
+        return [value for known, value in frame.f_locals.items() if known == name]
+    if version == (3, 12) and ctypes is not None:
+        return list(_variable(frame, name))
+    code = frame.f_code
+    if version != (3, 11) or not _HOLDERS.isdisjoint(code.co_names):
+        return []
+    others = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)  # what must not stay there
+    references, values = _snapshot(frame, (name, *others), _own_references())
+    return [] if references != _own_references() or values[0] is _MISSING else values[:1]
+
+
+#: A function that calls one of these may have its frame's dictionary, and would see what is copied into it.
+_HOLDERS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _MISSING = object()
 
 

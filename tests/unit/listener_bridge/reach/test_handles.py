@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import inspect
 import platform
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.java_collections import JavaList, JavaMap, JavaSet
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import whose
@@ -103,6 +105,30 @@ def test_a_proxy_that_waits_for_the_collector_is_dead(registry: Registry, client
     assert client.dropped == []  # py4j has not let it go: it is in a cycle with its own member
     assert look(registry, client).dead == {"o1"}
     assert rdd is None
+
+
+@pytest.mark.parametrize("kind", [JavaList, JavaMap, JavaSet])
+@pytest.mark.usefixtures("no_collection")
+def test_a_collection_that_waits_for_the_collector_is_dead(
+    registry: Registry, client: Client, kind: Callable[[str, Client], Any]
+) -> None:
+    found: Any = kind("o1", client)
+    called(found, "size")
+    assert look(registry, client).dead == frozenset()
+    member = found.size
+    found = None
+    assert look(registry, client).dead == frozenset()
+    del member
+    assert client.dropped == []  # py4j has not let it go: it is in cycles with its own members from the start
+    assert look(registry, client).dead == {"o1"}
+
+
+def test_a_handle_that_somebody_knows_weakly_is_alive(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    cache = weakref.WeakValueDictionary({"rdd": rdd})
+    assert look(registry, client, names(rdd)).dead == frozenset()
+    del cache
+    assert look(registry, client, names(rdd)).dead == {"o1"}
 
 
 def test_prev_of_dead_handles_does_not_count_to_any_depth(registry: Registry, client: Client) -> None:
@@ -259,6 +285,16 @@ def test_a_half_consumed_iterator_keeps_its_handle(registry: Registry, client: C
     assert client.dropped == ["o1"]
 
 
+def test_an_iterator_at_its_end_keeps_nothing(registry: Registry, client: Client) -> None:
+    rdd: Rdd | None = Rdd(JavaObject("o1", client))
+    assert rdd is not None
+    iterator = rdd.toLocalIterator()
+    rdd = None
+    assert list(iterator) == [0, 1, 2]
+    registry.alive()
+    assert client.dropped == ["o1"]
+
+
 # ---- whose code ----
 
 
@@ -272,3 +308,16 @@ def test_whose_code_it_is() -> None:
     for theirs in (json.__file__, py4j.java_gateway.__file__, whose.__file__, "<string>", "<frozen runpy>", ""):
         assert not whose.is_own_file(theirs), theirs
     assert not whose.is_own_file("/somewhere/lib/python3.9/site-packages/pandas/core/frame.py")
+
+
+def test_of_spark_s_home_only_its_python_is_spark_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    caches = (whose._folders, whose.is_own_file)
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        assert whose.is_own_file(str(tmp_path / "work-dir" / "job.py"))
+        assert not whose.is_own_file(str(tmp_path / "python" / "pyspark" / "shell.py"))
+    finally:
+        for cache in caches:
+            cache.cache_clear()
