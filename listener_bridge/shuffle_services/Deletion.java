@@ -40,7 +40,7 @@ public class Deletion {
   Map byExecutors(Generations.Shuffle shuffle, long end) throws InterruptedException {
     Map silent = new HashMap();
     if (local != null) {
-      String why = LocalFiles.delete(local, shuffle.id, shuffle.mapIds(), end);
+      String why = LocalFiles.delete(local, shuffle.id, shuffle.mapIds(), shuffle.bytesThere(), end);
       if (why != null) {
         silent.put("driver", why);
       }

@@ -42,6 +42,16 @@ public class Generations {
     }
 
     /** Of all outputs that were fenced and not freed. */
+    long bytesThere() {
+      long bytes = 0L;
+      Iterator it = places.values().iterator();
+      while (it.hasNext()) {
+        bytes += ((Place) it.next()).bytes;
+      }
+      return bytes;
+    }
+
+    /** Of all outputs that were fenced and not freed. */
     List mapIds() {
       ArrayList found = new ArrayList();
       Iterator it = places.values().iterator();

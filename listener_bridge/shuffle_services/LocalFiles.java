@@ -7,14 +7,16 @@ import org.apache.spark.shuffle.ShuffleManager;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 
 /**
- * Unlinks the files of a shuffle where the driver is the executor, some at a time: while a large file is still being
- * written to disk, its unlinking waits, and one that waits must not hold up the others.
+ * Unlinks the files of a shuffle where the driver is the executor; large ones some at a time: while a file is still being
+ * written to disk, its unlinking waits, and one that waits must not hold up the others. What is small is gone sooner than
+ * threads have begun.
  *
  * Invariant: after `end` no file is begun, and Spark's own manager is asked for the rest, those that nobody named, only
  * before it: it deletes what there is then, which could be another generation's.
  */
 public class LocalFiles implements Runnable {
   private static final int AT_A_TIME = 4;
+  private static final long LARGE_BYTES = 64L << 20; // of a shuffle
 
   private final IndexShuffleBlockResolver resolver;
   private final int shuffle;
@@ -29,8 +31,8 @@ public class LocalFiles implements Runnable {
   }
 
   /** Null where they are gone; else why not. */
-  static String delete(ShuffleManager manager, int shuffle, List mapIds, long end) throws InterruptedException {
-    if (mapIds.size() > 1) {
+  static String delete(ShuffleManager manager, int shuffle, List mapIds, long bytes, long end) throws InterruptedException {
+    if (mapIds.size() > 1 && bytes >= LARGE_BYTES) {
       IndexShuffleBlockResolver resolver = (IndexShuffleBlockResolver) ((SortShuffleManager) manager).shuffleBlockResolver();
       together(new LocalFiles(resolver, shuffle, mapIds.iterator(), end), Math.min(AT_A_TIME, mapIds.size()));
     }
@@ -42,14 +44,15 @@ public class LocalFiles implements Runnable {
   }
 
   private static void together(LocalFiles files, int count) throws InterruptedException {
-    Thread[] threads = new Thread[count];
-    for (int i = 0; i < count; i++) {
-      threads[i] = new Thread(files, "shuffle-lifecycle-unlink-" + i);
-      threads[i].setDaemon(true);
-      threads[i].start();
+    Thread[] others = new Thread[count - 1];
+    for (int i = 0; i < others.length; i++) {
+      others[i] = new Thread(files, "shuffle-lifecycle-unlink-" + i);
+      others[i].setDaemon(true);
+      others[i].start();
     }
-    for (int i = 0; i < count; i++) {
-      threads[i].join();
+    files.run();
+    for (int i = 0; i < others.length; i++) {
+      others[i].join();
     }
   }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +122,20 @@ def test_19b_a_reader_that_ended_just_before_comes_before_the_marker(run: Any) -
     run.log.settle()
     later = [f for f in run.log.facts[marker:] if isinstance(f, facts.StageSubmitted) and f.stage.writes is not None]
     assert len(later) == 1
+
+
+def test_large_files_are_gone_when_the_call_has_returned(run: Any) -> None:
+    rows = run.spark.sparkContext.parallelize(range(72), 6).map(lambda n: (n, random.Random(n).randbytes(1 << 20)))
+    keyed = rows.partitionBy(2)
+    assert keyed.count() == 72
+    shuffle = run.newest_shuffle()
+    written = sum(run.files(shuffle).values())
+    assert written > 72 << 20
+    fenced = fence_when_quiet(run, shuffle)
+    outcome = run.service.free(fenced.locator, TIMEOUT)
+    assert run.files(shuffle) == {}
+    assert isinstance(outcome, Freed)
+    assert outcome.bytes > 72 << 20
 
 
 def test_22_late_and_repeated_directives_leave_the_next_writer_alone(run: Any) -> None:
