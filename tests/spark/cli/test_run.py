@@ -50,6 +50,7 @@ def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) ->
     assert any("by policy frontier" in story for story in stories), stories
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_shows_its_own_traceback(program: Path) -> None:
     ours = run(program.parent, *COMMAND, "run", "app.py", "fail")
     assert ours.returncode == 1

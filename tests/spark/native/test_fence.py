@@ -124,6 +124,7 @@ def test_19b_a_reader_that_ended_just_before_comes_before_the_marker(run: Any) -
     assert len(later) == 1
 
 
+@pytest.mark.newest
 def test_large_files_are_gone_when_the_call_has_returned(run: Any) -> None:
     rows = run.spark.sparkContext.parallelize(range(72), 6).map(lambda n: (n, random.Random(n).randbytes(1 << 20)))
     keyed = rows.partitionBy(2)
