@@ -40,7 +40,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
             subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         found = json.loads((folder / "result.json").read_text())
         log = list(read_log(f"sqlite://{folder}/coordinator.db", found["application"]))
-        rows = _rows(_freed(log, _stages(folder / "events")), gone_ms(disk.samples))
+        rows = _rows(_freed(log, _stages(folder / "events")), _gone_ms(disk.samples))
     table = Table(
         title=f"{rounds} shuffles of {megabytes} MB freed in a loop, ms, Spark {pyspark.__version__}, local[2]"
     )
@@ -89,7 +89,7 @@ def _freed(log: Iterable[e.Recorded], stages: dict[StageAttempt, tuple[float, fl
     return {names[shuffle_id]: freed for shuffle_id, freed in found.items() if freed.deleted}
 
 
-def gone_ms(samples: Sequence[Sample]) -> dict[AppShuffle, float]:
+def _gone_ms(samples: Sequence[Sample]) -> dict[AppShuffle, float]:
     """When the last file of each shuffle was first not seen any more, of those that went while somebody looked."""
     return {
         AppShuffle(shuffle): now.at * 1_000

@@ -201,8 +201,9 @@ def test_data_stay_where_no_deletion_is_announced_or_nothing_was_fenced(said: An
     hands = Hands(fence=Busy(("task 3",)) if said.delete_follows else FENCED).do(said)
     hands.reporter.facts([MARK])
     hands.told()
-    hands.executor.stop("detached", 5)
-    assert hands.service.calls == [("fence", 1)]
+    hands.executor.submit(fence(2))  # behind whatever the first one has left to do
+    wait_for(lambda: hands.service.calls[-1:] == [("fence", 1)] and len(hands.service.calls) > 1, "the second fence")
+    assert hands.service.calls == [("fence", 1), ("fence", 1)]
 
 
 def test_fences_that_wait_go_before_data() -> None:
@@ -214,8 +215,9 @@ def test_fences_that_wait_go_before_data() -> None:
 def test_a_deletion_that_overtakes_is_carried_out_and_nothing_is_left_to_do() -> None:
     hands = Hands(fence=FENCED, free=Freed(500)).do(fence_to_delete(1), delete(2), delete(3))
     wait_for(lambda: len(hands.service.calls) == 3, "all three")
-    hands.executor.stop("detached", 5)
-    assert hands.service.calls == [("fence", 1), ("free", LOCATOR), ("free", LOCATOR)]
+    hands.executor.submit(fence(4))  # behind what the first one has announced
+    wait_for(lambda: hands.service.calls[-1:] == [("fence", 1)], "the last fence")
+    assert hands.service.calls == [("fence", 1), ("free", LOCATOR), ("free", LOCATOR), ("fence", 1)]
 
 
 def test_what_was_done_ahead_is_told_when_it_stops() -> None:
