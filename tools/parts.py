@@ -30,6 +30,7 @@ from setup import ROOT
 
 LOGS = ROOT / ".cache" / "parts"
 LIMIT = 20 * 60  # seconds; a part that hangs shall not take the others with it
+LIMIT_SLOW = 3 * 60 * 60  # the same with the slow tests
 SUMMARY = re.compile(r"^=+ .*\bin [\d.]+s.* =+$")  # pytest's last line: ==== 12 passed, 1 skipped in 3.21s ====
 
 
@@ -132,7 +133,8 @@ def run_part(part: Part, slow: bool) -> Outcome:
     log = LOGS / f"{part.name}.log"
     log.write_text("")
     found = environment(part)
-    problems = [problem for command in commands(part, slow) if (problem := run_command(command, found, log))]
+    limit = LIMIT_SLOW if slow else LIMIT
+    problems = [problem for command in commands(part, slow) if (problem := run_command(command, found, log, limit))]
     summaries = [line for line in log.read_text(errors="replace").splitlines() if SUMMARY.match(line)]
     if part.tests and not problems and not any(" passed" in line for line in summaries):
         problems.append("ran no test")
@@ -156,7 +158,7 @@ def environment(part: Part) -> dict[str, str]:
     return {"SPARK_LOCAL_IP": "127.0.0.1", **os.environ, **found}
 
 
-def run_command(command: Sequence[str], environment: dict[str, str], log: Path) -> str | None:
+def run_command(command: Sequence[str], environment: dict[str, str], log: Path, limit: int) -> str | None:
     """Says what went wrong. Output goes through a file, not a pipe: a process that was left behind cannot hold us."""
     with log.open("ab") as output:
         start = output.tell()
@@ -172,7 +174,7 @@ def run_command(command: Sequence[str], environment: dict[str, str], log: Path) 
             )
         except FileNotFoundError as missing:
             return f"{missing.filename} does not exist, its set-up failed"
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + limit
     with log.open(errors="replace") as lines:
         lines.seek(start)
         ended = False
@@ -183,12 +185,12 @@ def run_command(command: Sequence[str], environment: dict[str, str], log: Path) 
             time.sleep(0 if ended else 0.1)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # the command itself if it took too long, and what it left behind
-    return None if process.wait() == 0 else explained(command, process.returncode)
+    return None if process.wait() == 0 else explained(command, process.returncode, limit)
 
 
-def explained(command: Sequence[str], status: int) -> str:
+def explained(command: Sequence[str], status: int, limit: int) -> str:
     if status == -signal.SIGKILL:
-        return f"was killed, by the limit of {LIMIT // 60} minutes or for want of memory"
+        return f"was killed, by the limit of {limit // 60} minutes or for want of memory"
     if "pytest" in command:
         meaning = {1: "tests failed", 2: "could not collect the tests", 5: "ran no test"}
         return meaning.get(status, f"pytest exited with {status}")
