@@ -49,6 +49,7 @@ public class FactListener extends SparkListener implements CleanerListener {
       long count = now - busDropsTold;
       busDropsTold = now;
       rows.lost(count, "bus");
+      outputs.missed();
     }
   }
 

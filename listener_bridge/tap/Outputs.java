@@ -28,7 +28,7 @@ public class Outputs implements Work {
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Map told = new HashMap(); // shuffle -> available, as last told
-  private boolean underWay = false; // the listener's thread alone
+  private volatile boolean underWay = false; // two looks at a time do no harm
 
   public Outputs(Scheduler scheduler, MapOutputTrackerMaster tracker) {
     this.scheduler = scheduler;
@@ -60,6 +60,12 @@ public class Outputs implements Work {
       underWay = true;
       scheduler.post(new Ticket(this));
     }
+  }
+
+  /** The queue has dropped events: the result of a look may be among them, and what called for another one. */
+  void missed() {
+    underWay = false;
+    suspect();
   }
 
   /** Scheduler's thread. */

@@ -55,6 +55,8 @@ public class Row {
       char c = value.charAt(i);
       if (c == '"' || c == '\\') {
         to.append('\\').append(c);
+      } else if (isHalf(value, i)) {
+        to.append('?'); // no text at all in any encoding
       } else if (c < 32 || c > 126) {
         to.append("\\u").append(HEX[c >> 12]).append(HEX[(c >> 8) & 15]).append(HEX[(c >> 4) & 15]).append(HEX[c & 15]);
       } else {
@@ -62,6 +64,15 @@ public class Row {
       }
     }
     to.append('"');
+  }
+
+  /** Whether it is one of the two that make a character, without the other. */
+  private static boolean isHalf(String value, int i) {
+    char c = value.charAt(i);
+    if (Character.isHighSurrogate(c)) {
+      return i + 1 == value.length() || !Character.isLowSurrogate(value.charAt(i + 1));
+    }
+    return Character.isLowSurrogate(c) && (i == 0 || !Character.isHighSurrogate(value.charAt(i - 1)));
   }
 
   public static String firstLine(String text) {
@@ -73,7 +84,10 @@ public class Row {
   }
 
   public static String shortened(String text, int chars) {
-    return text.length() <= chars ? text : text.substring(0, chars);
+    if (text.length() <= chars) {
+      return text;
+    }
+    return text.substring(0, Character.isHighSurrogate(text.charAt(chars - 1)) ? chars - 1 : chars);
   }
 
   /** The shuffle that a stage writes, -1 where it writes none. */

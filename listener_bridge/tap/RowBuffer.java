@@ -6,7 +6,7 @@ import java.util.ArrayDeque;
  * The rows between the listener and Python: bounded, ordered, numbered without a gap.
  *
  * Invariant: a row that does not fit is dropped and counted, and a row in its place says how many. It never blocks the
- * listener, and `take` is the only call that waits.
+ * listener, and `take` is the only call that waits. Nothing is kept any more once it is closed.
  *
  * Whoever takes has work with every batch, however small, and so has everybody behind him. A prompt row is given at
  * once; where such rows keep coming, 20 batches a second are enough. Any other row waits for those that follow it, and
@@ -31,6 +31,9 @@ public class RowBuffer {
   }
 
   public synchronized void put(Row row, boolean isPrompt) {
+    if (closed) {
+      return; // Spark's cleaner cannot be told to forget us
+    }
     String text = row.toString();
     if (chars + text.length() > capacityChars) {
       dropped++;
@@ -43,6 +46,9 @@ public class RowBuffer {
 
   /** Facts that never became a row: an event whose handling failed, or that Spark's queue had no room for. */
   public synchronized void lost(long count, String where) {
+    if (closed) {
+      return;
+    }
     add(new Row("dropped").number("count", count).text("where", where).toString(), true);
   }
 

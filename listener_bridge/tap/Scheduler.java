@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.LiveListenerBus;
+import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSetFailed;
 import org.apache.spark.scheduler.TaskSetManager;
@@ -48,7 +49,8 @@ public class Scheduler {
 
   /**
    * Task sets that have a task running, or may start one: of attempts that the DAG scheduler has given up too. One stays
-   * in here until the end of its last task has been *posted* to the DAG scheduler (not yet handled by it).
+   * in here until the end of its last task has been *posted* to the DAG scheduler (not yet handled by it): a task no
+   * longer counts as running when its result is still to be fetched.
    */
   public List activeTaskSets() {
     ArrayList active = new ArrayList();
@@ -56,12 +58,22 @@ public class Scheduler {
       scala.collection.Iterator it = tasks.rootPool().getSortedTaskSetQueue().iterator();
       while (it.hasNext()) {
         TaskSetManager manager = (TaskSetManager) it.next();
-        if (!manager.isZombie() || manager.runningTasks() > 0) {
+        if (!manager.isZombie() || manager.runningTasks() > 0 || hasUntold(manager)) {
           active.add(manager);
         }
       }
     }
     return active;
+  }
+
+  private static boolean hasUntold(TaskSetManager manager) {
+    scala.collection.Iterator it = manager.taskInfos().valuesIterator();
+    while (it.hasNext()) {
+      if (!((TaskInfo) it.next()).finished()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Asks the task's executor to end it; harmless where it has ended. */

@@ -7,6 +7,7 @@ import org.apache.spark.SparkContext;
 /** The tap on one application: what Python holds. One instance an application; `close` ends its stream for good. */
 public class Tap {
   public static final String QUEUE = "shuffleLifecycle";
+  public static final String DROPS = "queue." + QUEUE + ".numDroppedEvents"; // among the bus' metrics
 
   private final Scheduler scheduler;
   private final FactListener listener;
@@ -24,7 +25,7 @@ public class Tap {
 
   private void attach(SparkContext context) {
     scheduler.bus.addToQueue(listener, QUEUE); // the hook of `marks` is in it too: its drops are ours alone
-    Object counter = scheduler.bus.metrics().metricRegistry().getCounters().get("queue." + QUEUE + ".numDroppedEvents");
+    Object counter = scheduler.bus.metrics().metricRegistry().getCounters().get(DROPS);
     listener.watchDrops((Counter) counter);
     if (context.cleaner().isDefined()) {
       ((org.apache.spark.ContextCleaner) context.cleaner().get()).attachListener(listener);

@@ -55,6 +55,16 @@ def test_an_execution_that_writes_says_so(run: Any) -> None:
     }
 
 
+def test_what_is_cut_short_stays_text(run: Any) -> None:
+    """Where the cut falls between the two halves of a character, the half goes too."""
+    context = run.spark.sparkContext
+    context.setJobDescription("x" * 299 + "\N{FACE WITH TEARS OF JOY}")
+    run.spark.range(10).groupBy("id").count().collect()
+    context.setJobDescription(None)
+    run.log.settle()
+    assert run.log.of(facts.ExecutionStarted)[-1].description == "x" * 299
+
+
 def test_a_lost_file_is_told_as_fetch_failure_and_then_as_outputs(run: Any) -> None:
     keyed = run.keyed()
     right = sorted(keyed.collect())
