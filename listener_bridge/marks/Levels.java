@@ -34,7 +34,7 @@ public class Levels {
     this.compute.setAccessible(true);
   }
 
-  private static Field field(String ending) {
+  static Field field(String ending) {
     Field[] fields = RDD.class.getDeclaredFields();
     for (int i = 0; i < fields.length; i++) {
       if (fields[i].getName().endsWith(ending)) {

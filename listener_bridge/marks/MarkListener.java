@@ -1,5 +1,6 @@
 package shufflelifecycle;
 
+import com.codahale.metrics.Counter;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.CleanerListener;
@@ -8,6 +9,7 @@ import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.Success$;
 import org.apache.spark.scheduler.*;
+import org.apache.spark.storage.BlockManagerMaster;
 import org.apache.spark.storage.RDDInfo;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,24 +34,23 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private static final int SETTLE = 5;
   private static final int ASK_AGAIN = 6;
   private static final int LEARN = 7;
+  private static final int MISSED = 8;
 
   /** One of the verbs of `Marks`, in the scheduler's thread. */
   private class Act implements Work {
     private final int verb;
     private final int shuffle;
     private final int stage;
-    private final int attempt;
 
-    Act(int verb, int shuffle, int stage, int attempt) {
+    Act(int verb, int shuffle, int stage) {
       this.verb = verb;
       this.shuffle = shuffle;
       this.stage = stage;
-      this.attempt = attempt;
     }
 
     public Object run() {
       try {
-        act(verb, shuffle, stage, attempt);
+        act(verb, shuffle, stage);
       } catch (Throwable t) {
         LOG.error("generations of app shuffle " + shuffle + " may be mixed: the scheduler was not told of it", t);
       }
@@ -62,22 +63,26 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final History history;
   private final Marks marks;
   private volatile boolean settling = false;
+  private volatile Counter drops; // of our queue; known once it exists
+  private long dropsSeen = 0L; // the listener's thread alone
 
-  private MarkListener(SparkContext context, Tap tap, MapOutputTrackerMaster tracker, boolean strict, boolean deterministic)
-      throws Exception {
+  private MarkListener(SparkContext context, Tap tap, MapOutputTrackerMaster tracker, BlockManagerMaster master, boolean strict,
+      boolean deterministic) throws Exception {
     this.scheduler = new Scheduler(context);
     this.generations = Generations.of(scheduler.dag);
     this.history = new History();
-    this.marks = new Marks(scheduler, tracker, tap, history, strict, deterministic);
+    this.marks = new Marks(scheduler, tracker, tap, history, new CachedBlocks(context, master), strict, deterministic);
   }
 
   /** The application's: made at the first call, and told at a later one what its user chooses now. */
-  public static MarkListener of(Object sc, Object tap, Object tracker, boolean strict, boolean deterministic) throws Exception {
+  public static MarkListener of(Object sc, Object tap, Object tracker, Object master, boolean strict, boolean deterministic)
+      throws Exception {
     SparkContext context = (SparkContext) sc;
     synchronized (OF_APPLICATION) {
       MarkListener known = (MarkListener) OF_APPLICATION.get(context.dagScheduler());
       if (known == null) {
-        known = new MarkListener(context, (Tap) tap, (MapOutputTrackerMaster) tracker, strict, deterministic);
+        known = new MarkListener(
+            context, (Tap) tap, (MapOutputTrackerMaster) tracker, (BlockManagerMaster) master, strict, deterministic);
         OF_APPLICATION.put(context.dagScheduler(), known);
         known.listen(context);
       } else {
@@ -92,26 +97,33 @@ public class MarkListener extends SparkListener implements CleanerListener {
     if (context.cleaner().isDefined()) {
       ((ContextCleaner) context.cleaner().get()).attachListener(this);
     }
+    drops = (Counter) scheduler.bus.metrics().metricRegistry().getCounters().get(Tap.DROPS);
+    dropsSeen = drops == null ? 0L : drops.getCount();
     post(LEARN);
   }
 
+  /** Whatever was dropped came before the event that is heard now. */
+  private void noteDrops() {
+    long now = drops == null ? 0L : drops.getCount();
+    if (now != dropsSeen) {
+      dropsSeen = now;
+      post(MISSED);
+    }
+  }
+
   private void post(int verb) {
-    post(verb, -1, -1, -1);
+    post(verb, -1, -1);
   }
 
-  private void post(int verb, int shuffle, StageInfo stage) {
-    post(verb, shuffle, stage.stageId(), stage.attemptNumber());
+  private void post(int verb, int shuffle, int stage) {
+    scheduler.post(new Ticket(new Act(verb, shuffle, stage)));
   }
 
-  private void post(int verb, int shuffle, int stage, int attempt) {
-    scheduler.post(new Ticket(new Act(verb, shuffle, stage, attempt)));
-  }
-
-  private void act(int verb, int shuffle, int stage, int attempt) throws Exception {
+  private void act(int verb, int shuffle, int stage) throws Exception {
     if (verb == AGAIN) {
-      marks.submittedAgain(shuffle, stage, attempt);
+      marks.submittedAgain(shuffle, stage);
     } else if (verb == WRITTEN) {
-      marks.written(shuffle, stage, attempt);
+      marks.written(shuffle);
     } else if (verb == RESULT_SUBMITTED) {
       marks.resultSubmitted(stage);
     } else if (verb == RESULT_TASK) {
@@ -121,6 +133,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
       marks.settle();
     } else if (verb == ASK_AGAIN) {
       marks.askAgain();
+    } else if (verb == MISSED) {
+      marks.missed();
     } else {
       marks.learnLive();
     }
@@ -136,33 +150,37 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   public void onStageSubmitted(SparkListenerStageSubmitted event) {
+    noteDrops();
     StageInfo stage = event.stageInfo();
     int shuffle = Row.shuffleOf(stage);
     if (shuffle >= 0 && generations.owes(shuffle)) {
-      post(AGAIN, shuffle, stage);
+      post(AGAIN, shuffle, stage.stageId());
     } else if (shuffle < 0 && marks.isBusy()) {
-      post(RESULT_SUBMITTED, -1, stage);
+      post(RESULT_SUBMITTED, -1, stage.stageId());
     }
   }
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
+    noteDrops();
     if (marks.isBusy()) {
       if (event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
-        post(RESULT_TASK, -1, event.stageId(), event.stageAttemptId());
+        post(RESULT_TASK, -1, event.stageId());
       }
       settle();
     }
   }
 
   public void onStageCompleted(SparkListenerStageCompleted event) {
+    noteDrops();
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (shuffle >= 0 && generations.owes(shuffle) && event.stageInfo().failureReason().isEmpty()) {
-      post(WRITTEN, shuffle, event.stageInfo());
+      post(WRITTEN, shuffle, event.stageInfo().stageId());
     }
     settle();
   }
 
   public void onJobStart(SparkListenerJobStart event) {
+    noteDrops();
     history.jobStarted(event);
     if (marks.mayBeInherited() && saysIndeterminate(event)) {
       post(ASK_AGAIN);
@@ -183,6 +201,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   public void onJobEnd(SparkListenerJobEnd event) {
+    noteDrops();
     history.jobEnded(event.jobId(), event.jobResult() == JobSucceeded$.MODULE$);
     settle();
   }
@@ -198,6 +217,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     synchronized (OF_APPLICATION) {
       OF_APPLICATION.remove(scheduler.dag);
     }
+    Generations.forget(scheduler.dag);
   }
 
   /** The cleaner's thread. */

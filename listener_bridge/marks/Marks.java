@@ -9,7 +9,6 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
-import org.apache.spark.ShuffleStatus;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.ResultStage;
@@ -45,25 +44,27 @@ public class Marks {
   private final History history;
   private final Stages stages;
   private final Levels levels;
+  private final CachedBlocks blocks;
   private volatile Tap tap;
   private volatile boolean strict;
   private volatile boolean deterministic;
   private final Map marked = new HashMap(); // stage id -> Stage
-  private final Map attempts = new HashMap(); // owed shuffle -> the last attempt, "stage.attempt", that writes it again
+  private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
   private final Map watched = new HashMap(); // stage id -> {attempt, shuffle}: results that may come to mix
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
   private volatile int count = 0;
 
-  public Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, boolean strict, boolean deterministic)
-      throws Exception {
+  Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, CachedBlocks blocks, boolean strict,
+      boolean deterministic) throws Exception {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.generations = Generations.of(scheduler.dag);
     this.history = history;
     this.stages = new Stages(scheduler);
     this.levels = new Levels();
+    this.blocks = blocks;
     choose(tap, strict, deterministic);
   }
 
@@ -88,8 +89,10 @@ public class Marks {
 
   // ---- a map stage of a deleted shuffle was submitted ----
 
-  void submittedAgain(int shuffle, int stageId, int attempt) throws Exception {
-    attempts.put(Integer.valueOf(shuffle), stageId + "." + attempt);
+  void submittedAgain(int shuffle, int stageId) throws Exception {
+    generations.of(shuffle).hasBegun = true;
+    followed.keySet().retainAll(generations.owed());
+    followed.put(Integer.valueOf(shuffle), Long.valueOf(generations.owedSince(shuffle)));
     Stage stage = stages.byId(stageId); // null where its jobs are over
     boolean isDeterministic = stage == null ? deterministic : areAllDeterministic(stages.jobsOf(stage));
     if (isDeterministic || !generations.owes(shuffle)) {
@@ -101,7 +104,29 @@ public class Marks {
     Set untouchable = results(again, shuffle);
     mark(again.rewritten, untouchable);
     killLateTasks(again.rewritten);
-    busy = !marked.isEmpty() || !watched.isEmpty();
+    blocks.outdate(again.rewritten);
+    dropBlocks();
+    noteBusy();
+  }
+
+  private void noteBusy() {
+    busy = !marked.isEmpty() || !watched.isEmpty() || blocks.isWaiting();
+  }
+
+  /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
+  void missed() throws Exception {
+    learnLive();
+    Iterator it = generations.owed().iterator();
+    while (it.hasNext()) {
+      int shuffle = ((Integer) it.next()).intValue();
+      Stage stage = stages.writing(shuffle);
+      boolean hasBegun = new Tasks(generations, tracker, shuffle).firstFrom(generations.owedSince(shuffle)) != Tasks.NONE;
+      if (stage != null && (stages.isRunning(stage) || hasBegun)) {
+        submittedAgain(shuffle, stage.id());
+        written(shuffle);
+      }
+    }
+    settle();
   }
 
   private boolean areAllDeterministic(List jobs) {
@@ -242,6 +267,23 @@ public class Marks {
     }
   }
 
+  /** Of blocks that went under a stage it may have read some; what it computes from now on is of the new generation. */
+  private void dropBlocks() throws Exception {
+    Map gone = blocks.drop(stages);
+    Iterator it = gone.keySet().iterator();
+    while (it.hasNext()) {
+      Stage stage = (Stage) it.next();
+      if (stage instanceof ResultStage && Stages.delivered((ResultStage) stage) > 0) {
+        watched.remove(Integer.valueOf(stage.id()));
+        mixes((ResultStage) stage, ((Integer) gone.get(stage)).intValue(), false);
+      }
+      List sets = stages.sets(stage);
+      for (int i = 0; i < sets.size(); i++) {
+        kill((TaskSetManager) sets.get(i));
+      }
+    }
+  }
+
   // ---- results that mix ----
 
   /** A result stage was submitted: it may deliver at any moment now. */
@@ -329,6 +371,7 @@ public class Marks {
         watched.remove(all.get(i));
       }
     }
+    dropBlocks();
     putBack();
     askAgain();
   }
@@ -358,7 +401,7 @@ public class Marks {
       }
     }
     tellRewrites();
-    busy = !marked.isEmpty() || !watched.isEmpty();
+    noteBusy();
   }
 
   /** Which shuffles are written again as a whole, where that has changed. */
@@ -403,15 +446,14 @@ public class Marks {
     }
   }
 
-  /** A map stage has ended: was its shuffle written as a whole, by an attempt that we have heard of since it was owed? */
-  void written(int shuffle, int stageId, int attempt) {
-    if (!(stageId + "." + attempt).equals(attempts.get(Integer.valueOf(shuffle)))) {
-      return;
-    }
-    Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
-    if (status.isDefined() && Outputs.available((ShuffleStatus) status.get()) == ((ShuffleStatus) status.get()).mapStatuses().length) {
+  /** A map stage has ended: was its shuffle written as a whole, by tasks that began when it was owed, and heard of? */
+  void written(int shuffle) {
+    long since = generations.owedSince(shuffle);
+    Tasks tasks = new Tasks(generations, tracker, shuffle);
+    boolean isFollowed = Long.valueOf(since).equals(followed.get(Integer.valueOf(shuffle)));
+    if (isFollowed && tasks.areAll() && tasks.first() >= since) {
       generations.paid(shuffle);
-      attempts.remove(Integer.valueOf(shuffle));
+      followed.remove(Integer.valueOf(shuffle));
     }
   }
 

@@ -56,15 +56,20 @@ class Recomputation {
     }
   }
 
-  /** The shuffle itself: where it lost a part only, the rest of it is forgotten too. */
+  /**
+   * The shuffle itself: where it lost a part only, the rest of it is forgotten too. Once: what later attempts add is of
+   * one generation, and where Spark may not be told to begin anew each time, it would never come to an end.
+   */
   private void begin(int shuffle) {
+    long since = generations.owedSince(shuffle);
     ShuffleMapStage stage = stages.writing(shuffle);
     Tasks tasks = tasksOf(shuffle);
-    if (stage == null || stage.latestInfo().numTasks() >= stage.numPartitions()) {
-      renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.first())); // all of it is under way
+    boolean isWhole = stage == null || stage.latestInfo().numTasks() >= stage.numPartitions();
+    if (isWhole || tasks.first() >= since) {
+      renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.first())); // all of it is new, or under way
       return;
     }
-    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstOfLast(stage.latestInfo().numTasks())));
+    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstFrom(since)));
     if (stage.isAvailable()) {
       forgetLate(shuffle);
     } else {
@@ -95,8 +100,11 @@ class Recomputation {
       forgetPart(reader);
     }
     if (stage == null || stage.isAvailable()) {
-      generations.owe(reader); // nobody wants it written now
+      owe(reader); // nobody wants it written now
       return false;
+    }
+    if (generations.owes(reader)) {
+      owe(reader); // what was new of it is not any more
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
@@ -115,8 +123,7 @@ class Recomputation {
   }
 
   private Tasks tasksOf(int shuffle) {
-    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
-    return new Tasks(status.isDefined() ? (ShuffleStatus) status.get() : null);
+    return new Tasks(generations, tracker, shuffle);
   }
 
   /** Whether all of it is under way, begun when the input had already been written again. */
@@ -128,8 +135,12 @@ class Recomputation {
 
   private void forgetLate(int shuffle) {
     late.add(Integer.valueOf(shuffle));
-    generations.owe(shuffle);
+    owe(shuffle);
     tracker.unregisterAllMapAndMergeOutput(shuffle);
+  }
+
+  private void owe(int shuffle) {
+    generations.owe(shuffle, stages.nextTaskId());
   }
 
   private void forgetPart(int shuffle) {

@@ -9,7 +9,6 @@ import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
-import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.scheduler.TaskSetManager;
 
 /** The stages of live jobs, as the scheduler knows them. To be asked in its thread. */
@@ -53,6 +52,10 @@ public class Stages {
       }
     }
     return null;
+  }
+
+  long nextTaskId() {
+    return scheduler.nextTaskId();
   }
 
   boolean isLive(Stage stage) {
@@ -130,15 +133,26 @@ public class Stages {
     return found;
   }
 
-  /** Task sets of earlier attempts of the stage that have a task running. */
-  List lateSets(Stage stage) {
+  /** Task sets of the stage that have a task running. */
+  List sets(Stage stage) {
     ArrayList found = new ArrayList();
     Iterator it = scheduler.activeTaskSets().iterator();
     while (it.hasNext()) {
       TaskSetManager manager = (TaskSetManager) it.next();
-      TaskSet tasks = manager.taskSet();
-      boolean isOlder = tasks.stageAttemptId() < stage.latestInfo().attemptNumber() || !isRunning(stage);
-      if (tasks.stageId() == stage.id() && isOlder) {
+      if (manager.taskSet().stageId() == stage.id()) {
+        found.add(manager);
+      }
+    }
+    return found;
+  }
+
+  /** Those of them that are of earlier attempts. */
+  List lateSets(Stage stage) {
+    ArrayList found = new ArrayList();
+    Iterator it = sets(stage).iterator();
+    while (it.hasNext()) {
+      TaskSetManager manager = (TaskSetManager) it.next();
+      if (manager.taskSet().stageAttemptId() < stage.latestInfo().attemptNumber() || !isRunning(stage)) {
         found.add(manager);
       }
     }

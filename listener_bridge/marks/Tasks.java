@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.Arrays;
+import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
 
@@ -8,18 +9,26 @@ import org.apache.spark.scheduler.MapStatus;
 class Tasks {
   static final long NONE = Long.MAX_VALUE;
   private final long[] sorted;
+  private final boolean isWhole;
 
-  Tasks(ShuffleStatus status) {
-    MapStatus[] outputs = status == null ? new MapStatus[0] : status.mapStatuses();
+  Tasks(Generations generations, MapOutputTrackerMaster tracker, int shuffle) {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    MapStatus[] outputs = status.isDefined() ? ((ShuffleStatus) status.get()).mapStatuses() : new MapStatus[0];
     long[] found = new long[outputs.length];
     int n = 0;
     for (int i = 0; i < outputs.length; i++) {
       if (outputs[i] != null) {
-        found[n++] = outputs[i].mapId();
+        found[n++] = generations.taskOf(outputs[i]);
       }
     }
     sorted = Arrays.copyOf(found, n);
     Arrays.sort(sorted);
+    isWhole = outputs.length > 0 && n == outputs.length;
+  }
+
+  /** Whether no output is missing. */
+  boolean areAll() {
+    return isWhole;
   }
 
   /** NONE where nothing is there. */
@@ -27,18 +36,18 @@ class Tasks {
     return sorted.length == 0 ? NONE : sorted[0];
   }
 
-  /** The first of the last so many. */
-  long firstOfLast(int count) {
-    return sorted.length == 0 ? NONE : sorted[Math.max(0, sorted.length - count)];
-  }
-
-  /** The first that began after this one. */
-  long firstSince(long task) {
+  /** The first that did not begin before this one. */
+  long firstFrom(long task) {
     for (int i = 0; i < sorted.length; i++) {
-      if (sorted[i] > task) {
+      if (sorted[i] >= task) {
         return sorted[i];
       }
     }
     return NONE;
+  }
+
+  /** The first that began after this one. */
+  long firstSince(long task) {
+    return task == NONE ? NONE : firstFrom(task + 1L);
   }
 }

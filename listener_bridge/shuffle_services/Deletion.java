@@ -36,8 +36,12 @@ public class Deletion {
     this.checksum = (String) checksum;
   }
 
-  /** Asks every executor; gives who has not confirmed, with the reason. To be called while the outputs are held. */
-  Map byExecutors(Generations.Shuffle shuffle, long end) throws InterruptedException {
+  /**
+   * Asks every executor; gives who has not confirmed, with the reason. To be called while the outputs are held, with the
+   * endpoints from before: the block manager's master, who knows them, may itself be waiting for the outputs. Nobody is
+   * asked after `end`, when they are held no longer.
+   */
+  Map byExecutors(Generations.Shuffle shuffle, Map endpoints, long end) throws InterruptedException {
     Map silent = new HashMap();
     if (local != null) {
       String why = LocalFiles.delete(local, shuffle.id, shuffle.mapIds(), shuffle.bytesThere(), end);
@@ -45,7 +49,7 @@ public class Deletion {
         silent.put("driver", why);
       }
     }
-    Map asked = ask(shuffle.id, alive());
+    Map asked = ask(shuffle.id, endpoints, end, silent);
     Iterator it = asked.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -57,19 +61,34 @@ public class Deletion {
     return silent;
   }
 
-  private Map ask(int shuffle, Set alive) {
+  private Map ask(int shuffle, Map endpoints, long end, Map silent) {
     Map asked = new HashMap();
     scala.reflect.ClassTag tag = scala.reflect.ClassTag$.MODULE$.apply(Boolean.class);
-    Iterator it = alive.iterator();
+    Iterator it = endpoints.entrySet().iterator();
     while (it.hasNext()) {
-      String executor = (String) it.next();
-      scala.Option endpoint = executors.getExecutorEndpointRef(executor);
-      if (endpoint.isDefined() && !executor.equals("driver")) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (System.nanoTime() < end) {
         Object message = new BlockManagerMessages.RemoveShuffle(shuffle);
-        asked.put(executor, ((RpcEndpointRef) endpoint.get()).ask(message, tag));
+        asked.put(entry.getKey(), ((RpcEndpointRef) entry.getValue()).ask(message, tag));
+      } else {
+        silent.put(entry.getKey(), "not asked: the outputs were held no longer");
       }
     }
     return asked;
+  }
+
+  /** Executor -> where to ask it. */
+  Map endpoints() {
+    Map found = new HashMap();
+    Iterator it = alive().iterator();
+    while (it.hasNext()) {
+      String executor = (String) it.next();
+      scala.Option endpoint = executor.equals("driver") ? null : executors.getExecutorEndpointRef(executor);
+      if (endpoint != null && endpoint.isDefined()) {
+        found.put(executor, endpoint.get());
+      }
+    }
+    return found;
   }
 
   private static String await(scala.concurrent.Future answer, long end) {

@@ -13,11 +13,13 @@ import java.util.Set;
 public class FenceDecision {
   public static final int ANY = -1;
 
+  private final Scheduler scheduler;
   private final Generations.Shuffle shuffle;
   private final int expected;
   private boolean looked = false;
 
-  public FenceDecision(Generations.Shuffle shuffle, int expected) {
+  public FenceDecision(Scheduler scheduler, Generations.Shuffle shuffle, int expected) {
+    this.scheduler = scheduler;
     this.shuffle = shuffle;
     this.expected = expected;
   }
@@ -32,8 +34,9 @@ public class FenceDecision {
 
   /** The answer that it comes to now: a final one, or `AGAIN`; null: fence it, in this very run. */
   public String of(int available, Set users, boolean isWritten) {
-    boolean begun = available > 0 || isWritten;
+    boolean begun = available > 0 || isWritten || shuffle.hasBegun;
     if (!begun && shuffle.present > 0 && (expected == ANY || expected == shuffle.present - 1)) {
+      shuffle.markAgain(scheduler);
       return Answer.fenced(shuffle);
     }
     if (expected != ANY && expected != shuffle.present) {

@@ -26,13 +26,14 @@ public class FenceWork implements Work {
     this.users = users;
     this.generations = generations;
     this.shuffle = generations.of(id);
-    this.decision = new FenceDecision(shuffle, expected);
+    this.decision = new FenceDecision(scheduler, shuffle, expected);
   }
 
   /** A final answer; `AGAIN` after the first run. */
   public Object run() {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
     if (!status.isDefined()) {
+      generations.cleaned(shuffle.id); // to ask for it has made an entry
       return Answer.cannot("app shuffle " + shuffle.id + " is not registered with Spark: never written, or cleaned");
     }
     Set who = decision.users(users);
@@ -46,7 +47,7 @@ public class FenceWork implements Work {
 
   private String fence(ShuffleStatus status) {
     outputs = (MapStatus[]) status.mapStatuses().clone();
-    generations.owe(shuffle.id);
+    generations.owe(shuffle.id, scheduler.nextTaskId());
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     shuffle.bytes = 0L;
     shuffle.pass(scheduler);

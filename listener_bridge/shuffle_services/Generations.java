@@ -2,14 +2,15 @@ package shufflelifecycle;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.DAGScheduler;
+import org.apache.spark.scheduler.MapStatus;
 
 /**
  * The generations of each app shuffle, counted: number n is the one that is there after n fences.
@@ -23,6 +24,7 @@ public class Generations {
   public static class Shuffle {
     public final int id;
     public volatile int present = 0; // the number of the generation that is there, or will be written next
+    public volatile boolean hasBegun = false; // whether a writer of the present one was seen after the last fence
     public String marker; // of the last fence
     public long bytes; // of the last fenced generation
     public String locator; // of the last fenced generation, where its service has names of its own
@@ -37,7 +39,13 @@ public class Generations {
     public void pass(Scheduler scheduler) {
       marker = "fenced-" + id + "-" + present;
       present++;
+      hasBegun = false;
       olderThan = scheduler.nextTaskId();
+      markAgain(scheduler);
+    }
+
+    /** For whoever has not seen the marker pass: its outcome stands at it. */
+    public void markAgain(Scheduler scheduler) {
       scheduler.mark(marker, id + "/" + (present - 1));
     }
 
@@ -74,8 +82,9 @@ public class Generations {
   private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Generations
 
   private final Map shuffles = new HashMap();
-  private final Set owed = new HashSet(); // shuffles whose next write does not follow from what was read before
+  private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
   private volatile Rewrites rewrites = null;
+  private volatile TaskNumbers numbers = null;
 
   public static Generations of(DAGScheduler application) {
     synchronized (OF_APPLICATION) {
@@ -85,6 +94,13 @@ public class Generations {
         OF_APPLICATION.put(application, known);
       }
       return known;
+    }
+  }
+
+  /** The application has ended: what lives as long as its scheduler must not keep it alive. */
+  public static void forget(DAGScheduler application) {
+    synchronized (OF_APPLICATION) {
+      OF_APPLICATION.remove(application);
     }
   }
 
@@ -107,13 +123,23 @@ public class Generations {
     owed.remove(Integer.valueOf(shuffle));
   }
 
-  /** What is written of it from now on may differ from what was read of it before. */
-  public synchronized void owe(int shuffle) {
-    owed.add(Integer.valueOf(shuffle));
+  /** What tasks write of it from this one on may differ from what was read of it before. */
+  public synchronized void owe(int shuffle, long task) {
+    owed.put(Integer.valueOf(shuffle), Long.valueOf(task));
   }
 
   public synchronized boolean owes(int shuffle) {
-    return owed.contains(Integer.valueOf(shuffle));
+    return owed.containsKey(Integer.valueOf(shuffle));
+  }
+
+  /** The number of the first task that may differ; 0 where all go together. */
+  public synchronized long owedSince(int shuffle) {
+    Long since = (Long) owed.get(Integer.valueOf(shuffle));
+    return since == null ? 0L : since.longValue();
+  }
+
+  public synchronized Set owed() {
+    return new TreeSet(owed.keySet());
   }
 
   /** It was written again as a whole. */
@@ -124,6 +150,15 @@ public class Generations {
   /** Who is told which shuffles are written again as a whole. */
   public void tellRewrites(Rewrites who) {
     rewrites = who;
+  }
+
+  /** Who knows which task wrote an output. */
+  public void askTaskNumbers(TaskNumbers who) {
+    numbers = who;
+  }
+
+  public long taskOf(MapStatus output) {
+    return numbers == null ? output.mapId() : numbers.of(output);
   }
 
   public void rewriteBegins(int shuffle) {

@@ -21,6 +21,7 @@ import org.apache.spark.ShuffleStatus;
 public class Hold extends Thread {
   private final ReentrantReadWriteLock.WriteLock lock;
   private final long limitMs;
+  private volatile long endNs = 0L;
   private final CountDownLatch taken = new CountDownLatch(1);
   private final CountDownLatch done = new CountDownLatch(1);
   private final CountDownLatch over = new CountDownLatch(1);
@@ -42,9 +43,15 @@ public class Hold extends Thread {
     return held;
   }
 
+  /** Until when the outputs are held at the most, by `System.nanoTime`. */
+  long endNs() {
+    return endNs;
+  }
+
   public void run() {
     try {
       held = lock.tryLock(200L, TimeUnit.MILLISECONDS);
+      endNs = System.nanoTime() + limitMs * 1000000L;
       taken.countDown();
       if (held) {
         done.await(limitMs, TimeUnit.MILLISECONDS);

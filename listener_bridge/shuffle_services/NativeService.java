@@ -71,6 +71,7 @@ public class NativeService implements CleanerListener {
     long end = System.nanoTime() + timeoutMs * 1000000L;
     Generations.Shuffle known = generations.of(shuffle);
     long limitMs = Math.min(timeoutMs, HOLD_LIMIT_MS);
+    Map endpoints = deletion.endpoints();
     FreeWork check = new FreeWork(tracker, users, known, generation, limitMs);
     Object answer = scheduler.call(check, timeoutMs);
     if (answer == null) {
@@ -79,15 +80,20 @@ public class NativeService implements CleanerListener {
     if (!FreeWork.CLEAR.equals(answer)) {
       return (String) answer;
     }
+    long heldNs = check.hold != null ? check.hold.endNs() : System.nanoTime() + limitMs * 1000000L;
     Map silent;
     try {
-      silent = deletion.byExecutors(known, System.nanoTime() + limitMs * 1000000L);
+      silent = deletion.byExecutors(known, endpoints, heldNs);
     } finally {
       if (check.hold != null) {
         check.hold.release();
       }
     }
-    return settle(known, silent, end);
+    String answered = settle(known, silent, end);
+    if (!tracker.shuffleStatuses().get(Integer.valueOf(shuffle)).isDefined()) {
+      generations.cleaned(shuffle); // nobody will say so again
+    }
+    return answered;
   }
 
   /** Counts what is gone; what is not stays with the shuffle for the next call. */

@@ -70,6 +70,8 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
         yield "spark.shuffle.sort.io.plugin.class is set: files may lie elsewhere than on executors' local disks"
     if _is_on(driver, "spark.shuffle.push.enabled"):
         yield "spark.shuffle.push.enabled=true: merged copies of the data are not deleted early"
+    if driver.version < (4, 0) and all(_is_on(driver, key) for key in _REMOVED_BY_SERVICE):
+        yield "spark.shuffle.service.removeShuffle=true: Spark's cleaner fails on shuffles without outputs; unset it"
     if _is_on(driver, "spark.shuffle.useOldFetchProtocol"):
         yield "spark.shuffle.useOldFetchProtocol=true: generations have the same file names; set it to false"
     if driver.conf("spark.storage.decommission.fallbackStorage.path", ""):
@@ -78,6 +80,7 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
         yield "decommissioning migrates shuffle blocks between executors: a fence could miss one under way"
 
 
+_REMOVED_BY_SERVICE = ("spark.shuffle.service.enabled", "spark.shuffle.service.removeShuffle")
 _MIGRATION = (
     "spark.decommission.enabled",
     "spark.storage.decommission.enabled",

@@ -32,7 +32,7 @@ public class CelebornFence implements Work {
     this.generations = Generations.of(scheduler.dag);
     this.shuffle = generations.of(id);
     this.client = client;
-    this.decision = new FenceDecision(shuffle, expected);
+    this.decision = new FenceDecision(scheduler, shuffle, expected);
   }
 
   /** A final answer; `AGAIN` after the first run. */
@@ -61,7 +61,7 @@ public class CelebornFence implements Work {
   private String fence(LinkedHashMap known, ShuffleStatus found) {
     ids = CelebornClient.valid(known);
     status = found;
-    generations.owe(shuffle.id);
+    generations.owe(shuffle.id, scheduler.nextTaskId());
     CelebornClient.invalidate(known, ids);
     shuffle.bytes = MapSizes.total(found); // what the workers committed is exact, where the client keeps it
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);

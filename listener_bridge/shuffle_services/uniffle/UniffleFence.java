@@ -37,7 +37,7 @@ public class UniffleFence implements Work {
     this.generations = Generations.of(scheduler.dag);
     this.shuffle = generations.of(id);
     this.client = client;
-    this.decision = new FenceDecision(shuffle, expected);
+    this.decision = new FenceDecision(scheduler, shuffle, expected);
   }
 
   /** A final answer; `AGAIN` after the first run. */
@@ -61,7 +61,7 @@ public class UniffleFence implements Work {
       return Answer.cannot("app shuffle " + shuffle.id + " has moved meanwhile; ask again");
     }
     long bytes = MapSizes.total(status);
-    generations.owe(shuffle.id);
+    generations.owe(shuffle.id, scheduler.nextTaskId());
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     told.set(handle, next.told);
     halfWritten.moved(shuffle.id);

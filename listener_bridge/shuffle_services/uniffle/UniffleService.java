@@ -66,6 +66,7 @@ public class UniffleService {
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.client = new UniffleClient(context, manager);
     this.books = ofApplication(this.scheduler, this.tracker, ((SparkContext) context).cleaner());
+    generations.askTaskNumbers(new UniffleTasks());
   }
 
   private static Books ofApplication(Scheduler scheduler, MapOutputTrackerMaster tracker, scala.Option cleaner) {

@@ -49,6 +49,23 @@ def test_34_it_completes_and_is_told(app: App) -> None:
         assert app.submissions(b) == [MAPS, MAPS], "B itself is of one generation"
 
 
+def test_what_a_result_has_read_is_written_again_once_even_where_nothing_may_be_marked(app: App) -> None:
+    """B is owed a whole writing, and its result has delivered: what it has from before is forgotten, not at every attempt."""
+    rows = app.random_rows()
+    first, other = app.step(rows), app.step(rows)
+    assert values(first) == RIGHT
+    a, b = app.shuffles()
+    app.delete(a)
+    assert values(other) == RIGHT
+    held = app.gate()
+    with app.job(lambda: values(app.hold(first, held)), held) as running:
+        wait_for(lambda: held.arrived() >= 2, "a partition delivered, tasks behind it")
+        app.lose_output(b)
+        held.open()
+        running.result(120)
+    assert app.submissions(b) == [MAPS, 1, MAPS - 1]
+
+
 def test_34_strict_fails_the_job_and_says_why(app: App) -> None:
     with app.choosing(strict=True), partly_delivered(app) as found:
         a, _ = app.shuffles()

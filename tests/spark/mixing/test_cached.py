@@ -1,0 +1,86 @@
+"""Cached blocks beside a generation that is written again: what was computed from the old one goes, all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark import StorageLevel
+
+from listener_bridge.tap import facts
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.support.spark import wait_for
+
+pytestmark = pytest.mark.spark
+
+
+def cached_rows(app: App) -> tuple[Any, Any]:
+    """A, and an RDD that is computed from it and wholly cached."""
+    rows = app.random_rows()
+    cached = app.keep(rows.map(lambda row: row).persist(StorageLevel.DISK_ONLY))
+    assert values(cached) == RIGHT
+    assert cached_blocks(app, cached) == MAPS
+    return rows, cached
+
+
+def cached_blocks(app: App, rdd: Any) -> int:
+    master = app.tap.driver.block_manager.master()
+    number = rdd._jrdd.rdd().id()
+    blocks = app.tap.driver.gateway.jvm.org.apache.spark.storage.RDDBlockId
+    return sum(bool(master.contains(blocks(number, index))) for index in range(MAPS))
+
+
+def lose_block(app: App, rdd: Any) -> None:
+    block = app.tap.driver.gateway.jvm.org.apache.spark.storage.RDDBlockId(rdd._jrdd.rdd().id(), 0)
+    app.tap.driver.block_manager.removeBlock(block, True)
+
+
+def read_after_a_loss(app: App) -> list[int]:
+    _, cached = cached_rows(app)
+    (a,) = app.shuffles()
+    app.delete(a)
+    lose_block(app, cached)
+    found = values(app.step(cached))
+    cached.unpersist()
+    return found
+
+
+def test_a_lost_block_takes_the_others_along(app: App) -> None:
+    assert read_after_a_loss(app) == RIGHT
+
+
+def test_else_the_result_is_wrong(app: App) -> None:
+    with app.choosing(deterministic=True):
+        assert any(read_after_a_loss(app) != RIGHT for _ in range(3))
+
+
+def test_what_a_running_stage_reads_stays_until_it_has_ended(app: App) -> None:
+    rows, cached = cached_rows(app)
+    (a,) = app.shuffles()
+    app.delete(a)
+    held = app.gate()
+    with app.job(lambda: values(app.hold(cached, held, MAPS - 1)), held) as running:
+        wait_for(lambda: held.arrived() >= 1, "the last task over the cache")
+        assert values(app.step(rows)) == RIGHT
+        assert cached_blocks(app, cached) == MAPS
+        held.open()
+        assert running.result(120) == RIGHT
+    wait_for(lambda: cached_blocks(app, cached) == 0, "the old blocks dropped")
+    assert values(cached) == RIGHT
+    cached.unpersist()
+
+
+def test_a_result_over_blocks_that_had_to_go_is_told(app: App) -> None:
+    _, cached = cached_rows(app)
+    (a,) = app.shuffles()
+    app.delete(a)
+    held = app.gate()
+    with app.job(lambda: values(app.hold(cached, held, MAPS - 1)), held) as running:
+        wait_for(lambda: held.arrived() >= 1, "the last task over the cache")
+        lose_block(app, cached)
+        assert values(app.step(cached)) == RIGHT
+        held.open()
+        running.result(120)
+    app.log.settle()
+    assert app.log.of(facts.GenerationsMixed)[-1].app_shuffle == a
+    cached.unpersist()

@@ -1,0 +1,35 @@
+"""Where Spark's own shuffle is only observed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from listener_bridge.shuffle_services import native
+from listener_bridge.tap.jvm import DriverJvm
+
+SORT = "org.apache.spark.shuffle.sort.SortShuffleManager"
+
+
+def obstacles(version: tuple[int, int], **conf: str) -> list[str]:
+    settings = {f"spark.shuffle.{key.replace('_', '.')}": value for key, value in conf.items()}
+    manager = SimpleNamespace(getClass=lambda: SimpleNamespace(getName=lambda: SORT))
+    driver: Any = SimpleNamespace(
+        version=version, shuffle_manager=manager, conf=lambda key, default: settings.get(key, default)
+    )
+    return list(native._obstacles(cast("DriverJvm", driver)))
+
+
+@pytest.mark.parametrize("version", native.ACTED_UPON)
+def test_nothing_is_in_the_way_of_a_session_as_it_comes(version: tuple[int, int]) -> None:
+    assert obstacles(version) == []
+    assert obstacles(version, service_enabled="true") == []
+
+
+def test_the_oldest_spark_cannot_clean_what_was_fenced_where_its_service_removes_shuffles() -> None:
+    both = {"service_enabled": "true", "service_removeShuffle": "true"}
+    (reason,) = obstacles((3, 5), **both)
+    assert "removeShuffle" in reason
+    assert obstacles((4, 0), **both) == []
