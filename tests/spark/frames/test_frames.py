@@ -169,6 +169,7 @@ def test_analyses_say_what_the_core_s_fold_says(spark: SparkSession, tmp_path: P
             assert count == len(figures.readers.get(ShuffleId(shuffle_id), ()))
 
 
+@pytest.mark.newest
 def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, chain: Path) -> None:
     from replay.frames import analyses
 
@@ -194,6 +195,7 @@ def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, c
     assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
 
 
+@pytest.mark.newest
 def test_holders_are_charged_for_what_they_kept_while_they_kept_it(spark: SparkSession, tmp_path: Path) -> None:
     from replay.frames import analyses
 

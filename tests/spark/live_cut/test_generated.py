@@ -38,6 +38,7 @@ def results_of(path: Path, spark: Any) -> Any:
     return results
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("seed", range(FROM, FROM + COUNT))
 def test_a_generated_program_neither_notices_nor_leaves_anything(run: Run, tmp_path: Path, seed: int) -> None:
     path = tmp_path / f"program_{seed}.py"

@@ -12,7 +12,7 @@ import pytest
 from tests.spark.live_cut.conftest import Program
 from tests.support.spark import wait_for
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(180)]
 
 
 def summed(program: Program) -> Any:

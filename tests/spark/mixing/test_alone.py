@@ -38,7 +38,10 @@ def without_coordinator(attachment: Any) -> None:
     wait_for(lambda: attachment.status().state == "away", "nobody there")
 
 
-@pytest.mark.parametrize("ending", [without_coordinator, dead, detached])
+@pytest.mark.parametrize(
+    "ending",
+    [without_coordinator, *(pytest.param(ending, marks=pytest.mark.newest) for ending in (dead, detached))],
+)
 def test_33b_all_of_b_is_written_again(bare: App, ending: Callable[[Any], None]) -> None:
     attachment = listener_bridge.attach(bare.spark, policy="observe", address=NOBODY)
     assert attachment.application, attachment.status().why

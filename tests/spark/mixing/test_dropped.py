@@ -13,7 +13,7 @@ from tests.spark.mixing.conftest import RIGHT, App, application, values
 from tests.spark.mixing.test_late import STOPPED
 from tests.support.spark import wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 QUEUE = "shuffleLifecycle"
 ROOM = 100

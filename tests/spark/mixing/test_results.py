@@ -50,7 +50,7 @@ def test_34_it_completes_and_is_told(app: App) -> None:
 
 
 def test_what_a_result_has_read_is_written_again_once_even_where_nothing_may_be_marked(app: App) -> None:
-    """B is owed a whole writing, and its result has delivered: what it has from before is forgotten, not at every attempt."""
+    """B is owed a whole writing, and its result has delivered: what it has from before is forgotten once."""
     rows = app.random_rows()
     first, other = app.step(rows), app.step(rows)
     assert values(first) == RIGHT

@@ -187,7 +187,7 @@ def test_a_fence_whose_caller_gave_up_never_acts(run: Any) -> None:
     keyed = run.keyed()
     right = sorted(keyed.collect())
     shuffle = run.newest_shuffle()
-    for _ in range(50):
+    for _ in range(20):
         outcome = run.service.fence(shuffle, 0.0)
         if isinstance(outcome, Cannot):
             run.tap.snapshot()  # whatever stood in the scheduler's queue has been handled

@@ -10,7 +10,7 @@ import pytest
 from listener_bridge.reach.findings import TargetId
 from tests.support.walking import Walking, walking
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 HANDLES = 5
 
 
