@@ -78,6 +78,11 @@ def _is_over(state: State, stage: StageAttempt) -> bool:
     return any(stage <= done for job in listing for done in job.done if done.stage == stage.stage)
 
 
+def _is_past(state: State, stage: StageAttempt) -> bool:
+    """Over, or a later attempt has taken its place: what its tasks still ask begins and ends nothing."""
+    return _is_over(state, stage) or any(a.stage == stage.stage and a > stage for a in state.attempts)
+
+
 def _told_late(desk: Desk, generation: Generation) -> Answer:
     """The truth, for one whom nothing waits for."""
     if generation.life is Life.FENCING:
@@ -137,7 +142,7 @@ def ask_to_write(
     """What a writer is told. ``missing_tasks``: how many tasks its attempt has, where the scheduler has said so."""
     generation = desk.state.current(app_shuffle)
     shuffle = desk.state.shuffles.get(app_shuffle)
-    if missing_tasks is None and _is_over(desk.state, stage):
+    if missing_tasks is None and _is_past(desk.state, stage):
         return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
         return _start(desk, app_shuffle, stage, job, None)
@@ -156,12 +161,12 @@ def ask_to_write(
 
 
 def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
-    """What a writer that outlived its stage writes belongs to what it began; it begins nothing."""
+    """What a writer that outlived its attempt writes belongs to what it began; it begins nothing."""
     generation = desk.state.current(app_shuffle)
     if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
         return Ready(generation.shuffle_id, generation.locator)
     shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
-    return _not_ready(desk, shuffle_id, f"stage {stage} is over: no live job lists it")
+    return _not_ready(desk, shuffle_id, f"stage {stage} is over: no live job lists it, or a later attempt writes")
 
 
 def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:

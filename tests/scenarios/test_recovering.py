@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from coordinator.core import commands as c
-from coordinator.core.ids import ClientId, JobId, StageId
+from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId
+from coordinator.core.rejections import Ready
 from coordinator.core.values import Capabilities, DirectiveKind, Level, Outputs, Settings
 from tests.scenarios.story import EAGER, OBSERVE, Story, attempt_of, delayed, shuffle
 
@@ -291,6 +292,41 @@ def test_32_one_that_was_never_complete_needs_no_recovery() -> None:
     assert story.submit("s0.1") == ["s0.1 submitted", "A1 lost: invalidated", "invalidate A1", "A2 begun by s0.1"]
 
 
+def test_32_a_late_task_of_an_older_attempt_begins_nothing() -> None:
+    for extra in ({"levels": {"A": Level.INDETERMINATE}}, {"barrier": "A"}):
+        story = Story(**extra)
+        story.job("s0>A, s1:A!")
+        story.submit("s0")
+        story.fail("s0")
+        story.submit("s0.1")
+        late = "not ready: stage 0.0 is over: no live job lists it, or a later attempt writes"
+        assert story.write("A", "s0") == late
+        assert story.log == []
+        assert story.write("A", "s0.1") == "ready A2"
+        assert story.lose(A=0) == []
+        assert story.complete("s0.1") == ["s0.1 completed", "A2 complete"]
+        assert story.submit("s1") == ["s1.0 submitted", "A2 read by s1.0"]
+
+
+def test_35_nor_does_its_question_sent_again() -> None:
+    story = Story(barrier="A")
+    story.job("s0>A, s1:A!")
+    client = ClientId("bridge")
+    asked: list[c.Command] = [
+        c.RegisterClient(client),
+        c.ReportStageSubmitted(attempt_of("s0"), (), shuffle("A"), 10),
+        c.GetShuffleId(shuffle("A"), attempt_of("s0"), write=True),
+        c.ReportStageCompleted(attempt_of("s0"), "executor lost"),
+        c.ReportStageSubmitted(attempt_of("s0.1"), (), shuffle("A"), 10),
+        c.GetShuffleId(shuffle("A"), attempt_of("s0.1"), write=True),
+    ]
+    requests = [c.Request(client, number, command) for number, command in enumerate(asked, 1)]
+    story.witness.answer(requests, 2_000)
+    again, log = story.witness.answer(requests[1:], 3_000)
+    assert log == []
+    assert again[-1] == Ready(ShuffleId(2))
+
+
 def test_33_what_is_completed_from_a_new_input_is_written_whole() -> None:
     story = Story(EAGER)
     story.job("s0>A, s1:A>B, s2:B!")
@@ -466,7 +502,7 @@ def test_38_asked_after_its_stage_has_ended_nobody_is_registered() -> None:
     assert story.read("A", "s1") == "ready A1"
     assert story.log == []
     assert story.write("A", "s0") == "ready A1"
-    assert story.write("A", "s1") == "not ready: stage 1.0 is over: no live job lists it"
+    assert story.write("A", "s1") == "not ready: stage 1.0 is over: no live job lists it, or a later attempt writes"
     story.job("s2>A, s3:A!")
     story.run("s3")
     assert story.read("A", "s3") == "ready A1"
