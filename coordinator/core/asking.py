@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from heapq import nsmallest
 
+from coordinator.core import cuts, recovery
 from coordinator.core import events as e
-from coordinator.core import recovery
 from coordinator.core.commands import GetShuffleId, ReportMissing
 from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt
@@ -40,6 +40,8 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
         return _not_ready(desk, ShuffleId(0), "announced and not yet written")
     generation = desk.state.generations.get(shuffle.current)
     if generation is None or generation.life is Life.FENCED:
+        if _is_past(desk.state, stage):
+            return _truth(desk, app_shuffle, shuffle.current)
         return _recover(desk, app_shuffle, stage)
     if not generation.complete or generation.life in (Life.WRITING, Life.PARTIAL):
         return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
@@ -236,15 +238,44 @@ def _continue(
 def report_missing(desk: Desk, command: ReportMissing) -> Answer:
     """A reader did not find a generation: joins its recovery, or opens it."""
     state = desk.state
+    missing = _missing(state, command)
+    if isinstance(missing, Rejection):
+        return missing
+    if command.stage is not None and _is_past(state, command.stage):
+        return _truth(desk, command.app_shuffle, missing)
+    if missing != state.shuffles[command.app_shuffle].current:
+        return _report_older(desk, command, missing)
+    return _report_current(desk, command)
+
+
+def tell_again(desk: Desk, command: ReportMissing) -> Answer:
+    """The report was taken once: what is so now, and nothing is lost a second time."""
+    missing = _missing(desk.state, command)
+    return missing if isinstance(missing, Rejection) else _truth(desk, command.app_shuffle, missing)
+
+
+def _missing(state: State, command: ReportMissing) -> ShuffleId | Rejection:
+    """The generation that is reported; refused where there was none."""
     shuffle = state.shuffles.get(command.app_shuffle)
     if shuffle is None:
         return unknown(state, command.app_shuffle)
     missing = command.shuffle_id or _registered(state, command) or shuffle.current
     if missing is None or missing > (shuffle.current or 0):
         return _never_written(state, command)
-    if missing < (shuffle.current or 0):
-        return _report_older(desk, command, missing)
-    return _report_current(desk, command)
+    return missing
+
+
+def _truth(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId) -> Answer:
+    """What a reader would be told, for one whom nothing waits for: nothing follows from it."""
+    state, generation = desk.state, desk.state.current(app_shuffle)
+    if missing in state.recovered and cuts.is_gone(state.generations.get(missing)):
+        found = state.recoveries.get(state.recovered[missing])
+        return _told(found, missing) if found is not None else _given_up(state, app_shuffle, missing)
+    if generation is None or generation.life is Life.FENCED:
+        return _not_ready(desk, missing, "gone, and nobody who runs has missed it")
+    if not generation.complete:
+        return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
+    return _told_late(desk, generation)
 
 
 def _registered(state: State, command: ReportMissing) -> ShuffleId | None:

@@ -144,9 +144,11 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
     """The first answer where it is still true, else the present truth; a fact was recorded the first time."""
     if type(request.command) in _FACTS or isinstance(request.command, c.EndApplication):
         return Accepted()
+    if isinstance(request.command, c.ReportMissing):
+        return _refuse(desk.state, request.command) or asking.tell_again(desk, request.command)
     probe = Desk.over(desk.state, desk.now_ms)
     truth = carry_out(probe, request.command)
-    if not isinstance(request.command, (c.GetShuffleId, c.ReportMissing)):
+    if not isinstance(request.command, c.GetShuffleId):
         return truth if isinstance(truth, Rejection) else Accepted()
     if not probe.log or isinstance(truth, (Rejection, NotReady)):
         return truth

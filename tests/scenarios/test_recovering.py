@@ -117,6 +117,53 @@ def test_26_the_same_where_the_service_completes() -> None:
     assert story.lives() == "A1 partial"
 
 
+def test_26_a_report_that_comes_when_its_stage_is_done_loses_nothing() -> None:
+    story = Story(capabilities=CANNOT_COMPLETE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    story.miss("A1", "s1")
+    story.fail("s1")
+    story.run("s0.1", "s1.1")
+    assert story.miss("A", "s1") == "ready A2"
+    assert story.log == []
+    assert story.miss("A1", "s1") == "recover A1: recovery 1 of AB"
+    assert story.log == []
+
+
+def test_26_a_report_of_an_older_attempt_loses_nothing() -> None:
+    for capabilities, lost in ((CANNOT_COMPLETE, "A2"), (Capabilities(), "A1")):
+        story = Story(capabilities=capabilities)
+        story.job("s0>A, s1>D, s2:A,D!")
+        story.run("s0", "s1")
+        story.submit("s2")
+        story.miss("A1", "s2")
+        story.fail("s2")
+        story.submit("s0.1", tasks=1)
+        story.complete("s0.1")
+        story.submit("s2.1")
+        assert story.miss("D1", "s2") == "ready D1"
+        assert story.log == []
+        assert story.lives() == (f"D1 readable, {lost} readable" if lost == "A2" else "A1 readable, D1 readable")
+
+
+def test_26_nor_does_a_report_that_is_sent_again() -> None:
+    for capabilities, now in ((CANNOT_COMPLETE, "A2"), (Capabilities(), "A1")):
+        story = Story(capabilities=capabilities)
+        story.job("s0>A, s1:A!")
+        story.run("s0")
+        story.submit("s1")
+        client = ClientId("bridge")
+        report = c.Request(client, 2, c.ReportMissing(shuffle("A"), ShuffleId(0)))
+        story.witness.answer([c.Request(client, 1, c.RegisterClient(client)), report], 2_000)
+        story.fail("s1")
+        story.submit("s0.1", tasks=3)
+        story.complete("s0.1")
+        story.submit("s1.1")
+        (again,), log = story.witness.answer([report], 3_000)
+        assert (story.answered(again), log) == (f"ready {now}", [])
+
+
 def test_28_the_next_generation_missing_is_another_recovery() -> None:
     story = Story(capabilities=CANNOT_COMPLETE)
     story.job("s0>A, s1:A!")
@@ -510,6 +557,21 @@ def test_38_asked_after_its_stage_has_ended_nobody_is_registered() -> None:
     story.end(1)
     story.look("")
     assert story.lives() == "A1 fencing"
+
+
+def test_38_who_asks_late_for_what_is_gone_misses_nothing() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.delete_all()
+    assert story.lives() == "B1 readable"
+    assert story.read("A", "s1") == "not ready: gone, and nobody who runs has missed it"
+    assert story.log == []
+    story.submit("s2")
+    story.lose(B=0)
+    assert story.read("B", "s2") == "recover B1: recovery 1 of AB"
+    assert story.read("A", "s1") == "recover A1: recovery 1 of AB"
+    assert story.log == []
 
 
 def test_39_recoveries_are_bounded_per_shuffle() -> None:
