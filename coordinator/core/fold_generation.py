@@ -101,6 +101,8 @@ def _writer_joined(state: State, at: e.Recorded, event: e.WriterJoined) -> None:
 
 
 def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompleted) -> None:
+    """What a recovery had named as mixing, and is whole again, is gone no more: its next loss is another one."""
+    state.recovered.pop(event.shuffle_id, None)
     known = state.generations.get(event.shuffle_id)
     written = event.bytes + (known.bytes if known else 0)
     _turn(

@@ -22,7 +22,7 @@ from coordinator.core.ids import (
     add_span,
 )
 from coordinator.core.making import replace
-from coordinator.core.state import Attempt, Execution, Gap, Job, Shuffle, State
+from coordinator.core.state import Attempt, Execution, Gap, Job, Recovery, Shuffle, State
 
 
 def _lineage_learned(state: State, at: e.Recorded, event: e.LineageLearned) -> None:
@@ -217,7 +217,15 @@ def _forget_recoveries(state: State, app_shuffle: AppShuffle) -> None:
             left = tuple((gone, named) for gone, named in recovery.gone if named != app_shuffle)
             state.recoveries[recovery.recovery] = replace(recovery, gone=left)
             if not left:
-                del state.recoveries[recovery.recovery]
+                _forget_recovery(state, recovery)
+
+
+def _forget_recovery(state: State, recovery: Recovery) -> None:
+    """What it would have mixed and never wrote anew is its own no more."""
+    for shuffle_id in recovery.mixing:
+        if state.recovered.get(shuffle_id) == recovery.recovery:
+            state.recovered.pop(shuffle_id, None)
+    del state.recoveries[recovery.recovery]
 
 
 APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {

@@ -417,6 +417,52 @@ def test_33_a_mark_that_came_too_late_completes_the_old_one() -> None:
     assert story.submit("s1.1", tasks=4) == ["s1.1 submitted", "A2 read by s1.1", "B1 continued by s1.1"]
 
 
+def completed_too_late() -> Story:
+    """Recovery 1 of A1 would have mixed B1, which was completed and is whole again."""
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.delete_all()
+    story.submit("s2")
+    story.lose(B=6)
+    story.fail("s2")
+    story.run("s0.1")
+    story.submit("s1.1", tasks=4)
+    assert "recovery 1 closed" in story.complete("s1.1")
+    story.submit("s2.1")
+    return story
+
+
+def test_28_what_is_whole_again_and_lost_later_is_another_recovery() -> None:
+    story = completed_too_late()
+    assert story.lose(B=0) == ["B1 lost: outputs gone", "A2 rescued: a live job reaches it (job 0)"]
+    assert story.read("B", "s2.1") == "recover B1: recovery 2 of B"
+    assert story.teller.tell(story.log) == ["recovery 2 of B1"]
+
+
+def test_28_also_when_the_first_recovery_is_forgotten() -> None:
+    story = completed_too_late()
+    story.do(c.ReportShuffleCleaned(shuffle("A")))
+    assert (story.state.recoveries, story.state.recovered) == ({}, {})
+    story.lose(B=0)
+    assert story.read("B", "s2.1") == "recover B1: recovery 2 of B"
+
+
+def test_28_and_when_what_it_would_mix_was_never_whole_again() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.delete_all()
+    story.submit("s2")
+    story.lose(B=6)
+    story.fail("s2")
+    story.submit("s0.1")
+    story.do(c.ReportShuffleCleaned(shuffle("A")))
+    assert (story.state.recoveries, story.state.recovered) == ({}, {})
+    assert story.lose(B=0) == ["B1 lost: outputs gone"]
+    assert story.read("B", "s2.1") == "recover B1: recovery 2 of B"
+
+
 def test_33a_after_a_recovery_the_loop_goes_on_deleting() -> None:
     story = chain()
     story.lose(C=7)
