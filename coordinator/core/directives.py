@@ -103,12 +103,21 @@ def _go_on(desk: Desk, generation: Generation) -> None:
     if writers and asking.begins_anew(desk.state, generation.app_shuffle):
         lose(desk, generation, Loss.INVALIDATED)
         _begin_again(desk, generation, writers)
+    elif _cannot_be_completed(desk, generation):
+        lose(desk, generation, Loss.OUTPUTS)
+        _begin_again(desk, generation, writers)
     elif writers and generation.complete:
         maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
         desk.emit(e.OutputsLost(generation.shuffle_id, 0, maps))
     elif generation.in_use and not generation.complete:
         why = Rescue.WRITER if writers else Rescue.READER
         desk.emit(e.ExpiryTakenBack(generation.shuffle_id, why, "asked while it was being fenced"))
+
+
+def _cannot_be_completed(desk: Desk, generation: Generation) -> bool:
+    """Some of it went while it was being fenced."""
+    is_torn = generation.completed and not generation.complete
+    return bool(is_torn) and not desk.state.meta.capabilities.completes_after_loss
 
 
 # --- delete and invalidate --------------------------------------------------------------------------------------------

@@ -101,13 +101,15 @@ def _note_outputs(desk: Desk, output: Outputs) -> None:
     """Some, or all, of what we hold for intact is gone.
 
     While writers run it says nothing: what they leave missing, Spark submits again, and that writer tells how much.
+    Of what is being fenced some are gone at the most: its outcome decides what becomes of the rest.
     """
     generation = desk.state.current(output.app_shuffle)
-    if generation is None or output.available >= output.total or generation.life in (Life.FENCING, Life.FENCED):
+    if generation is None or output.available >= output.total or generation.life is Life.FENCED:
         return
     if generation.writers or not (generation.complete or generation.life is Life.PARTIAL):
         return  # it is being written; completeness will be told
-    if output.available == 0 or not desk.state.meta.capabilities.completes_after_loss:
+    completes = output.available > 0 and desk.state.meta.capabilities.completes_after_loss
+    if not completes and generation.life is not Life.FENCING:
         lose(desk, generation, Loss.OUTPUTS)
     elif generation.complete:
         desk.emit(e.OutputsLost(generation.shuffle_id, output.available, output.total))

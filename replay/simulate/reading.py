@@ -174,7 +174,9 @@ def _outputs_lost(reader: Reader, first: e.OutputsLost, events: list[e.Event]) -
     joined = _writer_of(first.shuffle_id, events)
     if joined is not None:
         return _write(reader.app_shuffle(first.shuffle_id), joined)
-    if first.available == 0:  # Spark's own report of that would have said that all is lost
+    generation = reader.state.generations.get(first.shuffle_id)
+    is_fencing = generation is not None and generation.life is Life.FENCING
+    if first.available == 0 and not is_fencing:  # Spark's own report of that would have said that all is lost
         return Kind.ASKED, c.ReportMissing(reader.app_shuffle(first.shuffle_id), first.shuffle_id)
     return _outputs(reader, first, events)
 

@@ -78,6 +78,60 @@ def test_19a_a_revoked_fence_that_nobody_waits_for_is_asked_again() -> None:
     assert story.tick(50) == ["fence A1"]
 
 
+def two_fencing(**extra: object) -> Story:
+    """Z1 and A1, made from it, are being fenced; a job has just started that reads A."""
+    story = Story(EAGER, **extra)  # type: ignore[arg-type]
+    story.whole("s0>Z, s1:Z>A, s2:A!")
+    assert story.lives() == "Z1 fencing, A1 fencing"
+    story.job("s3>Z, s4:Z>A, s5:A!")
+    return story
+
+
+def test_19a_what_goes_while_being_fenced_is_gone_when_the_fence_is_refused() -> None:
+    story = two_fencing()
+    assert story.lose(A=3) == ["A1 partial, 3 of 10"]
+    assert story.lose(A=2) == []
+    assert story.outcome(FENCE, c.Busy(("t",))) == [
+        "Z1 fence refused: busy, again at 1050",
+        "Z1 rescued: a live job reaches it (job 1)",
+    ]
+    assert story.outcome(FENCE, c.Busy(("5.0",))) == [
+        "A1 fence refused: busy, again at 1050",
+        "A1 rescued: a live job reaches it (job 1)",
+    ]
+    assert story.lives() == "Z1 readable, A1 partial"
+    assert story.read("A", "s5") == "not ready: some of its outputs are gone and not yet back"
+    assert story.submit("s4", tasks=7)[-1] == "A1 continued by s4.0"
+
+
+def test_19a_all_of_it_too() -> None:
+    story = two_fencing()
+    assert story.lose(A=0) == ["A1 partial, 0 of 10"]
+    story.outcome(FENCE, c.Busy(("t",)))
+    story.outcome(FENCE, c.Busy(("5.0",)))
+    assert story.submit("s4") == [
+        "s4.0 submitted",
+        "Z1 read by s4.0",
+        "A1 lost: outputs gone",
+        "recovery 1 of A1",
+        "A2 begun by s4.0 for recovery 1",
+    ]
+
+
+def test_19a_and_a_part_is_all_where_it_cannot_be_completed() -> None:
+    story = two_fencing(capabilities=Capabilities(completes_after_loss=False))
+    assert story.lose(A=3) == ["A1 partial, 3 of 10"]
+    story.outcome(FENCE, c.Busy(("t",)))
+    assert story.outcome(FENCE, c.Busy(("5.0",))) == ["A1 fence refused: busy, again at 1050", "A1 lost: outputs gone"]
+    assert story.read("A", "s5") == "recover A1: recovery 1 of A"
+
+
+def test_19a_what_goes_while_being_fenced_changes_nothing_when_it_is_fenced() -> None:
+    story = expiring()
+    story.lose(A=3)
+    assert story.fenced() == ["A1 fenced", "delete A1"]
+
+
 def test_19b_a_reader_that_ended_just_before_the_fence_belongs_to_the_old_one() -> None:
     story = expiring()
     story.job("s2>A, s3:A!")
