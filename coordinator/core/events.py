@@ -441,7 +441,7 @@ class RecoveryOpened:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryWidened:
-    """A generation that the recovery awaited turned out to be gone."""
+    """A generation that the recovery awaited turned out to be gone, or who joined it had half written this one."""
 
     recovery: RecoveryId
     gone: ShuffleId

@@ -43,8 +43,12 @@ def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, deta
 
 
 def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> Recovery:
-    """One more who misses what the recovery already answers for."""
+    """One more who misses what the recovery already answers for. What it has half written is named too."""
     desk.emit(e.RecoveryJoined(known, missing, stage))
+    half = _half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
+    if half is not None and half.shuffle_id not in desk.state.recovered:
+        desk.emit(e.RecoveryWidened(known, half.shuffle_id))
+        lose(desk, half, Loss.INVALIDATED)
     return desk.state.recoveries[known]
 
 
@@ -86,7 +90,7 @@ def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) 
     return plan
 
 
-def _half_written(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Generation | None:
+def _half_written(state: State, app_shuffle: AppShuffle | None, stage: StageAttempt | None) -> Generation | None:
     """What the asking stage has written part of, under a service that cannot complete a generation."""
     attempt = state.attempts.get(stage) if stage is not None else None
     if attempt is None or attempt.writing is None or state.meta.capabilities.completes_after_loss:

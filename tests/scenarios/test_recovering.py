@@ -510,6 +510,45 @@ def test_half_written_output_that_cannot_be_completed_goes_with_its_input() -> N
     assert story.submit("s1.1") == ["s1.1 submitted", "A2 read by s1.1", "B2 begun by s1.1 for recovery 1"]
 
 
+def both_half_written() -> Story:
+    """s1 has missed A1, which s2 reads too; recovery 1 names A1 and B1, s1's output, and not yet C1, s2's."""
+    story = Story(EAGER, CANNOT_COMPLETE)
+    story.job("s0>A, s1:A>B, s2:A>C, s3:B,C!")
+    story.run("s0")
+    story.submit("s1")
+    story.submit("s2")
+    assert story.miss("A1", "s1") == "recover A1: recovery 1 of AB"
+    return story
+
+
+def test_so_does_that_of_who_joins_the_recovery() -> None:
+    story = both_half_written()
+    assert story.miss("A1", "s2") == "recover A1: recovery 1 of ABC"
+    assert story.teller.tell(story.log) == [
+        "recovery 1 joined for A1 by s2.0",
+        "recovery 1 also of C1",
+        "C1 lost: invalidated",
+        "invalidate C1",
+    ]
+    story.fail("s1")
+    story.fail("s2")
+    story.run("s0.1")
+    assert story.submit("s1.1")[-1] == "B2 begun by s1.1 for recovery 1"
+    assert story.submit("s2.1")[-1] == "C2 begun by s2.1 for recovery 1"
+    story.complete("s1.1")
+    assert story.complete("s2.1")[:3] == ["s2.1 completed", "C2 complete", "recovery 1 closed"]
+
+
+def test_also_when_the_missing_one_is_being_written_anew() -> None:
+    story = both_half_written()
+    story.fail("s1")
+    story.submit("s0.1")
+    assert story.miss("A1", "s2") == "recover A1: recovery 1 of ABC"
+    story.fail("s2")
+    story.complete("s0.1")
+    assert story.submit("s2.1")[-1] == "C2 begun by s2.1 for recovery 1"
+
+
 def test_35_a_retry_gets_the_first_answer_and_leaves_no_event() -> None:
     story = Story()
     story.whole("s0>A, s1:A!")
