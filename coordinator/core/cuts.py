@@ -97,8 +97,13 @@ def holders(state: State, app_shuffle: AppShuffle) -> Iterator[str]:
 
 def listed(state: State) -> frozenset[AppShuffle]:
     """Every app shuffle whose map stage a live job lists, however far behind intact outputs."""
+    return listed_by(state, state.jobs.values())
+
+
+def listed_by(state: State, jobs: Iterable[Job]) -> frozenset[AppShuffle]:
+    """What these jobs list."""
     seen: set[AppShuffle] = set()
-    to_see = [a for job in state.jobs.values() for a in (*job.reads, *(() if job.writes is None else (job.writes,)))]
+    to_see = [a for job in jobs for a in (*job.reads, *(() if job.writes is None else (job.writes,)))]
     while to_see:
         app_shuffle = to_see.pop()
         if app_shuffle not in seen:

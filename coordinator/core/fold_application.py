@@ -1,7 +1,8 @@
 """What events about the application and those who speak for it mean.
 
 Responsible for counters, policies, pins, gaps, clients and roots. Refuses to judge (``evolve``). Invariant: nothing
-here touches a generation, but for the end of the application, which leaves nobody reading or writing.
+here touches a generation, but for the end of the application, which leaves nobody reading or writing, and for the end
+of a gap, which tells whose what was found is.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core import disks
+from coordinator.core import cuts, disks
 from coordinator.core import events as e
 from coordinator.core.ids import Sequence, Span, add_span
 from coordinator.core.making import replace
-from coordinator.core.state import Client, Disk, Gap, Root, State, edit
+from coordinator.core.state import Client, Disk, Gap, Root, State, edit, given_to
 
 
 def _registered(state: State, at: e.Recorded, event: e.ApplicationRegistered) -> None:
@@ -82,8 +83,19 @@ def _resumed(state: State, at: e.Recorded, event: e.DeletionResumed) -> None:
 def _gap_recorded(state: State, at: e.Recorded, event: e.GapRecorded) -> None:
     """A look that began before facts were missed lets nothing go, ended or not; the roots that it found count."""
     live = frozenset(event.until)
+    if event.resynced:
+        _give_what_was_found(state)
     gap = Gap(live, event.resynced) if live or not event.resynced else None
     state.meta = replace(state.meta, gap=gap, look_sequence=Sequence(0), seen_sequence=Sequence(0))
+
+
+def _give_what_was_found(state: State) -> None:
+    """Nobody has told who wrote it: the first live job that lists it might have, so that one's switches count."""
+    for _, job in sorted(state.jobs.items()):
+        listed = cuts.listed_by(state, (job,))
+        for shuffle_id, generation in list(state.generations.items()):
+            if generation.job is None and generation.app_shuffle in listed:
+                state.generations[shuffle_id] = given_to(generation, job)
 
 
 def _sweep_changed(state: State, at: e.Recorded, event: e.SweepChanged) -> None:

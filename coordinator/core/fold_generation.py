@@ -14,7 +14,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
 from coordinator.core.making import replace
-from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State, edit
+from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State, edit, given_to
 from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
 
 #: What every generation is before anything is known of it.
@@ -53,17 +53,15 @@ def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted
     _count_shuffle_id(state, event.shuffle_id)
     shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
     state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
-    state.generations[event.shuffle_id] = replace(
+    begun = replace(
         _BLANK,
         shuffle_id=event.shuffle_id,
         app_shuffle=event.app_shuffle,
         started_ms=at.time_ms,
         used_ms=at.time_ms,
         job=event.job,
-        execution=job.execution if job else None,
-        group=job.group if job else "",
-        policy=job.policy if job else None,
     )
+    state.generations[event.shuffle_id] = given_to(begun, job) if job is not None else begun
     _join_writer(state, event.shuffle_id, event.writer)
 
 

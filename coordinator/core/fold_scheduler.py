@@ -22,7 +22,7 @@ from coordinator.core.ids import (
     add_span,
 )
 from coordinator.core.making import replace
-from coordinator.core.state import Attempt, Execution, Gap, Job, Recovery, Shuffle, State
+from coordinator.core.state import Attempt, Execution, Gap, Job, Recovery, Shuffle, State, given_to
 
 
 def _lineage_learned(state: State, at: e.Recorded, event: e.LineageLearned) -> None:
@@ -43,9 +43,18 @@ def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
         event.policy,
         event.call_site,
     )
+    _take_early_writers(state, state.jobs[event.job])
     last = max([event.final_stage, *(span.last for span in event.stages)])
     state.meta = replace(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
     _forget_never_listed(state, at)
+
+
+def _take_early_writers(state: State, job: Job) -> None:
+    """What its stages began before it was told is its own."""
+    for attempt in list(state.attempts.values()):
+        generation = state.generations.get(attempt.writing) if attempt.writing is not None else None
+        if generation is not None and generation.job is None and job.lists(attempt.stage.stage):
+            state.generations[generation.shuffle_id] = given_to(generation, job)
 
 
 def _forget_never_listed(state: State, at: e.Recorded) -> None:

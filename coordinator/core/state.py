@@ -373,6 +373,11 @@ def first_due_ms(state: State) -> int | None:
     return min([g.due_ms for g in state.generations.values() if g.due_ms and g.life is Life.EXPIRED], default=None)
 
 
+def given_to(generation: Generation, job: Job) -> Generation:
+    """The generation as one that the job writes: its execution, group and policy count for it."""
+    return replace(generation, job=job.job, execution=job.execution, group=job.group, policy=job.policy)
+
+
 def edit(table: Table[K, V], key: K, **fields: object) -> None:
     """Replaces fields of one record; a record that is not there is left so (``evolve`` never refuses)."""
     record = table.get(key)

@@ -479,6 +479,39 @@ def test_14_a_job_brings_its_own_policy() -> None:
     assert story.lives() == "A1 fencing"
 
 
+def test_14_its_policy_counts_for_what_was_begun_before_the_job_was_told() -> None:
+    story = Story(EAGER)
+    story.write("A", "s0")
+    assert story.whole("s0>A, s1:A!", policy=OBSERVE_EAGER)[-2:] == [
+        "A1 expired: read by a stage that wrote, held: observe",
+        "job 0 ended",
+    ]
+    story.write("B", "s2")
+    story.do(c.SetPolicy(OBSERVE_EAGER, group="reports"))
+    assert story.whole("s2>B, s3:B!", group="reports", execution=4)[-2:] == [
+        "B1 expired: read by a stage that wrote, held: observe",
+        "job 1 ended",
+    ]
+    assert story.state.generations[2].execution == 4
+
+
+def test_14_and_for_what_a_resync_finds_that_it_lists() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:B!", policy=OBSERVE_EAGER)
+    story.do(c.ReportGap(3, "outbox"))
+    found = tuple(Outputs(shuffle(letter), 10, 10) for letter in "AZ")
+    assert story.do(c.ReportOutputs(found)) == ["A1 found, 10 of 10", "Z1 found, 10 of 10"]
+    running = c.ReportJobStarted(JobId(0), StageId(2), (shuffle("B"),))
+    story.do(c.Resync((running,), (), (), found))
+    assert [generation.policy for generation in story.state.generations.values()] == [OBSERVE_EAGER, None]
+    story.run("s1", "s2")
+    assert story.end() == [
+        "job 0 ended",
+        "A1 expired: read by a stage that wrote, held: observe",
+        "B1 expired: read by a stage that wrote, held: observe",
+    ]
+
+
 def test_14_observed_then_switched_on() -> None:
     story = Story(OBSERVE)
     story.whole("s0>A, s1:A!")
