@@ -35,7 +35,8 @@ def _bury(state: State, generation: Generation, life: Life, cause: Deletion | No
     state.generations.pop(generation.shuffle_id, None)
     shuffle = state.shuffles.get(generation.app_shuffle)
     if shuffle is not None and shuffle.current == generation.shuffle_id:
-        gone = replace(shuffle, fate=life, cause=cause, bytes=generation.bytes)
+        whole = generation.completed > 0
+        gone = replace(shuffle, fate=life, cause=cause, bytes=generation.bytes, was_whole=whole)
         state.shuffles[generation.app_shuffle] = gone
     if life is Life.LOST:
         lost = add_span(state.meta.lost, Span(generation.shuffle_id, generation.shuffle_id))
@@ -48,11 +49,16 @@ def _count_shuffle_id(state: State, given: ShuffleId) -> None:
     state.meta = replace(state.meta, next_shuffle_id=ShuffleId(max(state.meta.next_shuffle_id, given + 1)))
 
 
+def _begin(state: State, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> None:
+    """The app shuffle has another generation from here on."""
+    shuffle = state.shuffles.get(app_shuffle) or Shuffle(Lineage(app_shuffle))
+    state.shuffles[app_shuffle] = replace(shuffle, current=shuffle_id, fate=None, cause=None, bytes=0, was_whole=False)
+
+
 def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted) -> None:
     job = state.jobs.get(event.job) if event.job is not None else None
     _count_shuffle_id(state, event.shuffle_id)
-    shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
-    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
+    _begin(state, event.app_shuffle, event.shuffle_id)
     begun = replace(
         _BLANK,
         shuffle_id=event.shuffle_id,
@@ -78,8 +84,7 @@ def _join_writer(state: State, shuffle_id: ShuffleId, writer: StageAttempt) -> N
 
 def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted) -> None:
     _count_shuffle_id(state, event.shuffle_id)
-    shuffle = state.shuffles.get(event.app_shuffle) or Shuffle(Lineage(event.app_shuffle))
-    state.shuffles[event.app_shuffle] = replace(shuffle, current=event.shuffle_id, fate=None, cause=None, bytes=0)
+    _begin(state, event.app_shuffle, event.shuffle_id)
     whole = event.available >= event.total
     state.generations[event.shuffle_id] = replace(
         _BLANK,

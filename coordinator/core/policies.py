@@ -170,8 +170,11 @@ def _intact_or_let_go(state: State, app_shuffle: AppShuffle) -> bool:
         return True  # Spark's own cleaner let it go
     generation = state.current(app_shuffle)
     if generation is None:
-        return shuffle.fate is Life.DELETED and shuffle.cause in (Deletion.POLICY, Deletion.SPARK)
-    return (generation.life in INTACT and generation.complete) or generation.life in (Life.FENCING, Life.FENCED)
+        let_go = shuffle.fate is Life.DELETED and shuffle.cause in (Deletion.POLICY, Deletion.SPARK)
+        return let_go and shuffle.was_whole
+    if generation.life in (Life.FENCING, Life.FENCED):
+        return generation.completed > 0  # given up half-written, it is nowhere
+    return generation.life in INTACT and generation.complete
 
 
 def _eager(look: View, generation: Generation) -> Expiry | None:

@@ -128,6 +128,7 @@ class Shuffle:
     fate: Life | None = None  #: DELETED or LOST where the current generation's record is gone.
     cause: Deletion | None = None  #: Why it was deleted.
     bytes: int = 0  #: What it held, where its record is gone.
+    was_whole: bool = False  #: It was complete once, where its record is gone.
     told: bool = False  #: Its lineage is known.
     missed: ShuffleId | None = None  #: The last generation that was deleted early and asked for again.
     recoveries: int = 0

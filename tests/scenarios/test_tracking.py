@@ -98,6 +98,28 @@ def test_2_a_count_is_no_reason_for_eager() -> None:
     assert story.lives() == "A1 readable"
 
 
+def test_2_what_was_given_up_half_written_is_on_no_disk() -> None:
+    story = Story(FRONTIER)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.job("s3>A, s4:A.", job=5)
+    story.run("s1")
+    story.lose(B=0)
+    story.end(0, succeeded=False)
+    story.end(5)
+    story.job("s5>A, s6:A>B, s7:B!")
+    story.submit("s6")
+    assert story.end(6, succeeded=False) == [
+        "job 6 failed",
+        "recovery 1 closed",
+        "B2 expired: given up half-written",
+        "fence B2",
+    ]
+    assert story.fenced() == ["B2 fenced", "delete B2"]
+    assert story.freed() == ["B2 deleted: policy, 100 bytes"]
+    assert story.lives() == "A1 readable"
+
+
 def test_3_what_a_sampling_job_has_read_is_read_again() -> None:
     for policy in (REACHABLE, FRONTIER, EAGER):
         story = Story(policy)
