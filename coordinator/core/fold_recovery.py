@@ -47,7 +47,7 @@ def _recovery_opened(state: State, at: e.Recorded, event: e.RecoveryOpened) -> N
 def _recovery_widened(state: State, at: e.Recorded, event: e.RecoveryWidened) -> None:
     recovery = state.recoveries.get(event.recovery)
     shuffle = _shuffle_of(state, event.gone)
-    if recovery is None or shuffle is None:
+    if recovery is None or shuffle is None or shuffle not in state.shuffles:
         return
     awaited = tuple(waited for waited in recovery.awaited if waited != event.gone)
     state.recoveries[event.recovery] = replace(recovery, gone=(*recovery.gone, (event.gone, shuffle)), awaited=awaited)

@@ -187,7 +187,12 @@ def _moves_on(state: State, key: ShuffleId, generation: Generation) -> Found:
 
 
 def _is_current(state: State, key: ShuffleId, generation: Generation) -> Found:
-    """Only the current generation lives; an older one may still be on its way out, once fenced."""
+    """Only the current generation lives; an older one may still be on its way out, once fenced.
+
+    While a sweep is under way, those of app shuffles that Spark has let go are, too.
+    """
+    if state.meta.sweeping:
+        return
     shuffle = state.shuffles.get(generation.app_shuffle)
     if shuffle is None or shuffle.current is None or shuffle.current < key:
         yield "4 ids", f"is of app shuffle {generation.app_shuffle}, which does not know it"

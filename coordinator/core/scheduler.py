@@ -222,7 +222,8 @@ def _executions(state: State) -> set[ExecutionId]:
 def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
     """Takes what differs from what we believe, the most telling first, as far as one fact's moves go.
 
-    Whoever has more to tell has told it in parts before (``outputs``); what is left then is left to later facts.
+    Whoever has more to tell has told it in parts before (``outputs``); what is left then is left to later facts, and
+    the data of what has been cleaned to the sweep.
     """
     state = desk.state
     there = {output.app_shuffle for output in found}
@@ -239,7 +240,7 @@ def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
         if desk.moves_left:
             verb(desk, subject)
         desk.moves_left -= len(desk.log) > before
-    _clean_tombstones(desk, there)
+    _forget_cleaned(desk, there)
 
 
 def _take_stock(desk: Desk, output: Outputs) -> None:
@@ -263,8 +264,11 @@ def _clean(desk: Desk, app_shuffle: AppShuffle) -> None:
     shuffle_cleaned(desk, c.ReportShuffleCleaned(app_shuffle))
 
 
-def _clean_tombstones(desk: Desk, there: set[AppShuffle]) -> None:
-    """What Spark has no longer registered and we have no data of: nothing is moved, so there may be many."""
-    for app_shuffle in sorted(set(desk.state.shuffles) - there - cuts.listed(desk.state)):
-        if desk.state.current(app_shuffle) is None:
-            _clean(desk, app_shuffle)
+def _forget_cleaned(desk: Desk, there: set[AppShuffle]) -> None:
+    """What Spark has no longer registered. No record is moved, so there may be many; what somebody uses is left."""
+    state = desk.state
+    for app_shuffle in sorted(set(state.shuffles) - there - cuts.listed(state)):
+        generation = state.current(app_shuffle)
+        if generation is None or not generation.in_use:
+            desk.emit(e.ShuffleCleaned(app_shuffle))
+            desk.concerns_all = True

@@ -75,15 +75,31 @@ def _candidates(desk: Desk) -> list[Generation]:
         found: Iterable[Generation | None] = state.generations.values()
     else:
         found = map(state.current, concerned)
-    movable = [generation for generation in found if generation is not None and generation.life in MOVABLE]
+    movable = [generation for generation in found if generation is not None and may_move(state, generation)]
     return sorted(movable, key=lambda generation: generation.shuffle_id)
 
 
-MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
+_MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
+
+
+def may_move(state: State, generation: Generation) -> bool:
+    """Whether a sweep looks at it at all."""
+    return generation.life in _MOVABLE or _is_forgotten(state, generation)
+
+
+def _is_forgotten(state: State, generation: Generation) -> bool:
+    """Spark has let its app shuffle go; an older generation that is fenced is deleted in its own time."""
+    shuffle = state.shuffles.get(generation.app_shuffle)
+    current = shuffle.current if shuffle is not None else None
+    if current is None or current < generation.shuffle_id:
+        return True
+    return current != generation.shuffle_id and generation.life is not Life.FENCED
 
 
 def _consider(desk: Desk, look: policies.View, generation: Generation) -> tuple[e.Event, ...]:
     """The events by which one generation moves; none where it rests."""
+    if _is_forgotten(desk.state, generation):
+        return (e.GenerationDeleted(generation.shuffle_id, Deletion.SPARK),)
     if generation.life is Life.EXPIRED:
         return _reconsider(desk, look, generation)
     why = policies.verdict(look, generation)

@@ -139,10 +139,11 @@ def _cleaned(reader: Reader, first: e.ShuffleCleaned, events: list[e.Event]) -> 
 
 
 def _deleted(reader: Reader, first: e.GenerationDeleted, events: list[e.Event]) -> _Read:  # noqa: ARG001
-    if first.cause is Deletion.SPARK:
-        return Kind.FACT, c.ReportShuffleCleaned(reader.app_shuffle(first.shuffle_id))
+    app_shuffle = reader.app_shuffle(first.shuffle_id)
+    if first.cause is Deletion.SPARK and app_shuffle in reader.state.shuffles:
+        return Kind.FACT, c.ReportShuffleCleaned(app_shuffle)
     if first.cause is not Deletion.POLICY or first.directive is None:
-        return Kind.CLOCK, c.Tick()  # an ended application's records are closed step by step
+        return Kind.CLOCK, c.Tick()  # what a resync has cleaned, and an ended application's, goes step by step
     outcome = c.Superseded() if first.superseded else c.Freed(first.bytes)
     return Kind.OUTCOME, c.ReportOutcome(first.directive, outcome)
 

@@ -24,9 +24,9 @@ from coordinator.core.state import TABLES, Generation, State, copy, empty, settl
 def _everything(desk: Desk) -> list[Generation]:
     """All that would move, whatever the events concern."""
     desk.take_concerned()
-    look = View(desk.state)
-    alive = [generation for _, generation in sorted(desk.state.generations.items()) if generation.life in sweep.MOVABLE]
-    return [generation for generation in alive if sweep._consider(desk, look, generation)]
+    state, look = desk.state, View(desk.state)
+    movable = [one for _, one in sorted(state.generations.items()) if sweep.may_move(state, one)]
+    return [generation for generation in movable if sweep._consider(desk, look, generation)]
 
 
 class Witness:

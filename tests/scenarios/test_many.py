@@ -6,9 +6,9 @@ from collections import Counter
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.ids import ApplicationId, AppShuffle, JobId, ShuffleId, Span, StageId
+from coordinator.core.ids import ApplicationId, AppShuffle, DirectiveId, JobId, ShuffleId, Span, StageId
 from coordinator.core.lifecycle import Life
-from coordinator.core.values import Driver, Expiry, Lineage, Outputs, Policy, Rule
+from coordinator.core.values import Deletion, Driver, Expiry, Lineage, Outputs, Policy, Rule
 from tests.property.witness import Witness
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of
 
@@ -104,6 +104,34 @@ def test_16_many_stages_that_run_are_told_by_the_resync_and_after_it() -> None:
     for stage in stages:
         crowd.do(stage)
     assert crowd.lives() == {Life.WRITING: MANY}
+
+
+def test_16_many_that_spark_has_no_more_go_in_steps() -> None:
+    crowd = Crowd(Policy(Rule.FRONTIER, observe=False))
+    crowd.write()
+    crowd.do(c.ReportJobEnded(JobId(0)))
+    crowd.do(c.ReportGap(5, "bus"))
+    first = crowd.do(c.Resync())
+    assert sum(isinstance(event, e.ShuffleCleaned) for event in first) == MANY + 1
+    assert 0 < sum(isinstance(event, e.GenerationDeleted) for event in first) < MANY
+    rest = crowd.rest()
+    assert {event.cause for event in rest if isinstance(event, e.GenerationDeleted)} == {Deletion.SPARK}
+    assert (crowd.lives(), crowd.witness.state.shuffles) == (Counter(), {})
+
+
+def test_16_whatever_life_they_were_in() -> None:
+    crowd = Crowd(EAGER)
+    crowd.write()
+    crowd.do(crowd.reader)
+    crowd.do(c.ReportStageCompleted(attempt_of(READER)))
+    crowd.rest()
+    crowd.do(c.ReportOutcome(DirectiveId(1), c.Fenced()))
+    crowd.do(c.ReportJobEnded(JobId(0)))
+    crowd.do(c.Resync())
+    assert crowd.witness.state.meta.sweeping
+    crowd.do(c.ReportOutcome(max(crowd.witness.state.directives), c.Fenced()))
+    crowd.rest()
+    assert (crowd.lives(), crowd.witness.state.directives) == (Counter(), {})
 
 
 def tell_all(crowd: Crowd, found: list[Outputs], resync: c.Resync) -> list[e.Event]:
