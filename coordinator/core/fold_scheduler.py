@@ -159,6 +159,7 @@ def _finish_reader(
     execution = _execution_of(state, attempt)
     running = state.executions.get(execution) if execution is not None else None
     wrote = event.output_bytes > 0 or event.output_records > 0 or bool(running and running.writes_output)
+    again = attempt.writes in generation.map_readers  # to repair what it wrote: no other reader
     state.generations[shuffle_id] = replace(
         generation,
         readers=generation.readers - {attempt.stage},
@@ -167,7 +168,7 @@ def _finish_reader(
         last_read_by_map=attempt.writes is not None,
         last_read_execution=execution,
         reader_wrote=generation.reader_wrote or attempt.writes is not None or wrote,
-        reads=generation.reads + 1,
+        reads=generation.reads + (not again),
         used_ms=at.time_ms,
     )
 

@@ -188,7 +188,7 @@ def _history(look: View, generation: Generation) -> Expiry | None:
     What was read late, and by a loop round by round, is kept: this run may have more rounds.
     """
     lesson = lineages.lesson_of(look.state, generation.app_shuffle)
-    if lesson is not None and generation.reads >= lesson.reads and not lesson.loops:
+    if lesson is not None and generation.reads >= max(1, lesson.reads) and not lesson.loops:
         return Expiry.LEARNED
     return _frontier(look, generation) if lesson is None or not lesson.late else None
 

@@ -161,7 +161,7 @@ class Generation:
     last_read_by_map: bool | None = None  #: Whether the last reader to complete was a map stage; None: nobody yet.
     last_read_execution: ExecutionId | None = None
     reader_wrote: bool = False  #: A stage that read it to an end wrote bytes.
-    reads: int = 0  #: Stage attempts that read it to an end.
+    reads: int = 0  #: Stages that read it to an end; one that repairs what it wrote counts once.
     why: Expiry | None = None
     expired_ms: int = 0
     hold: Hold = Hold.NONE

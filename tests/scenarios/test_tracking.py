@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from coordinator.core import commands as c
 from coordinator.core.ids import ExecutionId, JobId, LookId, StageId
-from coordinator.core.values import Capabilities, DirectiveKind, Level, Outputs, Policy, RootKind, Rule, Settings
+from coordinator.core.lineages import kind_of
+from coordinator.core.values import (
+    Capabilities,
+    DirectiveKind,
+    Lesson,
+    Level,
+    Lineage,
+    Outputs,
+    Policy,
+    RootKind,
+    Rule,
+    Settings,
+)
 from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, REACHABLE, Story, delayed, shuffle
 
 OBSERVE_EAGER = Policy(Rule.EAGER, observe=True)
@@ -284,6 +296,36 @@ def test_9_a_reader_before_its_map_stage_is_counted_once() -> None:
     assert story.submit("s2") == ["s2.0 submitted", "A2 begun by s2.0 for recovery 1"]
     assert story.freed() == ["A1 deleted: policy, 100 bytes"]
     assert story.complete("s2")[1:] == ["A2 complete", "recovery 1 closed"]
+
+
+def taught(reads: int) -> Story:
+    """Under `history`: what is made from nothing was read so often in earlier runs, and late."""
+    kind = kind_of({shuffle("A"): Lineage(shuffle("A"))}.get, shuffle("A"))
+    lessons = (Lesson(kind, reads, late=True),)
+    return Story(Policy(Rule.HISTORY, observe=False), settings=Settings(lessons=lessons))
+
+
+def test_10_a_map_stage_that_repairs_what_it_wrote_is_no_other_reader() -> None:
+    story = taught(reads=2)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    story.lose(B=9)
+    story.fail("s2")
+    story.submit("s1.1", tasks=1)
+    assert story.complete("s1.1") == ["s1.1 completed", "B1 complete"]
+    assert story.whole("-s3>A, s4:A.")[-4:] == [
+        "s4.0 completed",
+        "A1 expired: read as often as in earlier runs",
+        "fence A1",
+        "job 1 ended",
+    ]
+
+
+def test_10_what_nobody_ever_read_is_not_let_go_before_anybody_has() -> None:
+    story = taught(reads=0)
+    story.whole("s0>A")
+    assert story.lives() == "A1 readable"
 
 
 def test_11_a_stage_that_reads_blocks_misses_nothing() -> None:

@@ -160,13 +160,15 @@ def test_a_lineage_that_changes_is_judged_again() -> None:
     first = lineage(0, "map at p.py:1")
     known = {AppShuffle(0): Lineage(AppShuffle(0), call_site="other at p.py:9"), AppShuffle(1): lineage(1, "x", (0,))}
     kind = kind_of(known.get, AppShuffle(1))
-    registered = c.RegisterApplication(APP, Driver(), policy=HISTORY, settings=Settings(lessons=(Lesson(kind, 0),)))
+    registered = c.RegisterApplication(APP, Driver(), policy=HISTORY, settings=Settings(lessons=(Lesson(kind, 1),)))
     stage = c.ReportStageSubmitted(attempt(1), (), AppShuffle(1), 4)
     commands: list[c.Command] = [
         registered,
         c.ReportJobStarted(JobId(0), StageId(2), (), None, (Span(0, 2),), (first, lineage(1, "x", (0,)))),
         stage,
         c.ReportStageCompleted(attempt(1), shuffle_bytes_written=5),
+        c.ReportStageSubmitted(attempt(2), (AppShuffle(1),), None, 1),
+        c.ReportStageCompleted(attempt(2)),
         c.ReportJobStarted(JobId(0), StageId(2), lineage=(known[AppShuffle(0)],)),
     ]
     outcome = simulate(enumerate(commands), HISTORY, pace=AT_ONCE)
