@@ -229,6 +229,12 @@ def may_be_pressed(look: View, generation: Generation, now_ms: int) -> bool:
     return rests or is_behind(look, generation)
 
 
+def rested_ms(look: View, generation: Generation) -> int:
+    """When it has not been used for long enough, in event time."""
+    rest_ms = 0 if is_behind(look, generation) else REST_MS
+    return generation.used_ms + max(rest_ms, policy_of(look.state, generation).grace_ms)
+
+
 def is_behind(look: View, generation: Generation) -> bool:
     """Whether it lies behind the frontier: less likely to be read again than what does not."""
     return _frontier(look, generation) is not None

@@ -65,6 +65,15 @@ def choose(state: State, now_ms: int) -> Choice | None:
     return Choice(generation, Pressed(disk.disk, used, high, generation.bytes, cost_ms(state, generation)))
 
 
+def next_due_ms(state: State) -> int | None:
+    """When a full disk may take one that was used too lately until then, in event time; None: there is none."""
+    if fullest(state) is None:
+        return None
+    look = policies.View(state)
+    resting = ((policies.rested_ms(look, one), one) for one in state.generations.values())
+    return min((due_ms for due_ms, one in resting if policies.may_be_pressed(look, one, due_ms)), default=None)
+
+
 def fullest(state: State) -> Disk | None:
     """Of the disks that are full, and will be above the low watermark whatever is on its way out, the fullest."""
     if not state.meta.full:

@@ -41,7 +41,7 @@ def next_due_ms(state: State) -> int | None:
     """
     if state.meta.sweeping:
         return state.meta.time_ms
-    return first_due_ms(state)
+    return min((due for due in (first_due_ms(state), pressure.next_due_ms(state)) if due is not None), default=None)
 
 
 def _evaluate(desk: Desk) -> bool:

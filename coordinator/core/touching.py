@@ -93,16 +93,21 @@ def _of_missed(state: State, event: e.PrematureDeletion) -> Touched:
     return [app_shuffle for app_shuffle, shuffle in state.shuffles.items() if shuffle.current == event.shuffle_id]
 
 
-def _of_job(state: State, event: e.JobStarted | e.JobEnded) -> Touched:
-    """Its cut; and when it ends, what its attempts used and what nobody writes any more."""
+def _of_job_started(state: State, event: e.JobStarted) -> Touched:
+    """Its cut; and what those used who asked early, for this job or for none."""
+    job = state.jobs.get(event.job)
+    early = {one for a in state.attempts.values() if not a.submitted for one in _used(state, a)}
+    return early | cuts.reached(state, cuts.starts_of(job)) if job is not None else early
+
+
+def _of_job_ended(state: State, event: e.JobEnded) -> Touched:
+    """Its cut, what its attempts used and what nobody writes any more."""
     job = state.jobs.get(event.job)
     if job is None:
         return ()
     found = set(cuts.reached(state, cuts.starts_of(job)))
-    if isinstance(event, e.JobEnded):
-        found |= {generation.app_shuffle for generation in state.generations.values() if not generation.complete}
-        found.update(*(_used(state, a) for a in state.attempts.values() if job.lists(a.stage.stage)))
-    return found
+    found |= {generation.app_shuffle for generation in state.generations.values() if not generation.complete}
+    return found.union(*(_used(state, a) for a in state.attempts.values() if job.lists(a.stage.stage)))
 
 
 def _of_stage(state: State, event: e.StageCompleted) -> Touched:
@@ -125,8 +130,8 @@ def _of_recovery(state: State, event: Any) -> Touched:
 
 
 _TOUCHED: dict[type, Callable[[State, Any], Touched]] = {
-    e.JobStarted: _of_job,
-    e.JobEnded: _of_job,
+    e.JobStarted: _of_job_started,
+    e.JobEnded: _of_job_ended,
     e.StageCompleted: _of_stage,
     e.LineageLearned: _of_lineage,
     e.PrematureDeletion: _of_missed,

@@ -24,6 +24,7 @@ _TIMED = frozenset(
         e.GenerationLost,
         e.GenerationDeleted,
         e.SweepChanged,
+        e.DiskReported,
     }
 )
 
@@ -56,7 +57,6 @@ class Core:
         return Desk(self.state, now_ms, concerns_all=restless)
 
     def _after(self, log: list[e.Recorded]) -> None:
-        for recorded in log:
-            if type(recorded.event) in _TIMED:
-                self.due_ms = next_due_ms(self.state)
-                return
+        """While a disk is full, every use is a matter of time."""
+        if self.state.meta.full or any(type(recorded.event) in _TIMED for recorded in log):
+            self.due_ms = next_due_ms(self.state)

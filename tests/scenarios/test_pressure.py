@@ -11,6 +11,7 @@ from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core import pressure
 from coordinator.core.policies import REST_MS
+from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import DirectiveKind, Level, Policy, Pressed, RootKind, Rule, Settings
 from tests.scenarios.story import OBSERVE, PRESSURE, Story, delayed, shuffle
 
@@ -115,6 +116,31 @@ def test_what_was_used_a_moment_ago_is_left_to_the_next_job() -> None:
     assert fences(story.disk(990, 10)) == ["A1"]
 
 
+def test_and_goes_when_it_has_rested_though_nothing_else_happens() -> None:
+    story = Story(PRESSURE, settings=Settings(pressure_capacity_bytes=300))
+    story.whole("s0>A, s1:A!")
+    story.whole("s2>B, s3:B!")
+    story.look("AB")
+    assert next_due_ms(story.state) is None  # there is room
+    story.now_ms += 100
+    story.job("s4>C, s5:C!")
+    story.run("s4")
+    story.submit("s5")
+    assert story.state.meta.full
+    assert next_due_ms(story.state) == 1_000 + REST_MS
+    assert story.tick(REST_MS - 101) == []
+    assert fences(story.tick(1)) == ["A1"]
+    assert next_due_ms(story.state) is None  # what is on its way out is enough
+
+
+def test_where_nothing_may_go_a_full_disk_waits_for_no_time() -> None:
+    story = Story(PRESSURE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.disk(990, 10)
+    assert next_due_ms(story.state) is None
+
+
 def test_what_lies_behind_the_frontier_goes_before_what_does_not() -> None:
     story = Story(PRESSURE, costs_ms={"A": 9})
     story.whole("s0>A, s1:A>B, s2:B!")
@@ -217,8 +243,8 @@ def test_what_spark_calls_indeterminate_goes_only_where_nobody_reaches_it() -> N
 def test_a_grace_counts_from_its_last_use() -> None:
     story = three(delayed(PRESSURE, REST_MS + 500), held="A B C")
     assert fences(story.disk(850, 150)) == []
-    story.now_ms += 500
-    assert fences(story.disk(850, 150)) == ["A1"]
+    assert fences(story.tick(499)) == []
+    assert fences(story.tick(1)) == ["A1"]
 
 
 def test_data_on_two_disks_count_as_strewn_evenly() -> None:

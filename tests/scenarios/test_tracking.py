@@ -142,6 +142,16 @@ def test_3_what_a_sampling_job_has_read_is_read_again() -> None:
         assert not [line for line in story.run("s4") if "recovery" in line]
 
 
+def test_3_what_one_who_asked_early_for_nothing_has_held_goes_with_the_next_job() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.read("A", "s3")
+    story.run("s1")
+    assert story.end() == ["job 0 ended"]
+    assert story.job("s5>B, s6:B!", job=7) == ["job 7", "A1 expired: read by a stage that wrote", "fence A1"]
+
+
 def test_4_a_diamond_keeps_what_its_second_side_reads() -> None:
     for policy in (REACHABLE, FRONTIER, EAGER):
         story = Story(policy)
