@@ -32,5 +32,5 @@ def _change(desk: Desk, command: c.ReportCut, root: c.ReportedRoot) -> None:
     before = known.needs if known is not None else frozenset()
     needs = frozenset(root.needs)
     added, removed = tuple(sorted(needs - before)), tuple(sorted(before - needs))
-    if known is None or added or removed or known.why != root.why:
+    if known is None or added or removed or (known.kind, known.why) != (root.kind, root.why):
         desk.emit(e.CutReported(command.look, root.root, root.kind, added, removed, root.why))

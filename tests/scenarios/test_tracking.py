@@ -406,6 +406,17 @@ def test_11_a_persisted_root_holds_what_its_unfilled_partitions_need() -> None:
         assert story.look("")[-1] == "fence A1"
 
 
+def test_12_a_root_that_is_now_of_another_kind_counts_as_that() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.look("A")
+    assert story.look("A", RootKind.PLAN) == ["look", "root A needs", "look ended"]
+    story.run("s1")
+    assert story.end() == ["job 0 ended"]
+    assert story.lives() == "A1 readable"
+
+
 def test_12_a_plan_holds_what_it_will_reuse() -> None:
     for policy in (REACHABLE, FRONTIER, EAGER):
         story = Story(policy)
