@@ -210,9 +210,10 @@ def _would_mix(state: State, generation: Generation, missing_tasks: int | None) 
 
 
 def _replace(desk: Desk, old: Generation, stage: StageAttempt, job: JobId | None, cause: Loss) -> Ready:
-    """The old generation is lost and a new one begins; the recovery is opened for what was complete."""
+    """The old generation is lost and a new one begins; its recovery is joined, or opened for what was complete."""
     lose(desk, old, cause)
-    found = recovery.answer(desk, old.app_shuffle, stage) if old.completed else None
+    has_recovery = old.completed or old.shuffle_id in desk.state.recovered
+    found = recovery.answer(desk, old.app_shuffle, stage) if has_recovery else None
     return _start(desk, old.app_shuffle, stage, job, found.recovery if found else None)
 
 

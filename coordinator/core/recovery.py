@@ -46,8 +46,10 @@ def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt 
     """One more who misses what the recovery already answers for. What it has half written is named too."""
     desk.emit(e.RecoveryJoined(known, missing, stage))
     half = _half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
-    if half is not None and half.shuffle_id not in desk.state.recovered:
-        desk.emit(e.RecoveryWidened(known, half.shuffle_id))
+    if half is not None:
+        mixing = desk.state.recovered.get(half.shuffle_id)
+        named = e.RecoveryJoined(mixing, half.shuffle_id, stage) if mixing else None
+        desk.emit(named or e.RecoveryWidened(known, half.shuffle_id))
         lose(desk, half, Loss.INVALIDATED)
     return desk.state.recoveries[known]
 
@@ -136,18 +138,19 @@ def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
         plan.rescued.append(generation.shuffle_id)
     elif generation.life is Life.FENCING:
         plan.awaited.append(generation.shuffle_id)
-    elif generation.life is Life.PARTIAL:
+    elif generation.life in (Life.PARTIAL, Life.WRITING):
         plan.partial.append(app_shuffle)
     return not generation.complete
 
 
 def _mixing(state: State, plan: Plan) -> Iterable[ShuffleId]:
-    """Partly there, and to be completed from inputs that are computed again."""
+    """Partly there or half-written, and to be completed from inputs that are computed again."""
     gone = set(plan.gone)
     for app_shuffle in plan.partial:
         behind = cuts.reached(state, cuts.reads_of(state, app_shuffle))
+        mixes = any(state.shuffles[b].current in gone for b in behind if b in state.shuffles)
         current = state.shuffles[app_shuffle].current
-        if current is not None and any(state.shuffles[b].current in gone for b in behind if b in state.shuffles):
+        if mixes and current is not None and current not in gone:
             yield current
 
 

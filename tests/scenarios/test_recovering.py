@@ -463,6 +463,28 @@ def test_28_and_when_what_it_would_mix_was_never_whole_again() -> None:
     assert story.read("B", "s2.1") == "recover B1: recovery 2 of B"
 
 
+def test_33_also_what_a_reader_has_half_written() -> None:
+    story = Story(EAGER)
+    story.job("s0>Z, s1:Z>A, s2:A>B, s3:B!")
+    story.run("s0", "s1")
+    story.delete_all()
+    story.submit("s2")
+    story.lose(A=7)
+    story.fail("s2")
+    assert story.submit("s0.1")[1:3] == ["Z1 missed by s0.1", "recovery 1 of Z1, would mix B1 A1"]
+    story.complete("s0.1")
+    assert "A1 lost: invalidated" in story.run("s1.1")
+    assert story.submit("s2.1") == [
+        "s2.1 submitted",
+        "A2 read by s2.1",
+        "B1 lost: invalidated",
+        "invalidate B1",
+        "recovery 1 joined for B1 by s2.1",
+        "B2 begun by s2.1 for recovery 1",
+    ]
+    assert story.complete("s2.1")[:3] == ["s2.1 completed", "B2 complete", "recovery 1 closed"]
+
+
 def test_33a_after_a_recovery_the_loop_goes_on_deleting() -> None:
     story = chain()
     story.lose(C=7)
@@ -510,9 +532,9 @@ def test_half_written_output_that_cannot_be_completed_goes_with_its_input() -> N
     assert story.submit("s1.1") == ["s1.1 submitted", "A2 read by s1.1", "B2 begun by s1.1 for recovery 1"]
 
 
-def both_half_written() -> Story:
-    """s1 has missed A1, which s2 reads too; recovery 1 names A1 and B1, s1's output, and not yet C1, s2's."""
-    story = Story(EAGER, CANNOT_COMPLETE)
+def both_half_written(settings: Settings = Settings()) -> Story:
+    """s1 has missed A1, which s2 reads too; recovery 1 names A1 and B1, s1's output. s2 has half written C1."""
+    story = Story(EAGER, CANNOT_COMPLETE, settings)
     story.job("s0>A, s1:A>B, s2:A>C, s3:B,C!")
     story.run("s0")
     story.submit("s1")
@@ -526,7 +548,7 @@ def test_so_does_that_of_who_joins_the_recovery() -> None:
     assert story.miss("A1", "s2") == "recover A1: recovery 1 of ABC"
     assert story.teller.tell(story.log) == [
         "recovery 1 joined for A1 by s2.0",
-        "recovery 1 also of C1",
+        "recovery 1 joined for C1 by s2.0",
         "C1 lost: invalidated",
         "invalidate C1",
     ]
@@ -540,10 +562,11 @@ def test_so_does_that_of_who_joins_the_recovery() -> None:
 
 
 def test_also_when_the_missing_one_is_being_written_anew() -> None:
-    story = both_half_written()
+    story = both_half_written(Settings(declared_deterministic=True))
     story.fail("s1")
     story.submit("s0.1")
     assert story.miss("A1", "s2") == "recover A1: recovery 1 of ABC"
+    assert "recovery 1 also of C1" in story.teller.tell(story.log)
     story.fail("s2")
     story.complete("s0.1")
     assert story.submit("s2.1")[-1] == "C2 begun by s2.1 for recovery 1"
