@@ -137,7 +137,13 @@ def _outputs_lost(state: State, at: e.Recorded, event: e.OutputsLost) -> None:
         return
     missed_by = known.readers | known.retrying
     rested = known.rested if known.life is Life.EXPIRED else at.sequence  # what nobody needs is no more needed now
-    _turn(state, event.shuffle_id, Turn.LOSE_SOME, complete=False, rested=rested, missed_by=missed_by)
+    left = _left_bytes(known, event)
+    _turn(state, event.shuffle_id, Turn.LOSE_SOME, complete=False, bytes=left, rested=rested, missed_by=missed_by)
+
+
+def _left_bytes(known: Generation, event: e.OutputsLost) -> int:
+    """In proportion; 0 outputs are said to be left also where nobody knows how many are."""
+    return known.bytes * event.available // event.total if 0 < event.available < event.total else known.bytes
 
 
 def _generation_lost(state: State, at: e.Recorded, event: e.GenerationLost) -> None:

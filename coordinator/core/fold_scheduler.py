@@ -104,15 +104,16 @@ def _stage_completed(state: State, at: e.Recorded, event: e.StageCompleted) -> N
     if attempt is None:
         return
     if event.failure:
-        _fail_attempt(state, at, attempt)
+        _fail_attempt(state, at, attempt, event.shuffle_bytes_written)
     else:
         _finish_attempt(state, at, attempt, event)
 
 
-def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt) -> None:
-    """Its retry will read again, as long as a live job lists the stage."""
+def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt, written_bytes: int) -> None:
+    """Its retry will read again, as long as a live job lists the stage. What it wrote is there."""
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
+        _add_bytes(state, attempt.writing, written_bytes)
     if not _listed(state, attempt.stage.stage):
         _forget_attempt(state, at, attempt)
         return
@@ -192,6 +193,12 @@ def _drop_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: Sta
     if generation is not None and stage in generation.writers:
         here = at.sequence
         state.generations[shuffle_id] = replace(generation, writers=generation.writers - {stage}, rested=here)
+
+
+def _add_bytes(state: State, shuffle_id: ShuffleId, written_bytes: int) -> None:
+    generation = state.generations.get(shuffle_id)
+    if generation is not None and written_bytes:
+        state.generations[shuffle_id] = replace(generation, bytes=generation.bytes + written_bytes)
 
 
 def _execution_started(state: State, at: e.Recorded, event: e.ExecutionStarted) -> None:

@@ -17,7 +17,7 @@ from coordinator.core.values import (
     Rule,
     Settings,
 )
-from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, REACHABLE, Story, delayed, shuffle
+from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, REACHABLE, Story, attempt_of, delayed, shuffle
 
 OBSERVE_EAGER = Policy(Rule.EAGER, observe=True)
 
@@ -306,6 +306,21 @@ def test_9_a_reader_before_its_map_stage_is_counted_once() -> None:
     assert story.submit("s2") == ["s2.0 submitted", "A2 begun by s2.0 for recovery 1"]
     assert story.freed() == ["A1 deleted: policy, 100 bytes"]
     assert story.complete("s2")[1:] == ["A2 complete", "recovery 1 closed"]
+
+
+def test_10_its_bytes_are_what_all_attempts_left_of_it() -> None:
+    story = Story()
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.do(c.ReportStageCompleted(attempt_of("s0"), "executor lost", shuffle_bytes_written=60))
+    story.submit("s0.1", tasks=4)
+    story.do(c.ReportStageCompleted(attempt_of("s0.1"), shuffle_bytes_written=40))
+    assert story.state.generations[1].bytes == 100
+    story.lose(A=7)
+    assert story.state.generations[1].bytes == 70
+    story.submit("s0.2", tasks=3)
+    story.do(c.ReportStageCompleted(attempt_of("s0.2"), shuffle_bytes_written=30))
+    assert story.state.generations[1].bytes == 100
 
 
 def taught(reads: int) -> Story:
