@@ -14,7 +14,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
 from coordinator.core.making import replace
-from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State, edit, given_to
+from coordinator.core.state import DENIED, Attempt, Directive, Generation, Shuffle, State, edit, given_to
 from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
 
 #: What every generation is before anything is known of it.
@@ -50,8 +50,10 @@ def _count_shuffle_id(state: State, given: ShuffleId) -> None:
 
 
 def _begin(state: State, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> None:
-    """The app shuffle has another generation from here on."""
+    """The app shuffle has another generation from here on; nobody asks again for one whose recovery was denied."""
     shuffle = state.shuffles.get(app_shuffle) or Shuffle(Lineage(app_shuffle))
+    if shuffle.current is not None and state.recovered.get(shuffle.current) == DENIED:
+        state.recovered.pop(shuffle.current, None)
     state.shuffles[app_shuffle] = replace(shuffle, current=shuffle_id, fate=None, cause=None, bytes=0, was_whole=False)
 
 

@@ -700,6 +700,21 @@ def test_39_recoveries_are_bounded_per_shuffle() -> None:
     assert story.run("s1")[-1] == "A4 expired: read by a stage that wrote, held: suspended"
 
 
+def test_39_what_was_denied_is_remembered_until_it_is_written_anew_or_cleaned() -> None:
+    story = Story(EAGER, settings=Settings(recoveries_per_shuffle=1))
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    for attempt in range(1, 5):
+        story.lose(A=0)
+        story.run(f"s0.{attempt}")
+    story.lose(A=0)
+    assert story.read("A", "s1") == "exhausted"
+    assert story.state.recovered == {1: 1, 5: 0}
+    assert story.miss("A4", "s1") == "exhausted"
+    story.do(c.ReportShuffleCleaned(shuffle("A")))
+    assert (story.state.recovered, story.state.recoveries) == ({}, {})
+
+
 def test_39_and_per_application() -> None:
     story = Story(EAGER, settings=Settings(recoveries=1))
     story.job("s0>A, s1>B, s2:A,B!")
