@@ -199,8 +199,8 @@ class Session:
 
 
 def _is_about_the_client(rejection: errors_pb2.Rejection) -> bool:
-    about_client = (errors_pb2.REASON_FAILED_PRECONDITION, errors_pb2.REASON_EXHAUSTED)
-    return rejection.reason in about_client and not rejection.HasField("app_shuffle")
+    """Not registered, too far ahead of its confirmations, over: no fact of its would be taken."""
+    return rejection.reason == errors_pb2.REASON_FAILED_PRECONDITION and not rejection.HasField("app_shuffle")
 
 
 _REFUSALS = (

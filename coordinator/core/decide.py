@@ -92,14 +92,14 @@ def answer(desk: Desk, request: c.Request) -> Answer:
 
 
 def refuse(desk: Desk, request: c.Request, refusal: Rejection) -> Rejection:
-    """Answers a request without deciding it: nothing follows from it, and its number is done with."""
+    """Answers a request without deciding it: nothing follows from it, and sent again it is looked at anew."""
     tally = desk.tallies.get(request.client) or _open_tally(desk, request) if request.number else refusal
     if isinstance(tally, Rejection):
         return tally
     desk.turn_page()
     tally.confirm(request.confirmed)
     if request.number > tally.confirmed and not within(tally.spans(), request.number):
-        tally.note(request.number, _refused(refusal, request.command))
+        tally.count(_refused(refusal, request.command))
     return refusal
 
 
@@ -122,7 +122,7 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
         tally.confirm(request.confirmed)
     if tally.unconfirmed >= UNCONFIRMED:
         return Rejection(
-            Reason.EXHAUSTED,
+            Reason.FAILED_PRECONDITION,
             f"client {request.client} has {tally.unconfirmed} unconfirmed answers",
             f"at most {UNCONFIRMED}",
             "Confirm the answers that have arrived, then send this number again.",

@@ -82,6 +82,10 @@ class Tally:
         if number > self.highest:
             self.highest = number
         self.unconfirmed += 1
+        self.count(refused)
+
+    def count(self, refused: tuple[str, AppShuffle] | None) -> None:
+        """Something was refused, if it was."""
         self.changed = True
         if refused is not None:
             known = refused in self.refused or len(self.refused) < _REFUSALS

@@ -120,7 +120,7 @@ def over_size(application: ApplicationId, what: str, size: int, limit: int) -> R
 def too_new(application: ApplicationId, version: int, readable: int) -> Rejection:
     """A command makes what another replica could not read: an answer, and nothing of it is written."""
     return Rejection(
-        Reason.FAILED_PRECONDITION,
+        Reason.INVALID,
         f"a command of application {application} makes records of version {version}",
         f"at most {readable}, which every replica of this store can read",
         "`shufflectl replicas` shows who reads what; stop or upgrade the older one, then ask again.",

@@ -237,7 +237,7 @@ class SimulatedDriver:
 
     def _note(self, number: int, answer: Answer) -> None:
         """An answer has come; it may be the second one to the same request."""
-        if isinstance(answer, Rejection) and answer.reason is Reason.EXHAUSTED and "unconfirmed" in answer.fact:
+        if isinstance(answer, Rejection) and "unconfirmed" in answer.fact:
             return
         self._book.acknowledged(self.application, CLIENT, number)
         if isinstance(answer, AlreadyConfirmed) and number > self._confirmed:

@@ -133,7 +133,7 @@ def test_back_pressure_ends_when_answers_are_confirmed() -> None:
     story.witness.answer([ask(n) for n in range(1, 4_097)], 2_000)
     answers, log = story.witness.answer([ask(4_097)], 2_000)
     assert isinstance(answers[0], Rejection)
-    assert answers[0].reason is Reason.EXHAUSTED
+    assert answers[0].reason is Reason.FAILED_PRECONDITION
     assert log == []
     answers, _ = story.witness.answer([ask(4_097, confirmed=4_000)], 2_000)
     assert isinstance(answers[0], Ready)

@@ -236,10 +236,11 @@ def test_16_attached_without_knowing_what_runs_a_gap_is_told_until_the_truth_com
     here.bridge.stop("the test has ended")
 
 
+@pytest.mark.parametrize("reason", [errors_pb2.REASON_INVALID, errors_pb2.REASON_EXHAUSTED])
 def test_a_fact_that_is_refused_is_a_gap_and_the_truth_follows(
-    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture, reason: errors_pb2.Reason
 ) -> None:
-    refusal = errors_pb2.Rejection(reason=errors_pb2.REASON_INVALID, fact="one command makes 99 records")
+    refusal = errors_pb2.Rejection(reason=reason, fact="one command makes 99 records")
     coordinator.answer = lambda one: {"rejection": refusal} if one.report_job_ended.job == 2 else accepted(one)
     attached.tap.present = Snapshot("snapshot-1", (), (), ())
     with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
@@ -271,7 +272,7 @@ def test_a_truth_that_is_refused_is_told_again_ever_more_slowly(
 def test_sessions_without_an_answer_follow_one_another_ever_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[int] = []
     monkeypatch.setattr(BackOff, "next_s", lambda self: _note(self, pauses))
-    failed = errors_pb2.Rejection(reason=errors_pb2.REASON_EXHAUSTED, fact="the session ends with this number")
+    failed = errors_pb2.Rejection(reason=errors_pb2.REASON_FAILED_PRECONDITION, fact="the session ends with it")
     with FakeCoordinator(lambda _: {"rejection": failed}) as coordinator:
         here = Attached(coordinator.address)
         here.bridge.start()

@@ -79,6 +79,24 @@ def test_one_more_is_refused_in_words_and_the_rest_goes_on(what: str) -> None:
     virtual.run(story())
 
 
+def test_what_was_refused_is_looked_at_anew_when_it_is_sent_again() -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, limits=TWO)) as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            number = facts.Numbers()
+            await replica.submit(facts.APP, number([job(1), job(2)]))
+            refused = number([job(3)])
+            first = await replica.submit(facts.APP, refused)
+            assert isinstance(first[0], Rejection)
+            assert await replica.submit(facts.APP, refused) == first
+            await replica.submit(facts.APP, number([c.ReportJobEnded(JobId(1))]))
+            assert await replica.submit(facts.APP, refused) == [Accepted()]
+            assert sorted((await replica.view(facts.APP)).jobs) == [2, 3]
+
+    virtual.run(story())
+
+
 def test_what_is_told_anew_as_a_whole_is_looked_through() -> None:
     async def story() -> None:
         async with World(options=replace(OPTIONS, limits=TWO)) as world:
