@@ -16,11 +16,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from coordinator.archive.api import ArchiveError
 from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.runtime import places
-from coordinator.runtime.errors import CoordinatorError
-from coordinator.runtime.housekeeping import Chore
+from coordinator.runtime.housekeeping import Chore, alone, entries
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.runtime.options import Options
 from coordinator.runtime.shelf import Shelf
@@ -78,17 +76,14 @@ class Archiver(Chore):
         self._swept.clear()
 
     async def look(self, lock: Lock) -> None:
-        async for page in self._backend.pages(Keyspace.HEADS):
-            for entry in page.entries:
-                await self._try(lock, entry)
+        async for entry in entries(self._backend, Keyspace.HEADS):
+            await self._try(lock, entry)
 
     async def _try(self, lock: Lock, entry: Entry) -> None:
         """What is wrong with one application, or with the archive, keeps nothing else from being done."""
         application = self._opened(places.application_of(entry.key))
-        try:
+        with alone(application.name, "not archived"):
             await self._look_at(lock, application, application.journal.mark_of(entry))
-        except (ArchiveError, CoordinatorError) as error:
-            log.warning("not archived", application=application.name, error=str(error))
 
     async def _look_at(self, lock: Lock, application: Application, mark: Mark) -> None:
         if mark.head.archived_below <= mark.head.previous_snapshot:

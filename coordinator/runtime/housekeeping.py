@@ -2,24 +2,35 @@
 
 Responsible for the lock, and for doing each chore again and again while it is held. Refuses to know what the chores
 are. Invariant: a chore runs only on the replica that holds the lock, and every transaction of it carries the lock's
-guard; when the lock is lost all chores end at once, and whoever takes it next begins anew.
+guard; when the lock is lost all chores end at once, and whoever takes it next begins anew. What fails, for one
+application or as one whole look, keeps nothing else from being done.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 
 import structlog
 
+from coordinator.archive.api import ArchiveError
+from coordinator.core.ids import ApplicationId
 from coordinator.runtime.clock import Clock, back_off_s
+from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.options import Options
 from state_backend.api import Lock, StateBackend
-from state_backend.errors import Closed, StateBackendError
-from state_backend.values import Keyspace
+from state_backend.errors import Closed, Conflict, HoldLost, OutcomeUnknown, StateBackendError, Unavailable
+from state_backend.values import Entry, Keyspace
 
 LOCK = "housekeeping"
+#: The lock is not ours, or the backend was closed. A compare that fails and that nobody has looked at is the guard.
+_OVER = (HoldLost, Closed, Conflict)
+#: What is wrong with more than one application.
+_WIDER = (*_OVER, Unavailable, OutcomeUnknown)
+#: What says in words what is wrong; all else is a mistake in this program.
+_IN_WORDS = (ArchiveError, CoordinatorError, StateBackendError)
 
 log = structlog.get_logger(__name__)
 
@@ -30,12 +41,34 @@ class Chore(ABC):
     every_s: float
 
     def begin(self) -> None:
-        """The lock has been taken: what was known before counts no more."""
+        """The lock has been taken, or a look has failed: what was known before counts no more."""
         return
 
     @abstractmethod
     async def look(self, lock: Lock) -> None:
-        """Does what is to be done now. Raises what the store says; the lock is then taken anew."""
+        """Does what is to be done now. Raises what the store says; the next look begins anew."""
+
+
+async def entries(backend: StateBackend, keyspace: Keyspace) -> AsyncIterator[Entry]:
+    """All of them, each page as of its own moment: what a chore does between may outlast the store's history."""
+    last_key, more = None, True
+    while more:
+        page = await backend.scan(keyspace, "", last_key)
+        for entry in page.entries:
+            yield entry
+            last_key = entry.key
+        more = page.more
+
+
+@contextmanager
+def alone(application: ApplicationId, failed: str) -> Iterator[None]:
+    """What is wrong with one application is told, and is no other one's."""
+    try:
+        yield
+    except _WIDER:
+        raise
+    except Exception as error:
+        log.warning(failed, application=application, error=str(error), exc_info=not isinstance(error, _IN_WORDS))
 
 
 class Housekeeper:
@@ -46,6 +79,7 @@ class Housekeeper:
         self._chores = chores
         self._options = options
         self._clock = clock
+        self._failures = 0  #: Times that the lock was sought since a look last came to its end.
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -59,13 +93,11 @@ class Housekeeper:
             await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
-        failures = 0
         while True:
             for chore in self._chores:
                 chore.begin()
             try:
                 async with self._backend.lock(Keyspace.SESSIONS, LOCK, self._options.lease_s) as lock:
-                    failures = 0
                     log.info("keeping house", replica=self._options.replica, token=lock.token)
                     await self._keep(lock)
             except Closed:
@@ -74,11 +106,11 @@ class Housekeeper:
                 log.warning("housekeeping interrupted, beginning anew", error=str(error))
             except Exception:
                 log.exception("a defect in housekeeping; beginning anew")
-            failures += 1
-            await self._clock.sleep(back_off_s(failures))
+            self._failures += 1
+            await self._clock.sleep(back_off_s(self._failures))
 
     async def _keep(self, lock: Lock) -> None:
-        """All chores, each at its own pace, until one fails."""
+        """All chores, each at its own pace, until the lock is lost."""
         tasks = [asyncio.create_task(self._repeat(chore, lock)) for chore in self._chores]
         try:
             await asyncio.gather(*tasks)
@@ -89,5 +121,17 @@ class Housekeeper:
 
     async def _repeat(self, chore: Chore, lock: Lock) -> None:
         while True:
-            await chore.look(lock)
+            await self._look(chore, lock)
             await self._clock.sleep(chore.every_s)
+
+    async def _look(self, chore: Chore, lock: Lock) -> None:
+        try:
+            await chore.look(lock)
+            self._failures = 0
+        except _OVER:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            lock.check()
+            chore.begin()
+            why = {"error": str(error), "exc_info": not isinstance(error, _IN_WORDS)}
+            log.warning("a look has failed, the next one begins anew", chore=type(chore).__name__, **why)

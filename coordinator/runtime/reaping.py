@@ -18,8 +18,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Ending
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.errors import CoordinatorError
-from coordinator.runtime.housekeeping import Chore
+from coordinator.runtime.housekeeping import Chore, alone
 from coordinator.runtime.options import Options
 from state_backend.api import Lock, StateBackend
 from state_backend.keys import join_key
@@ -77,8 +76,6 @@ class Reaper(Chore):
     async def _reap(self, lock: Lock, key: str, silence: Silence) -> None:
         application = places.application_of(key)
         compares = (lock.guard, RevisionIs(Keyspace.SESSIONS, key, silence.revision))
-        try:
+        with alone(application, "application not reaped"):
             if await self._end(application, Ending.LOST, compares):
                 log.info("application lost", application=application, silent_s=self._options.silence_s)
-        except CoordinatorError as error:
-            log.warning("application not reaped", application=application, error=str(error))

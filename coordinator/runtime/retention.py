@@ -11,13 +11,11 @@ from dataclasses import replace
 
 import structlog
 
-from coordinator.archive.api import ArchiveError
 from coordinator.core.ids import Sequence
 from coordinator.runtime import places
 from coordinator.runtime.archiving import DELETES, Application, Opened, archive, check_held
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.errors import CoordinatorError
-from coordinator.runtime.housekeeping import Chore
+from coordinator.runtime.housekeeping import Chore, alone, entries
 from coordinator.runtime.journal import Mark
 from coordinator.runtime.options import Options
 from coordinator.wire.errors import WireError
@@ -43,10 +41,9 @@ class Retention(Chore):
         self._clock = clock
 
     async def look(self, lock: Lock) -> None:
-        async for page in self._backend.pages(Keyspace.APPLICATIONS):
-            for entry in page.entries:
-                if self._is_over(entry):
-                    await self._try(lock, entry)
+        async for entry in entries(self._backend, Keyspace.APPLICATIONS):
+            if self._is_over(entry):
+                await self._try(lock, entry)
 
     def _is_over(self, entry: Entry) -> bool:
         try:
@@ -59,11 +56,9 @@ class Retention(Chore):
 
     async def _try(self, lock: Lock, entry: Entry) -> None:
         application = self._opened(places.application_of(entry.key))
-        try:
+        with alone(application.name, "not taken out of the store"):
             if await take_out(self._backend, lock, application):
                 log.info("application left the store", application=application.name)
-        except (ArchiveError, CoordinatorError) as error:
-            log.warning("not taken out of the store", application=application.name, error=str(error))
 
 
 async def take_out(backend: StateBackend, lock: Lock, application: Application) -> bool:

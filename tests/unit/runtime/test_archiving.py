@@ -17,6 +17,7 @@ from coordinator.core.commands import EndApplication
 from coordinator.core.digest import digest
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import fold
+from coordinator.core.ids import ApplicationId
 from coordinator.core.state import empty
 from coordinator.runtime import archiving, places
 from coordinator.runtime.archiving import Application, Archiver
@@ -37,10 +38,10 @@ from coordinator.runtime.snapshot import Snapshots, at_once
 from coordinator.runtime.verifying import Verdict, verify
 from coordinator.wire.records import Head, decode
 from state_backend.api import StateBackend
-from state_backend.errors import Conflict, StateBackendError
+from state_backend.errors import Conflict, Corrupt, StateBackendError
 from state_backend.memory import MemoryBackend
 from state_backend.testing.faults import AnswerLost, Fault, Faults, FaultyBackend, Late, Overtaken, Refused, RequestLost
-from state_backend.values import Delete, Keyspace, Put
+from state_backend.values import Delete, Keyspace, Page, Put
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
@@ -84,10 +85,10 @@ def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archiving, "FILE_BYTES", SMALL)
 
 
-def opened(backend: StateBackend, archive: Archive | None) -> Application:
-    shelf = Shelf(archive, facts.APP, at_once) if archive is not None else None
-    journal = Journal(backend, facts.APP, "test", CommitIds("test"), virtual.clock(), shelf)
-    return Application(journal, shelf, Snapshots(backend, facts.APP, at_once))  # type: ignore[arg-type]
+def opened(backend: StateBackend, archive: Archive | None, name: ApplicationId = facts.APP) -> Application:
+    shelf = Shelf(archive, name, at_once) if archive is not None else None
+    journal = Journal(backend, name, "test", CommitIds("test"), virtual.clock(), shelf)
+    return Application(journal, shelf, Snapshots(backend, name, at_once))  # type: ignore[arg-type]
 
 
 @asynccontextmanager
@@ -111,8 +112,8 @@ async def told(world: World, end: bool = False) -> list[Recorded]:
     return [recorded for segment in await checks.read_log(world.reader(), facts.APP) for recorded in segment.records]
 
 
-async def head(world: World) -> Head:
-    entry = (await world.reader().get(Keyspace.HEADS, places.of_application(facts.APP))).entry
+async def head(world: World, name: ApplicationId = facts.APP) -> Head:
+    entry = (await world.reader().get(Keyspace.HEADS, places.of_application(name))).entry
     assert entry is not None
     return decode(Head, entry.value, "head")
 
@@ -292,6 +293,38 @@ def test_a_replica_archives_what_it_hears_and_goes_on(tmp_path: Path) -> None:
             await assert_whole(world, archive, whole)
             segments = await checks.read_log(world.reader(), facts.APP)
             assert segments[0].first_sequence == (await head(world)).archived_below
+
+    virtual.run(story())
+
+
+class Damaged(MemoryBackend):
+    """One application's segments cannot be read."""
+
+    application = ""
+
+    async def scan(self, keyspace: Keyspace, prefix: str = "", *more: Any) -> Page:
+        if keyspace is Keyspace.EVENTS and prefix == places.within_application(ApplicationId(self.application)):
+            raise Corrupt("a store", "a record fails its checksum")
+        return await super().scan(keyspace, prefix, *more)
+
+
+def test_one_damaged_application_keeps_no_other_from_being_archived(tmp_path: Path) -> None:
+    async def story() -> None:
+        archive = Folder(tmp_path)
+        damaged, whole = ApplicationId("a"), ApplicationId("b")
+        async with World() as world:
+            async with replica(world, None, replica="teller") as teller:
+                for application in (damaged, whole):
+                    number = await registered(teller, application)
+                    for job in range(JOBS):
+                        await teller.submit(application, number(facts.whole(job)))
+                await asyncio.sleep(1)
+            store = Damaged(world.store)
+            store.application = damaged
+            async with store.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                await Archiver(store, lambda one: opened(store, archive, one), OFTEN).look(lock)
+            assert {path.relative_to(tmp_path).parts[0] for path in kept(tmp_path)} == {whole}
+            assert (await head(world, whole)).archived_below > 1
 
     virtual.run(story())
 

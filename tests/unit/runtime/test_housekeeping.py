@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
 
 from coordinator.core import events as e
 from coordinator.core.commands import EndApplication, ReportStageSubmitted
-from coordinator.core.ids import AppShuffle
+from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.values import Deletion, Ending
 from coordinator.runtime import places
+from coordinator.runtime.housekeeping import LOCK, Chore, Housekeeper, entries
+from coordinator.runtime.reaping import Reaper
 from coordinator.runtime.replica import Replica
+from state_backend.api import Lock
+from state_backend.errors import Corrupt
+from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.testing.faults import Refused
-from state_backend.values import Keyspace, RevisionIs
+from state_backend.values import Compare, Keyspace, Put, RevisionIs
 from tests.simulation import checks, facts, virtual
-from tests.simulation.world import World, registered
+from tests.simulation.world import OPTIONS, World, registered
 
 HOUR_S = 3_600.0
 
@@ -185,5 +194,108 @@ def test_a_sweep_that_a_dead_replica_left_is_finished_by_another() -> None:
             await asyncio.sleep(60)
             assert not (await two.view(facts.APP)).generations
             assert not (await store.scan(Keyspace.LIVE)).entries
+
+    virtual.run(story())
+
+
+# --- what fails is its own concern ------------------------------------------------------------------------------------
+
+
+class Noted(Chore):
+    """Fails as often as it was told to, and notes what is asked of it."""
+
+    every_s = 1.0
+
+    def __init__(self, failing: int = 0) -> None:
+        self.noted: list[str] = []
+        self._failing = failing
+
+    def begin(self) -> None:
+        self.noted.append("begin")
+
+    async def look(self, lock: Lock) -> None:
+        self.noted.append("look")
+        if self._failing:
+            self._failing -= 1
+            raise Corrupt("a store", "a record fails its checksum")
+
+
+def test_a_chore_that_fails_begins_anew_and_the_others_go_on_under_the_same_lock() -> None:
+    async def story() -> None:
+        sound, broken = Noted(), Noted(failing=2)
+        async with MemoryBackend() as backend:
+            keeper = Housekeeper(backend, [broken, sound], OPTIONS, virtual.clock())
+            keeper.start()
+            await asyncio.sleep(3.5)
+            await keeper.stop()
+        assert sound.noted == ["begin", *["look"] * 4]
+        assert broken.noted == ["begin", "look", "begin", "look", "begin", "look", "look"]
+
+    virtual.run(story())
+
+
+def test_a_lock_that_was_taken_away_is_sought_ever_more_slowly_as_long_as_no_look_succeeds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def pause_s(failures: int) -> float:
+        asked.append(failures)
+        return 0.1
+
+    monkeypatch.setattr("coordinator.runtime.housekeeping.back_off_s", pause_s)
+
+    class Robbed(Noted):
+        async def look(self, lock: Lock) -> None:
+            await backend.delete(Keyspace.LOCKS, f"{Keyspace.SESSIONS.value}/{LOCK}")
+            await backend.put_txn((lock.guard,), (Put(Keyspace.AUDIT, "something", b""),))
+
+    backend = MemoryBackend()
+
+    async def story() -> None:
+        keeper = Housekeeper(backend, [Robbed()], OPTIONS, virtual.clock())
+        keeper.start()
+        await asyncio.sleep(1)
+        await keeper.stop()
+        assert asked[:4] == [1, 2, 3, 4]
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("error", [Corrupt("a store", "a record fails its checksum"), KeyError("a defect")])
+def test_an_application_that_cannot_be_ended_keeps_no_other_from_being_reaped(error: Exception) -> None:
+    async def story() -> None:
+        ended: list[ApplicationId] = []
+
+        async def end(application: ApplicationId, ending: Ending, compares: Sequence[Compare]) -> bool:
+            if application == "a":
+                raise error
+            ended.append(application)
+            return True
+
+        async with MemoryBackend() as backend:
+            for application in "ab":
+                await backend.put(Keyspace.SESSIONS, places.of_application(ApplicationId(application)), b"")
+            reaper = Reaper(backend, end, replace(OPTIONS, silence_s=3.0), virtual.clock())
+            async with backend.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                await reaper.look(lock)
+                await asyncio.sleep(3)
+                await reaper.look(lock)
+        assert ended == ["b"]
+
+    virtual.run(story())
+
+
+def test_what_is_looked_through_may_take_longer_than_the_store_keeps_its_history() -> None:
+    async def story() -> None:
+        store = MemoryStore()
+        backend = MemoryBackend(store)
+        for number in range(1_001):
+            await backend.put(Keyspace.HEADS, f"{number:04}", b"")
+        seen = []
+        async for entry in entries(backend, Keyspace.HEADS):
+            seen.append(entry.key)
+            store.compact(await backend.put(Keyspace.AUDIT, "meanwhile", b""))
+        assert seen == [f"{number:04}" for number in range(1_001)]
 
     virtual.run(story())
