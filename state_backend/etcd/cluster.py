@@ -40,6 +40,14 @@ class Deadlines:
     impatient_seconds: float = 0.5
 
 
+@dataclass(slots=True)
+class _Call:
+    """One question or write, however often it is sent."""
+
+    attempt: Attempt
+    given_up: int = 0  #: Tries that had no answer in time.
+
+
 class Cluster:
     """The members of one address, and the token that they know us by."""
 
@@ -62,7 +70,7 @@ class Cluster:
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             reraise=True,
         )
-        return await retrying(self._try, attempt, send)
+        return await retrying(self._try, _Call(attempt), send)
 
     async def member(self) -> tuple[Member, Metadata]:
         """A connected member and what a stream to it must carry. Raises `Unavailable`, `Denied`, `Closed`."""
@@ -95,22 +103,23 @@ class Cluster:
         for member in self._members:
             await member.close()
 
-    async def _try(self, attempt: Attempt, send: Send[_Response]) -> _Response:
+    async def _try(self, call: _Call, send: Send[_Response]) -> _Response:
         member, metadata = await self.member()
         clock = asyncio.get_running_loop().time
         sent_seconds = clock()
         try:
-            response = await send(member, metadata, self._patience.seconds(sent_seconds))
+            response = await send(member, metadata, self._patience.seconds(sent_seconds, call.given_up))
             self._patience.answered(clock() - sent_seconds)
             return response
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 self._patience.given_up(sent_seconds)
-            raise self._judged(error, member, metadata, attempt) from error
+                call.given_up += 1
+            raise self._judged(error, member, metadata, call.attempt) from error
         except (grpc.aio.UsageError, asyncio.CancelledError):
             if not self._closed:
                 raise
-            raise self._cut_off(attempt) from None
+            raise self._cut_off(call.attempt) from None
 
     def _judged(
         self, error: grpc.aio.AioRpcError, member: Member, metadata: Metadata, attempt: Attempt

@@ -3,7 +3,8 @@
 Responsible for: a time that follows how fast answers have been, and how long there were none. Refuses to know: what is
 asked, and of whom.
 Invariant: never less than the shortest nor more than the longest time; a cluster whose answers are slow, or that has
-been silent for long, is given ever more time, so that waiting in vain never becomes the reason for waiting in vain.
+been silent for long, and a question that had no answer in time, are given ever more time, so that waiting in vain never
+becomes the reason for waiting in vain: a large page takes longer than what is answered beside it.
 
 What a member has forwarded to a leader that dies is lost, and nobody says so: only giving up early and asking again
 finds the new leader soon after its election. A write that is given up is unknown, and submitting it again is harmless.
@@ -25,11 +26,11 @@ class Patience:
         self._typical_seconds = 0.0
         self._silent_since_seconds: float | None = None
 
-    def seconds(self, now_seconds: float) -> float:
-        """How long the next answer may take."""
+    def seconds(self, now_seconds: float, tries: int = 0) -> float:
+        """How long the next answer may take, to a question that was given up so many times."""
         silent_seconds = 0.0 if self._silent_since_seconds is None else now_seconds - self._silent_since_seconds
         wished_seconds = max(_TIMES_TYPICAL * self._typical_seconds, _SHARE_OF_SILENCE * silent_seconds)
-        return min(max(wished_seconds, self._shortest_seconds), self._longest_seconds)
+        return min(max(wished_seconds, self._shortest_seconds) * 2.0**tries, self._longest_seconds)
 
     def answered(self, took_seconds: float) -> None:
         """An answer came."""
