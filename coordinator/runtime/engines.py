@@ -134,9 +134,10 @@ class Engines:
         while True:
             await self._clock.sleep(self._options.idle_s / _LOOKS_PER_IDLE)
             before_s = self._clock.monotonic_s() - self._options.idle_s
-            for engine in [engine for engine in self if engine.idle and engine.used_s <= before_s]:
-                await self.forget(engine.application)
-                on_forgotten(engine.application)
+            for engine in self:
+                if engine.idle and engine.used_s <= before_s:
+                    on_forgotten(engine.application)
+                    await self.forget(engine.application)
 
 
 async def _is_registered(engine: Engine) -> bool:

@@ -192,6 +192,14 @@ class Replica(Coordinator):
     async def open_session(self, application: ApplicationId, client: ClientId) -> Session:
         self._check_staying()
         engine = await self._engine(application)
+        engine.hold()  # before anything is waited for: else it may be forgotten meanwhile, and the session with it
+        try:
+            return await self._open_session(engine, client)
+        finally:
+            engine.release()
+
+    async def _open_session(self, engine: Engine, client: ClientId) -> Session:
+        application = engine.application
         await self._within(application, engine.catch_up())
         if engine.state.meta.ending is not None:
             raise ApplicationOver(application, engine.state.meta.ending.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,6 +17,7 @@ from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.errors import ApplicationOver
 from coordinator.runtime.replica import Replica
 from state_backend.testing.faults import Faults, Refused
+from state_backend.values import Compare, Operation, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import World, registered
 
@@ -254,6 +256,30 @@ def test_a_clock_that_was_an_hour_ahead_holds_up_nothing_that_is_due_after_it() 
                 fence = await directive_of(session)
                 await here.submit(facts.APP, number([ReportOutcome(fence.directive, Busy(("stage 9.0",)))]))
                 assert (await directive_of(session)).kind is DirectiveKind.FENCE
+
+    virtual.run(story())
+
+
+def test_an_application_whose_session_is_being_opened_is_not_forgotten() -> None:
+    async def story() -> None:
+        async with World() as world:
+            first = (await world.start(reap=False)).replica
+            number = await registered(first)
+            running = await world.start(reap=False, idle_s=1.0)
+            second, claim = running.replica, running.backend.put_txn
+            await second.view(facts.APP)
+
+            async def slow(compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+                await asyncio.sleep(1.5)
+                return await claim(compares, operations)
+
+            running.backend.put_txn = slow  # type: ignore[method-assign]
+            session = await second.open_session(facts.APP, facts.DRIVER)
+            await first.submit(facts.APP, number(facts.whole(0)))
+            assert (await directive_of(session)).kind is DirectiveKind.FENCE
+            assert second.standing().sessions == 1
+            await session.close()
+            assert second.standing().sessions == 0
 
     virtual.run(story())
 
