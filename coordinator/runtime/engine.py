@@ -335,21 +335,29 @@ class Engine:
             mark, at = await self._journal.mark()
             if mark.revision == self.mark.revision:
                 return False
-            if not mark.revision:
-                self._break(UnknownApplication(self.application))  # it has left the store
-                raise UnknownApplication(self.application)
+            self._check_there(mark)
             try:
                 await self._read_on(mark, at)
             except Compacted:
                 continue
-            self.mark = mark
             self._after_change(None)
             return True
 
     async def _read_on(self, mark: Mark, at: Revision) -> None:
+        """Up to the mark, or beyond it where the store no longer has what comes next."""
         if mark.head.archived_below > self.state.meta.next_sequence:
-            self.state = (await loading.load(self._journal, self._snapshots)).state
-        await loading.read_on(self.state, self._journal, mark, at)
+            loaded = await loading.load(self._journal, self._snapshots)
+            self._check_there(loaded.mark)
+            self.state, self.mark = loaded.state, loaded.mark
+        else:
+            await loading.read_on(self.state, self._journal, mark, at)
+            self.mark = mark
+
+    def _check_there(self, mark: Mark) -> None:
+        """It may have left the store."""
+        if not mark.revision:
+            self._break(UnknownApplication(self.application))
+            raise UnknownApplication(self.application)
 
     def _after_change(self, appended: Sequence[Recorded] | None) -> None:
         if appended is None or any(type(recorded.event) is not RequestsAnswered for recorded in appended):

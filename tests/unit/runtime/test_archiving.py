@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ from state_backend.api import StateBackend
 from state_backend.errors import Conflict, Corrupt, StateBackendError
 from state_backend.memory import MemoryBackend
 from state_backend.testing.faults import AnswerLost, Fault, Faults, FaultyBackend, Late, Overtaken, Refused, RequestLost
-from state_backend.values import Delete, Keyspace, Page, Put
+from state_backend.values import Delete, Keyspace, Page, Put, Reading
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
@@ -352,6 +352,37 @@ def test_a_replica_that_was_far_behind_begins_from_a_snapshot(tmp_path: Path) ->
             await slow.submit(facts.APP, number(facts.whole(99)))
             log = await (await _reader(world, tmp_path)).events(facts.APP, 0, 100_000)
             assert digest(await slow.view(facts.APP)) == digest(fold(empty(), log))
+
+    virtual.run(story())
+
+
+class Overtaking(MemoryBackend):
+    """Something happens elsewhere right after the next look at a head."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def get(self, keyspace: Keyspace, key: str) -> Reading:
+        reading = await super().get(keyspace, key)
+        if keyspace is Keyspace.HEADS and self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            await happens()
+        return reading
+
+
+def test_what_is_appended_while_a_replica_begins_from_a_snapshot_is_no_damage(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with World() as world:
+            backend = Overtaking(world.store)
+            chosen = replace(OFTEN, reap=False, replica="slow")
+            async with Replica(backend, chosen, virtual.clock()) as slow, replica(world, None, replica="busy") as busy:
+                number = await registered(slow)
+                for job in range(JOBS):
+                    await busy.submit(facts.APP, number(facts.whole(job)))
+                await asyncio.sleep(1)
+                await look(world, Folder(tmp_path))
+                backend.meanwhile = lambda: busy.submit(facts.APP, number(facts.whole(99)))
+                seen = await slow.view(facts.APP)
+                assert digest(seen) == digest(await busy.view(facts.APP))
 
     virtual.run(story())
 
