@@ -25,6 +25,7 @@ from state_backend.values import Absent, Compare, Delete, Entry, Keyspace, Put, 
 PENDING_MAX = 1_000
 OTHERS = "others"
 WRITE_EVERY_S = 1.0
+CLOSING_S = 1.0  #: A replica that stops waits no longer for the store to take them.
 _TEXT_MAX = 100
 _MINUTE_MS = 60_000
 _PRUNE_KEYS = 100
@@ -67,12 +68,15 @@ class Audit:
         await self._prune()
 
     async def close(self) -> None:
-        """Writes what is left."""
+        """Writes what is left, if the store takes it in time."""
         if self._writing is not None:
             self._writing.cancel()
             await asyncio.wait((self._writing,))
         if self._counts:
-            await self.flush()
+            try:
+                await asyncio.wait_for(self.flush(), CLOSING_S)
+            except asyncio.TimeoutError:
+                log.warning("refusals not written", error=f"the store did not take them in {CLOSING_S:g} s")
 
     async def _write_soon(self) -> None:
         while self._counts:

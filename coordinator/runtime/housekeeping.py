@@ -80,20 +80,23 @@ class Housekeeper:
         self._options = options
         self._clock = clock
         self._failures = 0  #: Times that the lock was sought since a look last came to its end.
+        self._stopping = False  #: Said beside the cancellation, which a lock that is lost just now takes for its own.
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Takes part in housekeeping until `stop`."""
+        self._stopping = False
         self._task = asyncio.create_task(self._run(), name="housekeeping")
 
     async def stop(self) -> None:
         """Leaves it to others."""
         if self._task is not None:
+            self._stopping = True
             self._task.cancel()
             await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
-        while True:
+        while not self._stopping:
             for chore in self._chores:
                 chore.begin()
             try:

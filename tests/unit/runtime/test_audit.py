@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from coordinator.runtime.audit import CLOSING_S, Audit
 from coordinator.wire.records import AuditRecord, decode
+from state_backend.errors import Unavailable
+from state_backend.memory import MemoryBackend
 from state_backend.testing.faults import Refused
-from state_backend.values import Keyspace
+from state_backend.values import Keyspace, Reading
 from tests.simulation import virtual
-from tests.simulation.world import World
+from tests.simulation.world import OPTIONS, World
 
 
 async def records_of(world: World) -> list[AuditRecord]:
@@ -66,5 +69,22 @@ def test_a_strangers_words_are_safe_and_an_outage_is_no_error() -> None:
             running.backend.weather = Refused()
             await running.replica.audit("peer", "token", "")
             await asyncio.sleep(3)
+
+    virtual.run(story())
+
+
+def test_what_the_store_does_not_take_holds_up_no_shutdown() -> None:
+    class Away(MemoryBackend):
+        async def get(self, keyspace: Keyspace, key: str) -> Reading:
+            await asyncio.sleep(12)
+            raise Unavailable("a store", "it does not answer")
+
+    async def story() -> None:
+        audit = Audit(Away(), OPTIONS, virtual.clock())
+        for number in range(1_000):
+            audit.note(f"peer-{number}", "token", "")
+        begun_s = asyncio.get_running_loop().time()
+        await audit.close()
+        assert asyncio.get_running_loop().time() - begun_s <= CLOSING_S
 
     virtual.run(story())

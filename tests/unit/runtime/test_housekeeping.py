@@ -234,6 +234,27 @@ def test_a_chore_that_fails_begins_anew_and_the_others_go_on_under_the_same_lock
     virtual.run(story())
 
 
+@pytest.mark.parametrize("rounds", range(6))
+def test_it_stops_although_the_lock_is_lost_in_that_very_moment(rounds: int) -> None:
+    class Holding(Noted):
+        async def look(self, lock: Lock) -> None:
+            self.lease = lock.lease
+
+    async def story() -> None:
+        chore = Holding()
+        async with MemoryBackend() as backend:
+            keeper = Housekeeper(backend, [chore], OPTIONS, virtual.clock())
+            keeper.start()
+            await asyncio.sleep(0.1)
+            losing = asyncio.create_task(chore.lease.abandon("the store was away"))
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            await asyncio.wait_for(keeper.stop(), 4)
+            await losing
+
+    virtual.run(story())
+
+
 def test_a_lock_that_was_taken_away_is_sought_ever_more_slowly_as_long_as_no_look_succeeds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
