@@ -69,7 +69,7 @@ class Engine:
         self.changed = Signal()  #: Told after each change of the state.
         self.broken: CoordinatorError | None = None  #: Why it does not go on; it has to be loaded anew.
         self.sessions = 0  #: Held here: what is due is done here.
-        self.used_s = clock.monotonic_s()
+        self.used_s = clock.monotonic_s()  #: When somebody last asked.
         self.time = EventTime(clock)
         self.time.heard(self.state.meta.time_ms)
         self._journal = journal
@@ -97,6 +97,7 @@ class Engine:
         """The answers, in order, when all that they append is durable."""
         if not requests:
             return []
+        self._use()
         until_s = self._clock.monotonic_s() + within_s
         batch = Batch(requests, asyncio.get_running_loop().create_future())
         self._check_open()
@@ -116,6 +117,7 @@ class Engine:
 
     async def view(self) -> State:
         """A copy of the state at the log's present end."""
+        self._use()
         async with self._turn:
             self._check_open()
             await self._catch_up()
@@ -123,6 +125,7 @@ class Engine:
 
     async def catch_up(self) -> None:
         """Reads on to the log's present end."""
+        self._use()
         async with self._turn:
             self._check_open()
             await self._catch_up()
@@ -146,18 +149,19 @@ class Engine:
 
     def nudge(self, revision: Revision) -> None:
         """A watch has seen the head at this revision."""
-        self.used_s = self._clock.monotonic_s()
         if revision > self.mark.revision:
             self._seen = max(self._seen, revision)
             self._wake.set()
 
     def hold(self) -> None:
         """A session of the application is open here."""
+        self._use()
         self.sessions += 1
         self._wake.set()
 
     def release(self) -> None:
         """The session is closed."""
+        self._use()
         self.sessions -= 1
 
     @property
@@ -180,6 +184,10 @@ class Engine:
             task.cancel()
         if late:
             await asyncio.wait(late)
+
+    def _use(self) -> None:
+        """Somebody asks; what others append is no reason to keep it here."""
+        self.used_s = self._clock.monotonic_s()
 
     def _check_open(self) -> None:
         if self.broken is not None:
@@ -362,7 +370,6 @@ class Engine:
     def _after_change(self, appended: Sequence[Recorded] | None) -> None:
         if appended is None or any(type(recorded.event) is not RequestsAnswered for recorded in appended):
             self._due_ms = next_due_ms(self.state)
-        self.used_s = self._clock.monotonic_s()
         self.time.heard(self.state.meta.time_ms)
         self.changed.tell()
         self._wake.set()  # what is due may have changed

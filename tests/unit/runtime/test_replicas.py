@@ -9,6 +9,7 @@ import pytest
 
 from coordinator.core import events as e
 from coordinator.core.commands import Busy, Cannot, EndApplication, Failed, Fenced, ReportOutcome
+from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Accepted, Ready, Recover
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator, Policy, Rule
@@ -280,6 +281,27 @@ def test_an_application_whose_session_is_being_opened_is_not_forgotten() -> None
             assert second.standing().sessions == 1
             await session.close()
             assert second.standing().sessions == 0
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_an_application_that_nobody_asks_about_is_forgotten_whatever_others_append(asks: bool) -> None:
+    async def story() -> None:
+        async with World() as world:
+            first = (await world.start(reap=False)).replica
+            number = await registered(first)
+            second = (await world.start(reap=False, idle_s=2.0)).replica
+            other = ApplicationId("other")
+            await registered(second, other)
+            await second.open_session(other, facts.DRIVER)  # and it follows all heads
+            await second.view(facts.APP)
+            for job in range(10):
+                await first.submit(facts.APP, number(facts.whole(job)))
+                if asks:
+                    await second.view(facts.APP)
+                await asyncio.sleep(0.5)
+            assert {engine.application for engine in second._engines} == ({facts.APP, other} if asks else {other})
 
     virtual.run(story())
 
