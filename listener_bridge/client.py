@@ -40,7 +40,8 @@ class Client:
         self._addresses = addresses
         self._forgotten = forgotten
         self._open_channel = open_channel
-        self._known: list[str] = []
+        self._configured: tuple[str, ...] = ()
+        self._known: list[str] = []  # these, and what the last replica that named others has named
         self.is_away = False  #: And people were told so.
         self._refusals = 0
         self._is_leaving = False
@@ -96,7 +97,8 @@ class Client:
     def _try_all(self) -> None:
         """Each address once, beginning behind the one that went away; as long as sessions come about, go on."""
         if not self._known:
-            self._known = list(self._addresses())
+            self._configured = tuple(self._addresses())
+            self._known = list(self._configured)
         for _ in range(len(self._known)):
             if self._closed.is_set() or self.refused:
                 return
@@ -111,7 +113,7 @@ class Client:
             return
         ending = session.converse()
         self.address = ""
-        self._learn(session.elsewhere)
+        self._learn(address, session.elsewhere)
         if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.REFUSED):
             self._closed.set()
             self._desk.wake()
@@ -129,8 +131,12 @@ class Client:
             self.refused = why
             log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)
 
-    def _learn(self, elsewhere: Sequence[str]) -> None:
-        self._known.extend(address for address in elsewhere if address not in self._known)
+    def _learn(self, address: str, elsewhere: Sequence[str]) -> None:
+        """What it names takes the place of what others have named before: replicas come and go."""
+        if elsewhere:
+            there = {address, *self._configured, *elsewhere}
+            self._known = [known for known in self._known if known in there]
+            self._known.extend(named for named in elsewhere if named not in self._known)
 
     def _tell_away(self, who: str, why: str) -> None:
         if not self.is_away and not self._closed.is_set():

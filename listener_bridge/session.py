@@ -125,7 +125,7 @@ class Session:
         elif kind == "notice":
             self._desk.noticed(reply.notice.text)
         elif kind == "go_away":
-            self.elsewhere = tuple(reply.go_away.elsewhere)
+            self.elsewhere = tuple(reply.go_away.elsewhere) or self.elsewhere
             self._end(Ending.SENT_AWAY, reply.go_away.why)
 
     def _hear_welcome(self, welcome: service_pb2.Welcome) -> None:

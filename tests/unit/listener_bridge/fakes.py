@@ -48,6 +48,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.answer = answer
         self.answers = True  #: False: it hears and says nothing.
         self.welcomes = True
+        self.elsewhere: list[str] = []  #: Whom Welcome names.
         self.answered = -1  #: What Welcome tells; below 0: the truth.
         self.refuse_with: tuple[grpc.StatusCode, str] | None = None
         self.hellos: list[service_pb2.Hello] = []
@@ -130,7 +131,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         limits = service_pb2.Limits(max_batch=8, max_unconfirmed=64, max_message_bytes=1 << 20, heartbeat_ms=200)
         answered = highest if self.answered < 0 else self.answered
         token = "" if hello.token else f"told-{len(self.hellos)}"
-        return service_pb2.Welcome(answered=answered, limits=limits, token=token)
+        return service_pb2.Welcome(answered=answered, limits=limits, token=token, elsewhere=self.elsewhere)
 
     def _hear(self, requests: Iterator[Any], line: queue.SimpleQueue[service_pb2.SessionReply | None]) -> None:
         try:

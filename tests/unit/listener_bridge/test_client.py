@@ -167,6 +167,29 @@ def test_go_away_goes_elsewhere(coordinator: FakeCoordinator, attached: Attached
         wait_for(lambda: jobs(other) == [1, 2], "the session to go on")
 
 
+def test_replicas_that_are_named_no_more_are_asked_no_more(coordinator: FakeCoordinator) -> None:
+    gone = "127.0.0.1:1"
+    with FakeCoordinator() as other:
+        other.requests = coordinator.requests
+        coordinator.elsewhere = [gone]
+        here = Attached(coordinator.address)
+        here.bridge.start()
+        here.tell(1)
+        coordinator.wait(lambda: jobs(coordinator) == [1], "the first session")
+        here.wait_answered()
+        coordinator.elsewhere = [other.address]
+        coordinator.stop()
+        coordinator.start()
+        wait_for(lambda: len(coordinator.hellos) == 2 and here.bridge.client.address, "the second one")
+        assert gone in here.bridge.client._known
+        coordinator.stop()
+        here.tell(2)
+        wait_for(lambda: jobs(other) == [1, 2], "the session to go on")
+        assert set(here.bridge.client._known) == {coordinator.address, other.address}
+        coordinator.start()
+        here.bridge.stop("the test has ended")
+
+
 def test_a_coordinator_that_has_lost_its_log_is_told_everything_anew(
     coordinator: FakeCoordinator, attached: Attached
 ) -> None:
