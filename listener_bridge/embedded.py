@@ -16,6 +16,7 @@ import logging
 import os
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +54,28 @@ class Embedded:
         with self._lock:
             if self._running is None and not self._stopped:
                 self._running = self._start()
+            if self._stopped:
+                self._let_go(None)
             return (self._running.address,) if self._running is not None else ()
 
     def stop(self, timeout: float) -> None:
-        """Drain and stop, for at most `timeout` seconds."""
-        with self._lock:
-            self._stopped = True
-            if self._running is not None:
-                stopping = threading.Thread(target=self._running.stop, name="shuffle-lifecycle-stop", daemon=True)
-                stopping.start()
-                stopping.join(timeout)
-            if self._folder is not None:
-                self._folder.cleanup()
+        """Drain and stop, for at most `timeout` seconds. What is just starting is stopped by who starts it."""
+        until_s = time.monotonic() + timeout
+        self._stopped = True
+        if self._lock.acquire(timeout=timeout):
+            try:
+                self._let_go(until_s - time.monotonic())
+            finally:
+                self._lock.release()
+
+    def _let_go(self, timeout: float | None) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            stopping = threading.Thread(target=running.stop, name="shuffle-lifecycle-stop", daemon=True)
+            stopping.start()
+            stopping.join(timeout)
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def _start(self) -> Any:
         from coordinator.app import start_replica

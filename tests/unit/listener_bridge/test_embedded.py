@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import structlog
@@ -63,3 +67,31 @@ def test_the_file_of_lessons_is_read_before_it_serves(tmp_path: Path) -> None:
         assert there.addresses()
     finally:
         there.stop(10.0)
+
+
+class Starting(Embedded):
+    """Starts when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__("sqlite:///nowhere")
+        self.is_starting, self.may_start, self.is_stopped = threading.Event(), threading.Event(), threading.Event()
+
+    def _start(self) -> Any:
+        self.is_starting.set()
+        self.may_start.wait(10.0)
+        return SimpleNamespace(address="127.0.0.1:1", stop=self.is_stopped.set)
+
+
+def test_what_is_still_starting_holds_up_no_stop_and_is_stopped_when_it_has_started() -> None:
+    here = Starting()
+    asking = threading.Thread(target=here.addresses)
+    asking.start()
+    assert here.is_starting.wait(10.0)
+    begun_s = time.monotonic()
+    here.stop(0.1)
+    assert time.monotonic() - begun_s < 5.0
+    assert not here.is_stopped.is_set()
+    here.may_start.set()
+    assert here.is_stopped.wait(10.0)
+    asking.join(10.0)
+    assert here.addresses() == ()
