@@ -206,7 +206,7 @@ class Bridge:
 
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
         self.token = welcome.token or self.token
-        self.reporter.connected(welcome.limits.max_unconfirmed or 1_024)
+        self.reporter.connected(welcome.limits.max_unconfirmed or 1_024, welcome.limits.max_message_bytes)
         self.client.welcomed(address)
 
     def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch:

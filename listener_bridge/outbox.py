@@ -20,6 +20,7 @@ from listener_bridge.words import Request
 WAITING_MAX = 20_000
 UNANSWERED_MAX = 2_048  # the coordinator keeps 4,096 answers for a client
 REQUEST_OVERHEAD_BYTES = 8
+MESSAGE_OVERHEAD_BYTES = 64
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class Outbox:
     def __init__(self, waiting_max: int = WAITING_MAX, unanswered_max: int = UNANSWERED_MAX) -> None:
         self._waiting_max = waiting_max
         self._unanswered_max = unanswered_max
+        self._message_bytes_max = 0
         self._waiting: deque[Request] = deque()
         self._sent: deque[_Sent] = deque()  # numbers confirmed + 1, …; answered ones stay behind one that is not
         self._again: deque[Request] = deque()  # sent before a reconnect and to be sent once more
@@ -68,22 +70,23 @@ class Outbox:
         self.add(requests)
 
     def next_batch(self, most: int, bytes_max: int) -> list[Request]:
-        """What may leave now, numbered: at most so many, of at most so many bytes together."""
+        """What may leave now, numbered: at most so many, of so many bytes together; a larger one leaves alone."""
         batch: list[Request] = []
         size = 0
         while len(batch) < most and (request := self._peek()) is not None:
             size += request.ByteSize() + REQUEST_OVERHEAD_BYTES
             if size > bytes_max and batch:
                 break
-            if size > bytes_max and not self._again:
+            if size > max(bytes_max, self._message_bytes_max) and not self._again:
                 self._drop_oversized()
                 break
             batch.append(self._take())
         return batch
 
-    def rewind(self, unanswered_max: int = UNANSWERED_MAX) -> None:
-        """A new connection, with its own limit: all that was not answered is sent again, in order."""
+    def rewind(self, unanswered_max: int = UNANSWERED_MAX, message_bytes_max: int = 0) -> None:
+        """A new connection, with its own limits: all that was not answered is sent again, in order."""
         self._unanswered_max = max(1, min(unanswered_max, UNANSWERED_MAX))
+        self._message_bytes_max = message_bytes_max - MESSAGE_OVERHEAD_BYTES
         self._again = deque(sent.request for sent in self._sent if not sent.is_answered)
 
     def answer(self, first: int, last: int) -> list[Request]:

@@ -153,10 +153,10 @@ class Reporter:
 
     # ---- the session's side ----
 
-    def connected(self, unanswered_max: int) -> None:
+    def connected(self, unanswered_max: int, message_bytes_max: int = 0) -> None:
         """A new connection, which takes so many requests ahead of their answers: what was not answered goes again."""
         with self._changed:
-            self._outbox.rewind(unanswered_max)
+            self._outbox.rewind(unanswered_max, message_bytes_max)
             self._is_prompt = True
             self._changed.notify_all()
 
@@ -173,9 +173,17 @@ class Reporter:
             self._changed.wait_for(lambda: is_over() or self._outbox.can_send, timeout)
             if self._outbox.can_send:
                 self._changed.wait_for(lambda: is_over() or self._is_prompt, GATHER_S)
-            requests = [] if is_over() else self._outbox.next_batch(most, bytes_max)
+            requests = [] if is_over() else self._next_batch(most, bytes_max)
             self._is_prompt &= self._outbox.is_unsent
             return service_pb2.Batch(requests=requests, confirmed=self._outbox.confirmed)
+
+    def _next_batch(self, most: int, bytes_max: int) -> list[Request]:
+        """What no message can hold opens a gap; where it is the truth itself, that is told ever more slowly."""
+        was_open = self._outbox.is_open_gap
+        batch = self._outbox.next_batch(most, bytes_max)
+        if self._outbox.is_open_gap and not was_open:
+            self._snapshot_due = time.monotonic() + self._refusals.next_s()
+        return batch
 
     def answered(self, answer: service_pb2.NumberedAnswer) -> list[Request]:
         """An answer has come; gives the requests that it is for."""

@@ -32,7 +32,7 @@ class Bounds:
 
     text_bytes: int = 65_536
     payload_bytes: int = 524_288
-    items: int = 100_000
+    items: int = 250_000
 
     def check(self, message: Message) -> None:
         """Raises `Malformed`, which names the first field that is too long."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from shuffle_lifecycle.v1 import service_pb2
 
+from coordinator.runtime.limits import Limits
 from listener_bridge import words
 from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services import api
-from listener_bridge.tap.facts import EventsDropped, Fact, JobEnded, MarkerPassed, Snapshot
+from listener_bridge.tap.facts import EventsDropped, Fact, JobEnded, KnownShuffle, MarkerPassed, Snapshot
 
 DROPPED, ENDED = EventsDropped(0, 5, "bus"), JobEnded(1, 1, 0, True, None)
 TRUTH, MARK = Snapshot("snapshot-1", (), (), ()), MarkerPassed(2, "snapshot-1", "")
@@ -86,3 +88,37 @@ def test_what_can_wait_goes_along_with_what_cannot_and_alone_where_nothing_comes
     assert (taken + told.after())[:2] == ["report_outcome", "report_job_ended"]
     told.reporter.tell(FREED)
     assert told.after() == ["report_outcome"]
+
+
+def all_told(told: Told, snapshot: Snapshot, bytes_max: int) -> list[str]:
+    """What is told and answered of a gap and the truth behind it."""
+    told.reporter._outbox.open_gap(1)
+    told.reporter.settle("snapshot", snapshot, snapshot.marker)
+    told.reporter.facts([MarkerPassed(2, snapshot.marker, "")])
+    commands: list[str] = []
+    while requests := told.reporter.take(1_024, bytes_max, 0, lambda: False).requests:
+        commands.extend(str(request.WhichOneof("command")) for request in requests)
+        accepted = service_pb2.NumberedAnswer(number=requests[0].number, last=requests[-1].number)
+        accepted.accepted.SetInParent()
+        told.reporter.answered(accepted)
+    return commands
+
+
+def test_42_a_truth_of_very_many_shuffles_is_told_and_closes_the_gap() -> None:
+    told = Told()
+    told.reporter.connected(2_048, Limits().message_bytes)
+    shuffles = tuple(KnownShuffle(number, 200, 200) for number in range(100_000))
+    commands = all_told(told, Snapshot("snapshot-1", shuffles, (), ()), bytes_max=1_000_000)
+    assert commands == ["report_gap", *["report_outputs"] * 5_000, "resync"]
+    assert not told.reporter.backlog().is_gap_open
+
+
+def test_a_truth_that_no_message_can_hold_is_told_again_ever_more_slowly() -> None:
+    told = Told()
+    snapshot = Snapshot("snapshot-1", tuple(KnownShuffle(number, 2, 2) for number in range(40)), (), ())
+    for tries in (1, 2, 3):
+        assert all_told(told, snapshot, bytes_max=250) == ["report_gap", "report_outputs", "report_outputs"]
+        assert told.reporter.backlog().is_gap_open
+        assert told.reporter._refusals._failures == tries
+    told.reporter.take(1, 250, 0, lambda: False)
+    assert told.asked == 0, "not before the pause is over"

@@ -82,6 +82,16 @@ async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, wo
         assert list(run.coordinator.states) == [APP]
 
 
+def test_a_driver_may_name_all_its_shuffles_at_once() -> None:
+    largest = 2**21
+    outputs: list[Any] = [
+        {"app_shuffle": largest - n, "available": 999, "total": 999} for n in range(Limits().shuffles)
+    ]
+    resync = pb.Resync(outputs=outputs)
+    Bounds(items=Limits().items).check(resync)
+    assert resync.ByteSize() < Limits().message_bytes
+
+
 def test_what_is_within_bounds_passes() -> None:
     BOUNDS.check(pb.Resync(jobs=[{"job": 1, "call_site": "x" * 1_000, "reads": range(300)}]))
     BOUNDS.check(pb.Caller(application="x" * 128, token="x" * 999))
