@@ -22,7 +22,7 @@ from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.backoff import BackOff
 from listener_bridge.outbox import Outbox
 from listener_bridge.places import Entry, Placed, Places
-from listener_bridge.tap.facts import EventsDropped, Fact, Snapshot
+from listener_bridge.tap.facts import Fact, Snapshot
 from listener_bridge.translate import Translator
 from listener_bridge.words import Request, is_patient
 
@@ -123,14 +123,18 @@ class Reporter:
         facts: list[Fact] = []
         for entry in entries:
             if isinstance(entry, Placed):
-                self._add(self._translator.requests_of(facts))
+                self._translate(facts)
                 facts = []
                 self._place(entry)
             else:
                 facts.append(entry)
-                self._is_resync_due |= isinstance(entry, EventsDropped)
-        self._add(self._translator.requests_of(facts))
+        self._translate(facts)
         self._changed.notify_all()
+
+    def _translate(self, facts: Sequence[Fact]) -> None:
+        requests = self._translator.requests_of(facts)
+        self._is_resync_due |= any(request.HasField("report_gap") for request in requests)
+        self._add(requests)
 
     def _place(self, placed: Placed[Done]) -> None:
         """A snapshot that is perhaps older than what was dropped tells no truth: another one is due."""

@@ -48,7 +48,7 @@ class Translator:
                 found.extend(_outputs(changed[at : at + OUTPUTS]) for at in range(0, len(changed), OUTPUTS))
             else:
                 for fact in group:
-                    found.extend(self._read(kind, fact))
+                    found.extend(self._read_or_gap(kind, fact))
         return found
 
     def resync(self, snapshot: facts.Snapshot) -> list[Request]:
@@ -91,6 +91,13 @@ class Translator:
         """GetShuffleId was answered: this attempt reads this generation."""
         if not asked.write:
             self._memory.give((asked.stage.stage, asked.stage.attempt), asked.app_shuffle, shuffle_id)
+
+    def _read_or_gap(self, kind: type, fact: Fact) -> list[Request]:
+        try:
+            return list(self._read(kind, fact))
+        except Exception as error:  # noqa: BLE001 - a text that is no text, or what else Spark may come to say
+            self._warn_once(f"{kind.__name__} cannot be told ({type(error).__name__}: {error}): it is told as a gap")
+            return [gap(1, "translate")]
 
     def _read(self, kind: type, fact: Fact) -> Iterator[Request]:
         reader = _READERS.get(kind)

@@ -12,7 +12,15 @@ from listener_bridge import words
 from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services import api
-from listener_bridge.tap.facts import EventsDropped, Fact, JobEnded, KnownShuffle, MarkerPassed, Snapshot
+from listener_bridge.tap.facts import (
+    EventsDropped,
+    ExecutionStarted,
+    Fact,
+    JobEnded,
+    KnownShuffle,
+    MarkerPassed,
+    Snapshot,
+)
 
 DROPPED, ENDED = EventsDropped(0, 5, "bus"), JobEnded(1, 1, 0, True, None)
 TRUTH, MARK = Snapshot("snapshot-1", (), (), ()), MarkerPassed(2, "snapshot-1", "")
@@ -57,6 +65,12 @@ def test_16_a_snapshot_whose_place_was_dropped_is_no_truth() -> None:
     assert told.after(MarkerPassed(3, "snapshot-2", "")) == ["resync"]
     told.after()
     assert told.asked == 2
+
+
+def test_a_fact_that_cannot_be_told_wants_a_snapshot() -> None:
+    told = Told()
+    assert told.after(ExecutionStarted(0, 1, "\ud83d", "site", 0, False), ENDED) == ["report_gap", "report_job_ended"]
+    assert told.asked == 1
 
 
 LOCATOR = api.Locator("native", "x")

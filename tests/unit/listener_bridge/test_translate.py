@@ -151,6 +151,20 @@ def test_16_dropped_facts_are_a_gap_and_the_end_is_an_end() -> None:
     ]
 
 
+def test_a_fact_that_cannot_be_told_is_a_gap_and_the_others_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    half = "a description cut in the middle of an emoji \ud83d"
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        translator = Translator()
+        started = [facts.ExecutionStarted(0, n, half if n == 2 else "", "site", 0, False) for n in (1, 2, 3)]
+        assert told(translator, *started) == [
+            'report_execution_started { execution: 1 name: "site" }',
+            'report_gap { dropped: 1 where: "translate" }',
+            'report_execution_started { execution: 3 name: "site" }',
+        ]
+    [line] = [record.message for record in caplog.records]
+    assert line.startswith("ExecutionStarted cannot be told (UnicodeEncodeError: ")
+
+
 def test_14_a_job_has_a_policy_of_its_own_and_a_group(caplog: pytest.LogCaptureFixture) -> None:
     wish = {"spark.shuffleLifecycle.policy": "eager", "spark.shuffleLifecycle.grace": "2s"}
     chosen = job(1, stage(0), final=0, group="nightly", execution_id=9, properties=wish, call_site="count at x.py:1")
