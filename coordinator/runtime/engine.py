@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from coordinator.core import decide
-from coordinator.core.commands import EndApplication, Request
+from coordinator.core.commands import EndApplication, RegisterApplication, Request
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded, RequestsAnswered
 from coordinator.core.ids import ApplicationId
@@ -109,6 +109,12 @@ class Engine:
         finally:
             self._waiting.withdraw(batch)
             batch.done.cancel()  # nobody hears what comes of it now
+
+    def register_again(self, command: RegisterApplication) -> Answer:
+        """What was fixed at the first registration never changes: the log's present end need not be read for it."""
+        self._use()
+        self._check_open()
+        return decide.decide(self.state, command, self.time.now_ms()).answer
 
     def _give_up(self, batch: Batch, within_s: float) -> list[Answer]:
         if batch in self._in_flight:

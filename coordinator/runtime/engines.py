@@ -17,13 +17,14 @@ from coordinator.runtime.archiving import Application
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import Draining, UnknownApplication
-from coordinator.runtime.journal import CommitIds, Journal
+from coordinator.runtime.journal import CommitIds, Journal, Mark
 from coordinator.runtime.loading import Loaded
 from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
 from coordinator.runtime.shelf import Shelf
 from coordinator.runtime.snapshot import Aside, Snapshots
 from state_backend.api import StateBackend
+from state_backend.values import Revision
 
 _LOOKS_PER_IDLE = 4
 
@@ -92,21 +93,21 @@ class Engines:
         """The engine of a registered application. Raises `UnknownApplication`, and what loading may raise."""
         engine = self.find(application)
         if engine is None:
-            mark, _ = await self.journal(application).mark()
-            if mark.revision:
-                return await self.get_or_new(application)
+            end = await self.journal(application).mark()
+            if end[0].revision:
+                return await self.get_or_new(application, end)
         elif await _is_registered(engine):
             return engine
         raise UnknownApplication(application)  # and nothing is kept of it: anybody can ask for anything
 
-    async def get_or_new(self, application: ApplicationId) -> Engine:
-        """The engine of an application that may be registered in a moment."""
+    async def get_or_new(self, application: ApplicationId, end: tuple[Mark, Revision] | None = None) -> Engine:
+        """The engine of an application that may be registered in a moment. ``end``: of its log, where it is known."""
         engine = self.find(application)
         if engine is not None:
             return engine
         task = self._loading.get(application)
         if task is None:
-            task = asyncio.create_task(self._load(application), name=f"load {application}")
+            task = asyncio.create_task(self._load(application, end), name=f"load {application}")
             self._loading[application] = task
             task.add_done_callback(lambda _: self._loading.pop(application, None))
         try:
@@ -122,10 +123,10 @@ class Engines:
         if engine is not None:
             await engine.close(drain=True)
 
-    async def _load(self, application: ApplicationId) -> Engine:
+    async def _load(self, application: ApplicationId, end: tuple[Mark, Revision] | None) -> Engine:
         journal = self.journal(application)
         snapshots = Snapshots(self._backend, application, self._aside)
-        loaded: Loaded = await loading.load(journal, snapshots)
+        loaded: Loaded = await loading.load(journal, snapshots, end)
         engine = Engine(journal, snapshots, loaded, self._options, self._clock, self._readable, self._observer)
         self._alive[application] = engine
         return engine

@@ -49,6 +49,7 @@ SEGMENT_BYTES_MAX = 1 << 20
 #: Read at once. Small segments are read many at a time: each page is a round trip, and a driver waits for all of them.
 PAGE_SEGMENTS = 64
 PAGE_BYTES = PAGE_SEGMENTS * SEGMENT_BYTES_MAX
+PAGE_GROWTH = 8  #: So that what follows a snapshot, some hundred small segments, is two pages.
 
 log = structlog.get_logger(__name__)
 
@@ -303,6 +304,6 @@ def _following(head: Head, segment: Segment) -> Head:
 
 
 def _next_limit(limit: int, page: Page) -> int:
-    """Twice as many segments, as long as so many of the largest met are no more than a page may hold."""
+    """Many times as many segments, as long as so many of the largest met are no more than a page may hold."""
     largest = max((len(entry.value) for entry in page.entries), default=SEGMENT_BYTES_MAX)
-    return max(PAGE_SEGMENTS, min(2 * limit, PAGE_BYTES // max(1, largest)))
+    return max(PAGE_SEGMENTS, min(PAGE_GROWTH * limit, PAGE_BYTES // max(1, largest)))

@@ -29,10 +29,11 @@ class Loaded:
     mark: Mark
 
 
-async def load(journal: Journal, snapshots: Snapshots) -> Loaded:
-    """The state at the log's present end; empty where there is no log."""
+async def load(journal: Journal, snapshots: Snapshots, end: tuple[Mark, Revision] | None = None) -> Loaded:
+    """The state at the log's present end; empty where there is no log. ``end``: as it was read a moment ago."""
     while True:
-        mark, at = await journal.mark()
+        mark, at = end or await journal.mark()
+        end = None
         try:
             state = await snapshots.read(mark.head, journal.shelf) or empty()
             await read_on(state, journal, mark, at)

@@ -154,6 +154,8 @@ class Replica(Coordinator):
         application = request.command.application
         with _store_errors(application):
             engine = await self._engines.get_or_new(application)
+        if engine.mark.revision and not request.number:
+            return engine.register_again(request.command)
         if not engine.mark.revision:
             await self._check_new(application)
             await self._let_in(application)

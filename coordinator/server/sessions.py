@@ -8,6 +8,7 @@ nothing behind.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +42,15 @@ class Sessions:
         """One session, from its Hello to its end."""
         hello = await self._hello(context)
         secret = await self._admit(hello, context)
-        session = await self.coordinator.open_session(ApplicationId(hello.application), ClientId(hello.client))
-        async with session:
-            await context.write(service_pb2.SessionReply(welcome=await self._welcome(session, secret)))
-            await Line(self.coordinator, self.calls, session, context, self.options, hello.confirmed).run()
+        elsewhere = asyncio.create_task(self._elsewhere())  # read while the session is opened
+        try:
+            session = await self.coordinator.open_session(ApplicationId(hello.application), ClientId(hello.client))
+            async with session:
+                welcome = self._welcome(session, secret, await elsewhere)
+                await context.write(service_pb2.SessionReply(welcome=welcome))
+                await Line(self.coordinator, self.calls, session, context, self.options, hello.confirmed).run()
+        finally:
+            elsewhere.cancel()
 
     async def _hello(self, context: Context) -> service_pb2.Hello:
         try:
@@ -97,7 +103,7 @@ class Sessions:
             accept(answer)
         return secret
 
-    async def _welcome(self, session: Session, secret: str) -> service_pb2.Welcome:
+    def _welcome(self, session: Session, secret: str, elsewhere: Sequence[str]) -> service_pb2.Welcome:
         return service_pb2.Welcome(
             replica=self.options.replica,
             answered=session.answered,
@@ -108,7 +114,7 @@ class Sessions:
                 max_message_bytes=self.options.message_bytes_max,
                 heartbeat_ms=self.options.heartbeat_ms,
             ),
-            elsewhere=await self._elsewhere(),
+            elsewhere=elsewhere,
             token=secret,
         )
 

@@ -82,14 +82,14 @@ def test_small_segments_are_read_many_at_a_time(monkeypatch: pytest.MonkeyPatch)
 
     virtual.run(story())
     assert sum(pages) > 200
-    assert pages[:2] == [journal.PAGE_SEGMENTS, 2 * journal.PAGE_SEGMENTS]
+    assert [pages[0], len(pages)] == [journal.PAGE_SEGMENTS, 2]
 
 
 def test_a_page_of_large_segments_stays_within_its_bytes() -> None:
     large = Entry("a", bytes(journal.SEGMENT_BYTES_MAX), Revision(1), Revision(1), 1)
     small = Entry("b", bytes(1_000), Revision(1), Revision(1), 1)
     assert journal._next_limit(512, Page((small, large), Revision(1), True)) == journal.PAGE_SEGMENTS
-    assert journal._next_limit(512, Page((small,), Revision(1), True)) == 1_024
+    assert journal._next_limit(512, Page((small,), Revision(1), True)) == 4_096
 
 
 def test_a_snapshot_and_the_tail_are_the_whole_log() -> None:

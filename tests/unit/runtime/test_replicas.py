@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,10 +19,11 @@ from coordinator.runtime import sessions
 from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.errors import ApplicationOver
 from coordinator.runtime.replica import Replica
+from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.testing.faults import Faults, Refused
-from state_backend.values import Compare, Operation, Revision
+from state_backend.values import Compare, Keyspace, Operation, Page, Reading, Revision
 from tests.simulation import checks, facts, virtual
-from tests.simulation.world import World, registered
+from tests.simulation.world import OPTIONS, World, registered
 
 
 async def next_of(session: Session, within_s: float = 5.0) -> Message:
@@ -416,5 +419,44 @@ def test_what_nobody_asks_about_is_forgotten_and_loaded_again() -> None:
             await asyncio.sleep(30)
             assert replica._engines.find(facts.APP) is None
             assert len((await replica.view(facts.APP)).shuffles) == 1
+
+    virtual.run(story())
+
+
+class Counted(MemoryBackend):
+    """Notes what it is asked."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.asked: list[str] = []
+
+    async def get(self, keyspace: Keyspace, key: str) -> Reading:
+        self.asked.append(f"get {keyspace.value}")
+        return await super().get(keyspace, key)
+
+    async def scan(self, keyspace: Keyspace, *more: Any, **named: Any) -> Page:
+        self.asked.append(f"scan {keyspace.value}")
+        return await super().scan(keyspace, *more, **named)
+
+    async def put_txn(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+        self.asked.append("write")
+        return await super().put_txn(compares, operations)
+
+
+def test_a_driver_that_comes_from_another_replica_waits_for_few_calls_of_the_store() -> None:
+    """What its Hello asks for, in this order; each call is a round trip that the driver waits for."""
+
+    async def story() -> None:
+        async with World() as world:
+            number = await registered(first := (await world.start(reap=False)).replica)
+            await first.submit(facts.APP, number(facts.whole(0)))
+            store = Counted(world.store)
+            async with Replica(store, replace(OPTIONS, replica="second", reap=False), virtual.clock()) as second:
+                await asyncio.sleep(1)
+                store.asked.clear()
+                await second.registration(facts.APP)
+                assert await second.register(facts.opening()[0]) == Accepted()
+                await second.open_session(facts.APP, facts.DRIVER)
+                assert store.asked == ["get heads", "scan events", "get heads", "get sessions", "write"]
 
     virtual.run(story())

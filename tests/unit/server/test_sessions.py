@@ -9,11 +9,11 @@ import grpc
 import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
-from coordinator.core.ids import AppShuffle, DirectiveId, ShuffleId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, ShuffleId
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, Ready, Rejection
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator
-from coordinator.runtime.api import GoAway, Notice, Peer
+from coordinator.runtime.api import GoAway, Notice, Peer, Session
 from coordinator.runtime.errors import ApplicationOver, Unavailable
 from tests.unit.server import facts
 from tests.unit.server.driver import Driver, hello, session
@@ -43,6 +43,24 @@ async def test_the_first_hello_registers_and_is_welcomed() -> None:
             )
             assert list(welcome.elsewhere) == ["there:1"]
         assert DRIVER in run.coordinator.states[APP].clients
+
+
+async def test_where_else_to_go_is_read_while_the_session_is_opened() -> None:
+    class Waiting(FakeCoordinator):
+        async def replicas(self) -> list[Peer]:
+            self.go_on.set()
+            return self.peers
+
+        async def open_session(self, application: ApplicationId, client: ClientId) -> Session:
+            await asyncio.wait_for(self.go_on.wait(), 10)
+            return await super().open_session(application, client)
+
+    coordinator = Waiting(peers=[Peer("replica-2", "there:1", 1)])
+    async with running(coordinator) as run:
+        async with session(run):
+            coordinator.go_on.clear()
+        async with session(run, hello(register=False)) as (_, welcome):
+            assert list(welcome.elsewhere) == ["there:1"]
 
 
 async def test_requests_are_answered_in_their_order() -> None:
