@@ -28,6 +28,8 @@ from replay.simulate.running import Otherwise
 from replay.units import size, span
 
 _SECOND_MS = 1_000
+#: What is told between the expiry and the miss; a fence that was refused is asked for again.
+_GOING_ON = (e.HoldChanged, e.FenceRequested, e.FenceRefused, e.GenerationFenced, e.GenerationDeleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,9 @@ class _Listener:
             self.job_ms[event.job] = recorded.time_ms
         elif isinstance(event, e.GenerationExpired):
             self._expired(recorded, event)
-        elif isinstance(event, (e.ExpiryTakenBack, e.FenceRefused)):
+        elif isinstance(event, e.ExpiryTakenBack) or (isinstance(event, e.FenceRefused) and event.keep):
             self.going.pop(event.shuffle_id, None)
-        elif isinstance(event, (e.FenceRequested, e.GenerationFenced, e.GenerationDeleted, e.HoldChanged)):
+        elif isinstance(event, _GOING_ON):
             self._go_on(recorded, event.shuffle_id)
         elif isinstance(event, e.PrematureDeletion):
             self._missed(recorded, event)

@@ -228,6 +228,12 @@ def _rescued(picture: Picture, at: e.Recorded, event: e.ExpiryTakenBack) -> None
         bar.expired_ms, bar.why = None, ""
 
 
+def _refused(picture: Picture, at: e.Recorded, event: e.FenceRefused) -> None:
+    bar = picture.note(at, "kept after all") if event.keep else None
+    if bar is not None:
+        bar.expired_ms, bar.why = None, ""
+
+
 def _fenced(picture: Picture, at: e.Recorded, event: e.GenerationFenced) -> None:
     bar = picture.note(at, "fenced")
     if bar is not None:
@@ -266,6 +272,7 @@ _HEARINGS: dict[type, Callable[[Picture, e.Recorded, Any], None]] = {
     e.ReaderRegistered: _reads,
     e.GenerationExpired: _expired,
     e.ExpiryTakenBack: _rescued,
+    e.FenceRefused: _refused,
     e.GenerationFenced: _fenced,
     e.GenerationDeleted: _deleted,
     e.GenerationLost: _lost,

@@ -16,6 +16,7 @@ SHUFFLE = ["application", "app_shuffle"]
 BORN = ("GenerationStarted", "GenerationAdopted")
 GONE = ("GenerationLost", "GenerationDeleted")
 FREED = ("GenerationDeleted", "DataInvalidated")
+KEPT = ("ExpiryTakenBack", "FenceRefused")  #: Ends of an expiry; the second where somebody wants the data.
 POLICY = "policy"  #: The cause of a deletion that is ours.
 
 
@@ -76,7 +77,7 @@ def _groups(events: DataFrame) -> DataFrame:
 
 def _lives(events: DataFrame) -> DataFrame:
     """What became of it. Events after its end are of its remains."""
-    expiry = F.col("kind").isin("GenerationExpired", "ExpiryTakenBack", "HoldChanged")
+    expiry = F.col("kind").isin("GenerationExpired", "HoldChanged") | _is_kept()
     of_expiry = _where(expiry, F.struct("sequence", "kind", "time_ms", "cause", "hold"))
     summed = (
         events.groupBy(*KEY)
@@ -93,7 +94,7 @@ def _lives(events: DataFrame) -> DataFrame:
         )
         .where("shuffle_id IS NOT NULL")
     )
-    expired = F.col("expiry.kind") != "ExpiryTakenBack"
+    expired = ~F.col("expiry.kind").isin(*KEPT)
     lost = F.concat(F.lit("lost: "), F.col("gone.cause"))
     return summed.select(
         *KEY,
@@ -108,6 +109,12 @@ def _lives(events: DataFrame) -> DataFrame:
         "freed_bytes",
         "missed",
     )
+
+
+def _is_kept() -> Column:
+    """Readable again: rescued, or wanted by somebody when it was to be fenced."""
+    wanted = F.get_json_object("event", "$.keep") == "true"
+    return (F.col("kind") == "ExpiryTakenBack") | ((F.col("kind") == "FenceRefused") & wanted)
 
 
 def size(written: Column, fenced: Column) -> Column:

@@ -19,7 +19,7 @@ from tests.spark.frames.weighing import weigh
 from tests.support.spark import spark_session
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.frames.reading import rows
-from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed
+from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed, wanted_while_fencing
 from tests.unit.replay.test_holders import looked_at, root
 
 if TYPE_CHECKING:
@@ -193,6 +193,16 @@ def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, c
     [recovery] = analyses.recomputations(events).collect()
     assert (recovery["shuffle_id"], recovery["premature"], recovery["bytes_again"]) == (1, True, 120_000_000)
     assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
+
+
+@pytest.mark.newest
+def test_what_was_kept_when_it_was_to_be_fenced_has_not_expired(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames.analyses.generations import generations
+
+    write(tmp_path, wanted_while_fencing().log, "kept")
+    found = generations(frames.events(spark, str(tmp_path))).where("app_shuffle = 0").first()
+    assert found is not None
+    assert (found["expired_ms"], found["expired_because"], found["gone_ms"]) == (None, None, None)
 
 
 @pytest.mark.newest

@@ -102,6 +102,10 @@ class Told:
             outcome: c.Outcome = c.Fenced(120_000_000) if fence else c.Freed(120_000_000)
             self.say(c.ReportOutcome(directive.directive, outcome))
 
+    def refused(self) -> None:
+        """The driver is busy with what it was asked for first."""
+        self.say(c.ReportOutcome(next(iter(self.state.directives)), c.Busy(("9.0",))))
+
 
 def attempt(stage: int, number: int = 0) -> StageAttempt:
     return StageAttempt(StageId(stage), number)
@@ -114,6 +118,16 @@ def lineage(app_shuffle: int, call_site: str, reads: tuple[int, ...] = ()) -> Li
 def expired(log: list[Recorded]) -> list[Sequence]:
     """Where something expired."""
     return [recorded.sequence for recorded in log if isinstance(recorded.event, GenerationExpired)]
+
+
+def wanted_while_fencing() -> Told:
+    """App shuffle 0 has expired; while it is to be fenced a second job reads it, so that the fence is refused."""
+    told = Told()
+    told.whole_chain()
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.stage(4, "collect at chain.py:31", reads=(0,))
+    told.refused()
+    return told
 
 
 def deleted_and_missed() -> Told:

@@ -98,6 +98,20 @@ def test_an_eager_deletion_that_frontier_would_not_have_made() -> None:
     assert "policy frontier instead of eager" in [one.change for one in found.advice]
 
 
+def test_a_fence_that_was_refused_at_first_stands_in_the_chain() -> None:
+    told = Told()
+    told.whole_chain()
+    told.refused()
+    told.now_ms += 60_000
+    told.say(c.Tick())
+    told.carried_out()
+    told.stage(3, "map at chain.py:12", writes=0)
+    (found,) = premature(told.log)
+    words = ["completed", "expired", "asked to fence", "did not fence", "asked to fence", "fenced", "deleted (policy)",
+             "deleted too early"]  # fmt: skip
+    assert [word in cause.text for word, cause in zip(words, found.chain, strict=True)] == [True] * len(words)
+
+
 def test_nothing_missed_is_nothing_told() -> None:
     told = Told()
     told.whole_chain()

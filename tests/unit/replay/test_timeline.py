@@ -15,7 +15,7 @@ from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Pol
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import live_page, page, policy
 from tests.support.browser import CHROMIUM, document
-from tests.unit.replay.logs import APP, Told, deleted_and_missed
+from tests.unit.replay.logs import APP, Told, deleted_and_missed, wanted_while_fencing
 
 
 def picture(log: list[e.Recorded], most: int = 20_000) -> Picture:
@@ -63,6 +63,12 @@ def test_a_bar_tells_when_and_by_which_events() -> None:
     assert third["read"] == drawn["length_ms"], "it is being read"
     writer = drawn["stages"][first["writer"]]
     assert (writer[0], drawn["texts"][writer[2]]) == ("0.0", "job 0 (count at chain.py:20)")
+
+
+def test_what_was_kept_when_it_was_to_be_fenced_has_not_expired() -> None:
+    told = wanted_while_fencing()
+    (first, _) = rows(numbers(picture(told.log)))
+    assert (first["expired"], first["gone"], first["fate"]) == (None, None, "there")
 
 
 def test_a_prefix_and_then_the_rest_give_what_the_whole_gives() -> None:
