@@ -20,7 +20,7 @@ from replay.names import Names
 from replay.phrases import kind
 from replay.story import Chapter, Line, Story, shortened
 from replay.telling import ALL, Scene, tell
-from replay.units import few
+from replay.units import few, printable
 
 
 class UnknownShuffle(LookupError):  # noqa: N818 - it says what is so
@@ -85,7 +85,7 @@ class _Teller:
         self.last = recorded
 
     def _write_down(self, shuffle_id: ShuffleId, recorded: e.Recorded, text: str) -> None:
-        line = Line(recorded.sequence, recorded.time_ms, recorded.because, kind(recorded.event), text)
+        line = Line(recorded.sequence, recorded.time_ms, recorded.because, kind(recorded.event), printable(text))
         self.told_last = recorded.sequence
         if shuffle_id == ALL:
             self.common.append(line)

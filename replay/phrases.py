@@ -17,7 +17,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle
 from coordinator.core.values import Hold, Lineage, Pressed
 from replay.names import Names
-from replay.units import clock, count, few, size
+from replay.units import clock, count, few, printable, size
 
 Phrase = Callable[[Any, Names], str]
 
@@ -40,7 +40,7 @@ def kind_named(text: str) -> str | None:
 
 def phrase(event: e.Event, names: Names) -> str:
     """What the event says."""
-    return _PHRASES[type(event)](event, names)
+    return printable(_PHRASES[type(event)](event, names))
 
 
 # --- the application --------------------------------------------------------------------------------------------------

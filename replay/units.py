@@ -1,7 +1,7 @@
-"""Sizes, spans of time and moments, as people read them.
+"""Sizes, spans of time, moments and foreign text, as people read them.
 
-Responsible for the text of a number. Refuses to know what it counts. Invariant: equal numbers give equal texts, on
-every machine and in every time zone (moments are UTC).
+Responsible for the text of a number, and for what of a text may reach a terminal. Refuses to know what it counts.
+Invariant: equal numbers give equal texts, on every machine and in every time zone (moments are UTC).
 """
 
 from __future__ import annotations
@@ -56,7 +56,18 @@ def few(things: Iterable[object], most: int = 8) -> str:
 
 def place(call_site: str) -> str:
     """A call site without its folders: `map at /home/ann/jobs/chain.py:12` is `map at chain.py:12`."""
-    return _FOLDERS.sub(r"\1", call_site)
+    return printable(_FOLDERS.sub(r"\1", call_site))
+
+
+def printable(text: str, but: str = "") -> str:
+    """On one line, and obeyed by no terminal: an escape is `\\x1b`. ``but``: what stays as it is."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in but else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _at(milliseconds: int) -> datetime:

@@ -24,7 +24,7 @@ from coordinator.cli.here import Here
 from coordinator.cli.output import Column
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
-from replay.units import count, few, size, span
+from replay.units import count, few, printable, size, span
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -182,14 +182,14 @@ def _written(file: Path, text: str) -> None:
         raise failure(
             Exit.FAILED, f"{file} cannot be written ({error.strerror})", "a file in a folder that is there", "Name one."
         ) from error
-    print(f"shufflectl: wrote {file} ({size(len(text.encode()))})", file=sys.stderr)
+    output.remark(f"wrote {file} ({size(len(text.encode()))})")
 
 
 def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder: str) -> None:
     from replay.advise import frames
 
     frames.read(spark, places, grace_ms).write.mode("overwrite").parquet(folder)
-    print(f"shufflectl: wrote {folder}", file=sys.stderr)
+    output.remark(f"wrote {folder}")
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -221,16 +221,17 @@ def _show_reasons(report: Report, top: int) -> None:
 
     for advice in report.advices[:top]:
         if advice.verdict in TURN_ON or advice.warnings:
-            output.say(f"\n{advice.label}  {advice.application_id}\n  {advice.reason}")
+            who = printable(f"{advice.label}  {advice.application_id}")
+            output.say(f"\n{who}\n  {printable(advice.reason)}")
             for warning in advice.warnings:
-                output.say(f"  Note: {warning}.")
+                output.say(printable(f"  Note: {warning}."))
 
 
 def _show_left_out(report: Report) -> None:
     if report.refused:
         output.say(f"\n{count(len(report.refused), 'file')} left out:")
     for refused in report.refused:
-        output.say(f"  {refused.place}: {refused.why}")
+        output.say(printable(f"  {refused.place}: {refused.why}"))
 
 
 def _hours(byte_seconds: float) -> str:

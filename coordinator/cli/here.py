@@ -6,12 +6,12 @@ source a call: naming two at once is an error, never a guess.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from coordinator.cli import output
 from coordinator.cli.exits import Exit, Failure, failure, failure_of
 from coordinator.cli.sources.api import Source
 from coordinator.config import Config, Loaded
@@ -82,7 +82,7 @@ def default_store() -> str:
 def report(source: Source) -> None:
     """Says on stderr what was damaged and passed by; ends with its code."""
     for problem in source.problems:
-        print(f"shufflectl: {problem}", file=sys.stderr)
+        output.remark(problem)
     if source.problems:
         told = failure_of(source.problems[0])
         shown = "What is shown above is what could be read."

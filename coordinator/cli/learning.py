@@ -6,7 +6,6 @@ written whole or not at all, and what was left out is told.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +47,7 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
         runs = [teacher.learned(recording) for recording in recordings]
     for run in runs:
         if run.why_not:
-            print(f"shufflectl: {run.recording}: {run.why_not}", file=sys.stderr)
+            output.remark(f"{run.recording}: {run.why_not}")
     taught = teacher.together(runs)
     if not taught:
         raise failure(Exit.FAILED, "no run taught anything", "at least one run that has ended", "Name more logs.")

@@ -14,6 +14,7 @@ def main() -> None:
     """Runs the command line and ends the process."""
     if sys.argv[1:2] != ["run"]:  # a program that is run has its own environment
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
+    from coordinator.cli import output
     from coordinator.cli.command import build
     from coordinator.cli.exits import Exit, failure_of
 
@@ -23,7 +24,7 @@ def main() -> None:
         told = failure_of(error)
         if told is None:
             raise
-        print(f"shufflectl: {told}", file=sys.stderr)
+        output.remark(told)
         sys.exit(told.exit_code)
     sys.exit(Exit.OK)
 

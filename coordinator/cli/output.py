@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
 import yaml
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from replay.units import printable
 
 Row = Mapping[str, Any]
 #: Wide enough for anything, where no terminal says how wide it is.
@@ -50,14 +53,22 @@ class Column:
     right: bool = False
 
 
+class _Terminal(Console):
+    """Obeys nothing that a name may hold; only its lines are its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text, but="\n"), style, control)
+
+
 @contextmanager
 def printing() -> Iterator[Console]:
     """Where tables go. Piped, a line is as long as it is, without spaces at its end."""
     if sys.stdout.isatty():
-        yield Console(markup=False, highlight=False)
+        yield _Terminal(markup=False, highlight=False)
         return
     written = StringIO()
-    yield Console(file=written, width=_PIPE_WIDTH, markup=False, highlight=False, color_system=None, soft_wrap=True)
+    yield _Terminal(file=written, width=_PIPE_WIDTH, markup=False, highlight=False, color_system=None, soft_wrap=True)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
     sys.stdout.flush()
 
@@ -66,6 +77,11 @@ def say(told: RenderableType) -> None:
     """Prints one thing for people."""
     with printing() as console:
         console.print(told)
+
+
+def remark(told: object) -> None:
+    """One line on stderr."""
+    print(f"shufflectl: {printable(str(told))}", file=sys.stderr)
 
 
 def rows(form: str, found: Sequence[Row], columns: Sequence[Column], nothing: str) -> None:
@@ -106,4 +122,4 @@ def table(found: Sequence[Row], columns: Sequence[Column]) -> RenderableType:
 def styled(value: object) -> Text:
     """A cell; states have their colours."""
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return Text(text, style=_STYLES.get(text, ""))
+    return Text(printable(text), style=_STYLES.get(text, ""))

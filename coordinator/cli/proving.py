@@ -6,7 +6,6 @@ nothing is wrong with any application that was asked for.
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -42,7 +41,7 @@ async def _verify(here: Here, app: str) -> None:
         output.rows(here.form, [_row(verdict) for verdict in found], _COLUMNS, f"No applications at {source.where}.")
     told = [f"{verdict.application}: {problem}" for verdict in found for problem in verdict.problems]
     for problem in told:
-        print(f"shufflectl: {problem}", file=sys.stderr)
+        output.remark(problem)
     if told:
         raise Failure(Exit.DAMAGED, f"{count(len(told), 'problem')} found; nothing was changed.")
 

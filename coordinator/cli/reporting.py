@@ -113,7 +113,7 @@ def _show(here: Here, events: DataFrame, limit: int) -> None:
     else:
         output.data(here.form, found)
     for problem in problems[:_PROBLEMS_SHOWN]:
-        print(f"shufflectl: {problem}", file=sys.stderr)
+        output.remark(problem)
     if problems:
         told = f"{count(len(problems), 'thing')} could not be read"
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")

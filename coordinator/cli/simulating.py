@@ -7,7 +7,6 @@ Responsible for naming runs and policies, and for the table that puts policies s
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from replay.history.finding import Missing
 from replay.plain import plain
 from replay.simulate.recordings import Recording, Simulated, all_of, recordings_at, spread
 from replay.simulate.summary import Summary, total
-from replay.units import count, size
+from replay.units import count, printable, size
 
 _SEGMENT_EVENTS = 500
 #: Below this it takes longer to start a session than to simulate.
@@ -96,7 +95,7 @@ async def _simulate(
     found = _carried_out(recordings, policies, given, master)
     for one in found:
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
-            print(f"shufflectl: {one.recording}: {warning}", file=sys.stderr)
+            output.remark(f"{one.recording}: {warning}")
     _show(here, [one for one in found if not one.failed], each)
 
 
@@ -205,7 +204,7 @@ def _show(here: Here, found: list[Simulated], each: bool) -> None:
         return
     if each and len(found) > 1:
         for one in found:
-            output.say(Text(f"{one.name or one.recording}  {one.application}", style="bold"))
+            output.say(Text(printable(f"{one.name or one.recording}  {one.application}"), style="bold"))
             _table(one.summaries)
             output.say("")
     if len(found) != 1:

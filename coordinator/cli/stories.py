@@ -15,7 +15,7 @@ from rich.text import Text
 from coordinator.cli.output import styled
 from replay.plain import plain as plain_value
 from replay.story import Chapter, Line, Story
-from replay.units import clock, moment, place
+from replay.units import clock, moment, place, printable
 
 
 def show(console: Console, story: Story) -> None:
@@ -38,7 +38,7 @@ def _when(story: Story) -> str:
     first = min(
         (line.time_ms for line in (*story.lines, *(line for c in story.chapters for line in c.lines))), default=0
     )
-    name = f"{story.name}, " if story.name else ""
+    name = f"{printable(story.name)}, " if story.name else ""
     return f"{name}application {story.application}; from {moment(first)}, as of event {story.last_sequence:,}"
 
 

@@ -34,7 +34,7 @@ from replay.moments import Moment, moment
 from replay.phrases import phrase
 from replay.plain import plain
 from replay.travel import End, Point, Traveller
-from replay.units import clock, count, few, place, size
+from replay.units import clock, count, few, place, printable, size
 from replay.units import moment as date
 
 #: Generations that are gone are told in a table up to so many, the newest; JSON and YAML hold all.
@@ -168,7 +168,7 @@ def _show_step(form: str, traveller: Traveller, recorded: Recorded, found: tuple
     kind = type(recorded.event).__name__
     output.say(Text(f"{recorded.sequence:>7}  {clock(recorded.time_ms)}  {kind}  {said}").append(follows, style="dim"))
     for one in found:
-        output.say(Text(f"         {one.what}: {one.how}", style="cyan"))
+        output.say(Text(printable(f"         {one.what}: {one.how}"), style="cyan"))
 
 
 @dataclass(slots=True)
@@ -230,7 +230,7 @@ def _show(console: Console, found: Moment) -> None:
 
 
 def _parts(found: Moment) -> list[Any]:
-    name = f"{found.name}, " if found.name else ""
+    name = f"{printable(found.name)}, " if found.name else ""
     head = Text(f"event {found.sequence:,}", style="bold").append(f"  {date(found.time_ms)}", style="not bold")
     groups = "".join(f"; job group {group}: {policy}" for group, policy in found.groups)
     lines = [

@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from coordinator.cli.output import styled
 from coordinator.cli.rows import Row
-from replay.units import place, size
+from replay.units import place, printable, size
 
 _COLOURS = {
     "readable": "palegreen",
@@ -77,4 +77,4 @@ def dot(graph: Row) -> str:
 
 
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
