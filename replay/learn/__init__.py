@@ -24,7 +24,7 @@ from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
 from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
-from replay.simulate.recordings import Recording, Unread, open_run
+from replay.simulate.recordings import Recording, Unread, odd, open_run
 
 _NOTHING = Taught(0, ())
 _FRONTIER = Policy(Rule.FRONTIER, observe=False)
@@ -128,9 +128,15 @@ def _place(kind: Kind) -> tuple[str, str]:
 def learned(recording: Recording) -> Learned:
     """What one recorded run taught, wherever it is."""
     try:
-        run = open_run(recording)
+        return _learned(recording)
     except (Unread, ValueError, OSError) as error:
         return Learned(recording.name, why_not=str(error))
+    except Exception as error:  # noqa: BLE001 - one record must never end the run of all
+        return Learned(recording.name, why_not=odd("read", error))
+
+
+def _learned(recording: Recording) -> Learned:
+    run = open_run(recording)
     if not run.ended:
         return Learned(recording.name, run.name, why_not="it has not ended, so later reads are not in it: left out")
     return Learned(recording.name, run.name, learn(run.facts))

@@ -149,11 +149,15 @@ def _deleted(reader: Reader, first: e.GenerationDeleted, events: list[e.Event]) 
 
 
 def _cut(reader: Reader, first: e.Event, events: list[e.Event]) -> _Read:  # noqa: ARG001
-    ended = next(event for event in events if isinstance(event, e.LookEnded))
+    """Of a log that is torn in its midst, what there is; it was of the look that began last."""
+    told = (event.look for event in events if isinstance(event, (e.CutReported, e.LookEnded)))
+    look = next(told, reader.state.meta.look)
+    if look is None:
+        return Kind.CLOCK, c.Tick()
     changed = [event for event in events if isinstance(event, e.CutReported)]
     roots = tuple(c.ReportedRoot(told.root, told.kind, _needs(reader.state, told), told.why) for told in changed)
     gone = tuple(event.root for event in events if isinstance(event, e.RootGone))
-    return Kind.FACT, c.ReportCut(ended.look, roots, gone)
+    return Kind.FACT, c.ReportCut(look, roots, gone)
 
 
 def _needs(state: State, told: e.CutReported) -> tuple[AppShuffle, ...]:

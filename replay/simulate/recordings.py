@@ -94,14 +94,30 @@ def simulated(
     ``capacity_bytes``: what all shuffle data of one run may take together, for `pressure`.
     """
     try:
-        run = open_run(recording)
+        return _simulated(recording, policies, lessons or {}, capacity_bytes)
     except (Unread, WireError, OSError) as error:
         return Simulated(recording.name, failed=str(error))
+    except Exception as error:  # noqa: BLE001 - one record must never end the run of all
+        return Simulated(recording.name, failed=odd("simulated", error))
+
+
+def odd(done: str, error: Exception) -> str:
+    """Of a record that nobody thought of."""
+    return f"it could not be {done}: {type(error).__name__}: {error}"
+
+
+def _simulated(
+    recording: Recording,
+    policies: Sequence[tuple[str, Policy | None]],
+    lessons: Mapping[str, tuple[Lesson, ...]],
+    capacity_bytes: int | None,
+) -> Simulated:
+    run = open_run(recording)
     outcomes = simulate_all(
         run.facts,
         [policy for _, policy in policies],
         task_ms=run.task_ms,
-        lessons=(lessons or {}).get(run.name),
+        lessons=lessons.get(run.name),
         capacity_bytes=capacity_bytes,
     )
     summaries = tuple(summary_of(outcome, name) for outcome, (name, _) in zip(outcomes, policies, strict=True))

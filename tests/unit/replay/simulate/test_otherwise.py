@@ -9,11 +9,12 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
-from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Span, StageId
+from coordinator.core.ids import ApplicationId, AppShuffle, JobId, LookId, Span, StageId
 from coordinator.core.values import Driver, Expiry, Outputs, Policy, Rule
 from replay.simulate import Outcome, Pace, facts_of, simulate
 from tests.support.simulated import check_as_recorded, check_otherwise
 from tests.unit.replay.logs import APP, BEGIN_MS, Told, attempt, deleted_and_missed, lineage
+from tests.unit.replay.test_holders import looked_at, root
 
 OBSERVE = Policy(Rule.FRONTIER, observe=True)
 FRONTIER = Policy(Rule.FRONTIER, observe=False)
@@ -189,6 +190,15 @@ def test_a_jobs_own_policy_gives_way_to_the_simulated_one() -> None:
 def test_without_looks_reachable_lets_nothing_go_and_says_so() -> None:
     outcome = simulate(facts_of(run_twice().log), Policy(Rule.REACHABLE, observe=False))
     assert (outcome.looks, outcome.deletions) == (0, 0)
+
+
+def test_a_log_that_is_torn_anywhere_is_read_as_far_as_it_goes() -> None:
+    told = looked_at(root("o1", "`a` in chain.py:3", 0), root("o2", "`b` in chain.py:4", 1))
+    told.say(c.BeginLook(LookId(2)), c.ReportCut(LookId(2), (), ("o1", "o2")), c.EndApplication())
+    for length in range(len(told.log)):
+        torn = list(facts_of(told.log[:length]))
+        assert len(torn) == len({recorded.because for recorded in told.log[:length]})
+        assert simulate(torn, FRONTIER).facts == len(torn)
 
 
 def test_nothing_at_all() -> None:
