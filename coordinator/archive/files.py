@@ -25,6 +25,8 @@ from coordinator.wire.snapshots import Snapshot, decode_snapshot
 SNAPSHOT_MAGIC = b"shuffle-lifecycle snapshot 1\n"
 ENDED_MAGIC = b"shuffle-lifecycle ended 1\n"
 DIGITS = 20
+#: Endings of what stands beside events: snapshots, records, drafts.
+BESIDE = (".parts", ".records", ".part")
 
 _EVENTS = re.compile(rf"^(?P<folder>.+)/events-(?P<first>\d{{{DIGITS}}})-(?P<last>\d{{{DIGITS}}})\.log$")
 _SNAPSHOT = re.compile(rf"^.+/snapshot-(\d{{{DIGITS}}})\.parts$")

@@ -18,6 +18,7 @@ from coordinator.cli.simulating import is_spread, recordings_of, session
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.wire.lessons import text_of
 from replay import learn as teacher
+from replay.simulate.recordings import once
 from replay.units import count
 
 
@@ -45,9 +46,9 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
             runs = teacher.spread(spark, recordings)
     else:
         runs = [teacher.learned(recording) for recording in recordings]
-    for run in runs:
-        if run.why_not:
-            output.remark(f"{run.recording}: {run.why_not}")
+    runs, twice = once(runs)
+    for told in (*twice, *(f"{run.recording}: {run.why_not}" for run in runs if run.why_not)):
+        output.remark(told)
     taught = teacher.together(runs)
     if not taught:
         raise failure(Exit.FAILED, "no run taught anything", "at least one run that has ended", "Name more logs.")

@@ -32,7 +32,8 @@ from coordinator.wire.lessons import read_lessons
 from coordinator.wire.logfile import write_log
 from replay.history.finding import Missing
 from replay.plain import plain
-from replay.simulate.recordings import Recording, Simulated, all_of, recordings_at, spread
+from replay.simulate.places import recordings_at
+from replay.simulate.recordings import Recording, Simulated, all_of, once, spread
 from replay.simulate.summary import Summary, total
 from replay.units import count, printable, size
 
@@ -92,7 +93,9 @@ async def _simulate(
     here: Here, logs: Sequence[str], policies: _Policies, given: _Given, each: bool, master: str
 ) -> None:
     recordings = await recordings_of(here, logs)
-    found = _carried_out(recordings, policies, given, master)
+    found, twice = once(_carried_out(recordings, policies, given, master))
+    for told in twice:
+        output.remark(told)
     for one in found:
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
             output.remark(f"{one.recording}: {warning}")

@@ -55,3 +55,16 @@ def salvage(content: bytes, name: str) -> Iterator[Segment | WireError]:
                 yield error
     except (Corrupt, Torn) as error:
         yield error
+
+
+def unbroken(found: Iterable[Segment | WireError], name: str) -> Iterator[Segment | WireError]:
+    """The same, with an error where a segment, or the beginning, is not there at all."""
+    expected: int | None = 1
+    for item in found:
+        if isinstance(item, Segment):
+            if expected not in (None, item.first_sequence):
+                yield Corrupt(name, f"a segment begins with record {item.first_sequence}", f"record {expected}")
+            expected = item.next_sequence
+        else:
+            expected = None
+        yield item

@@ -24,7 +24,7 @@ from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
 from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
-from replay.simulate.recordings import Recording, Unread, odd, open_run
+from replay.simulate.recordings import Recording, Run, Unread, odd, open_run
 
 _NOTHING = Taught(0, ())
 _FRONTIER = Policy(Rule.FRONTIER, observe=False)
@@ -39,6 +39,8 @@ class Learned:
     name: str = ""
     taught: Taught = _NOTHING
     why_not: str = ""
+    run: Run | None = None
+    facts: int = 0
 
 
 @dataclass(slots=True)
@@ -139,7 +141,7 @@ def _learned(recording: Recording) -> Learned:
     run = open_run(recording)
     if not run.ended:
         return Learned(recording.name, run.name, why_not="it has not ended, so later reads are not in it: left out")
-    return Learned(recording.name, run.name, learn(run.facts))
+    return Learned(recording.name, run.name, learn(run.facts), run=run.run, facts=len(run.facts))
 
 
 def spread(spark: Any, recordings: Sequence[Recording]) -> list[Learned]:

@@ -1,8 +1,8 @@
-"""Where recorded runs are, and several of them under several policies.
+"""Recorded runs, and several of them under several policies.
 
-Responsible for reading a run wherever it was recorded, an exported log of ours or a history log of Spark's, and for
-spreading many over a Spark cluster. Refuses to know how results are shown. Invariant: a record that cannot be read
-costs its own line, never the others.
+Responsible for reading a run wherever it was recorded, a log of ours or a history log of Spark's, and for spreading
+many over a Spark cluster. Refuses to look for records (`places`), and to know how results are shown. Invariant: a
+record that cannot be read costs its own line, never the others; what several records tell of one run counts once.
 
 What is spread is the place of a record, or its bytes where they are not in files: an executor reads, simulates, and
 gives back figures.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from coordinator.core.commands import EndApplication, RegisterApplication
 from coordinator.core.events import Recorded
@@ -21,8 +21,8 @@ from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.values import Driver, Lesson, Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import WireError
-from coordinator.wire.logfile import MAGIC, read_log, salvage
-from replay.history.finding import Log, Missing, local_parts, sort
+from coordinator.wire.logfile import salvage, unbroken
+from replay.history.finding import Log
 from replay.simulate import Fact, Timed, facts_of, simulate_all
 from replay.simulate.summary import Summary, summary_of
 
@@ -31,13 +31,22 @@ _Bytes: TypeAlias = bytes  # `Recording` has a field of that name
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded run. Exactly one of ``log`` and ``content`` and ``path`` says where it is."""
+    """One recorded run. Exactly one of ``log`` and ``content`` and ``paths`` says where it is."""
 
     name: str
     bytes: int
     log: Log | None = None  #: A history log of Spark's.
-    path: str = ""  #: A file with a log of ours.
+    paths: tuple[str, ...] = ()  #: Files with a log of ours, as it runs.
     content: _Bytes = b""  #: A log of ours itself.
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Which run a record is of."""
+
+    application: str
+    attempt: str
+    started_ms: int  #: 0 where the application alone says it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,8 @@ class Simulated:
     warnings: tuple[str, ...] = ()
     failed: str = ""
     is_history: bool = False  #: Of Spark's history logs, which show no variables of the program.
+    run: Run | None = None
+    facts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +74,7 @@ class Opened:
     task_ms: Mapping[AppShuffle, int] | None
     warnings: tuple[str, ...]
     ended: bool
-
-
-def recordings_at(place: str) -> list[Recording] | Missing:
-    """Every recorded run at or below a local place."""
-    parts = local_parts(place)
-    if isinstance(parts, Missing):
-        return parts
-    ours = [part for part in parts if _is_ours(part.path)]
-    found = [Recording(Path(part.path).name, part.bytes, path=part.path) for part in ours]
-    return [*found, *(Recording(log.name, log.bytes, log=log) for log in sort(p for p in parts if p not in ours))]
-
-
-def _is_ours(path: str) -> bool:
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
+    run: Run
 
 
 def simulated(
@@ -122,7 +116,8 @@ def _simulated(
     )
     summaries = tuple(summary_of(outcome, name) for outcome, (name, _) in zip(outcomes, policies, strict=True))
     is_history = recording.log is not None
-    return Simulated(recording.name, run.application, run.name, summaries, run.warnings, is_history=is_history)
+    told = recording.name, run.application, run.name, summaries, run.warnings
+    return Simulated(*told, is_history=is_history, run=run.run, facts=len(run.facts))
 
 
 def open_run(recording: Recording) -> Opened:
@@ -131,7 +126,7 @@ def open_run(recording: Recording) -> Opened:
 
 
 class Unread(Exception):  # noqa: N818 - it says what is so
-    """A history log that cannot be read."""
+    """A record that cannot be read."""
 
 
 def _history(recording: Recording, log: Log) -> Opened:
@@ -150,28 +145,40 @@ def _history(recording: Recording, log: Log) -> Opened:
     driver = Driver(run.application_id, run.attempt, run.name, run.user, run.spark_version)
     registered = RegisterApplication(ApplicationId(run.application_id), driver)
     facts: list[Timed] = [(run.started_ms, registered), *run.facts]
-    return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended)
+    of = Run(run.application_id, run.attempt, run.started_ms)
+    return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended, of)
 
 
 def _own(recording: Recording) -> Opened:
-    content = recording.content or Path(recording.path).read_bytes()
     warnings: list[str] = []
-    facts = list(facts_of(_whole(salvage(content, recording.name), warnings)))
+    facts = list(facts_of(_whole(unbroken(_salvaged(recording), recording.name), warnings)))
     if not facts:
-        next(read_log(content, recording.name), None)  # says what is wrong with it
-    first = facts[0].command if facts else None
+        raise Unread(f"{recording.name} holds no event; expected a log that begins with a registration")
+    first = facts[0].command
     application = str(getattr(first, "application", ""))
-    name = getattr(getattr(first, "driver", None), "name", "")
+    driver = getattr(first, "driver", Driver())
     ended = any(isinstance(fact.command, EndApplication) for fact in facts)
-    return Opened(application, name, facts, None, tuple(warnings), ended)
+    of = Run(application or recording.name, "", 0)
+    return Opened(application, driver.name, facts, None, tuple(warnings), ended, of)
+
+
+def _salvaged(recording: Recording) -> Iterator[Segment | WireError]:
+    if not recording.paths:
+        yield from salvage(recording.content, recording.name)
+    for path in map(Path, recording.paths):
+        yield from salvage(path.read_bytes(), path.name)
 
 
 def _whole(found: Iterable[Segment | WireError], warnings: list[str]) -> Iterator[Recorded]:
     """The log up to where it is damaged: what comes behind cannot be understood without what is missing."""
+    begun = False
     for segment in found:
         if isinstance(segment, WireError):
+            if not begun:
+                raise segment
             warnings.append(f"simulated up to here: {segment}")
             return
+        begun = True
         yield from segment.records
 
 
@@ -199,3 +206,30 @@ def spread(
     wanted = list(policies)
     found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted, lessons, capacity_bytes))).collect())
     return [found[place] for place in range(len(recordings))]
+
+
+class _Told(Protocol):
+    """What came of one record."""
+
+    @property
+    def recording(self) -> str: ...
+    @property
+    def run(self) -> Run | None: ...
+    @property
+    def facts(self) -> int: ...
+
+
+_T = TypeVar("_T", bound=_Told)
+
+
+def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
+    """Each run once: of several records of it that which holds most. And what is to be said of the others."""
+    best: dict[Run, _T] = {}
+    for one in found:
+        if one.run is not None and (one.run not in best or one.facts > best[one.run].facts):
+            best[one.run] = one
+    twice = [(one, best[one.run]) for one in found if one.run is not None and best[one.run] is not one]
+    told = [
+        f"{one.recording}: it is the same run as {kept.recording}, which holds more: left out" for one, kept in twice
+    ]
+    return [one for one in found if one.run is None or best[one.run] is one], told

@@ -23,7 +23,7 @@ from coordinator.runtime.errors import UnknownApplication
 from coordinator.server import shown
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import TooNew, UnknownEvent
-from coordinator.wire.logfile import salvage
+from coordinator.wire.logfile import salvage, unbroken
 
 
 class LogSource(FoldedSource):
@@ -77,7 +77,7 @@ class LogSource(FoldedSource):
             raise failure(Exit.NOT_FOUND, told, "a file that `shufflectl export` wrote", "Check the path.") from error
         found: list[Segment] = []
         good: list[Segment] | None = None
-        for item in salvage(content, path.name):
+        for item in unbroken(salvage(content, path.name), path.name):
             if isinstance(item, Segment):
                 found.append(item)
             else:

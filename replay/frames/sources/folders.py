@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from coordinator.archive.files import application_of, events_files
+from coordinator.archive.files import BESIDE, application_of, events_files
 from replay.frames.options import Reading, WrongOption
 from replay.frames.pieces import Piece, Trouble
 from replay.frames.salvage import Problem
@@ -18,8 +18,6 @@ from replay.frames.sources import logs, tables
 from replay.frames.sources.logs import LogFile
 
 _SCHEME = "file:"
-#: What an archive keeps beside events.
-_BESIDE = (".parts", ".records", ".part")
 
 
 def plan(reading: Reading) -> list[Piece]:
@@ -56,7 +54,7 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
         return
     for entry in sorted(path.iterdir()):
-        if not entry.name.startswith((".", "_")) and not entry.name.endswith(_BESIDE):
+        if not entry.name.startswith((".", "_")) and not entry.name.endswith(BESIDE):
             yield from _files(entry)
 
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from coordinator.core.ids import ApplicationId
+from coordinator.wire.logfile import write_log
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
@@ -119,3 +120,22 @@ def test_holders_by_what_each_alone_holds(shufflectl: Shufflectl, source: tuple[
     assert row["bytes"] == row["alone_bytes"] == 120_000_000
     table = shufflectl("holders", *source, "-").out.splitlines()
     assert table[0].split() == ["ALONE", "HOLDS", "KIND", "WHO", "SHUFFLES", "WRITTEN", "AT"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("apps",), ("events", "-"), ("explain", "-", "0"), ("replay", "-"), ("premature", "-")], ids=" ".join
+)
+def test_a_segment_that_is_missing_is_named(shufflectl: Shufflectl, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    first, second, third, *_ = deleted_and_missed().segments()
+    log = tmp_path / "app.log"
+    log.write_bytes(b"".join(write_log((first, third))))
+    told = shufflectl(*arguments, "--log", log)
+    assert told.code == 6
+    assert f"a segment begins with record {third.first_sequence}; expected record {second.first_sequence}" in told.err
+
+
+def test_a_log_without_its_beginning_is_not_called_empty(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    log.write_bytes(b"".join(write_log(deleted_and_missed().segments()[1:])))
+    told = shufflectl("apps", "--log", log)
+    assert (told.code, "begins with record 9; expected record 1." in told.err) == (6, True)

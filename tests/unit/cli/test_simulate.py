@@ -9,10 +9,11 @@ import pytest
 
 from coordinator.cli.simulating import _named, is_spread
 from coordinator.core.commands import EndApplication
+from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Policy, Rule
 from replay.simulate.recordings import Recording
 from tests.unit.cli.calling import Shufflectl, log_file, store
-from tests.unit.replay.logs import APP, deleted_and_missed
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_a_store_has_applications(shufflectl: Shufflectl, tmp_path: Path) -> Non
 def test_a_folder_is_all_that_is_in_it_and_what_is_no_log_costs_a_line(
     shufflectl: Shufflectl, log: Path, tmp_path: Path
 ) -> None:
-    log_file(tmp_path / "second.log", deleted_and_missed())
+    log_file(tmp_path / "second.log", Told(application=ApplicationId("second")))
     (tmp_path / "notes.txt").write_text("no log at all\n")
     start = {"Event": "SparkListenerApplicationStart", "App Name": "empty", "App ID": "app-1", "Timestamp": 5}
     (tmp_path / "app-1").write_text(json.dumps(start, separators=(",", ":")) + "\n")
@@ -56,6 +57,13 @@ def test_a_folder_is_all_that_is_in_it_and_what_is_no_log_costs_a_line(
     assert "notes" in called.err
     assert "3 applications" in called.out
     assert called.out.count("Spark alone") == 4
+
+
+def test_copies_of_one_run_count_once(shufflectl: Shufflectl, log: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy.log").write_bytes(log.read_bytes())
+    once, twice = (shufflectl("simulate", place, "--policy", "frontier", "-o", "json") for place in (log, tmp_path))
+    assert twice.data["policies"] == once.data["policies"]
+    assert "copy.log: it is the same run as app.log, which holds more: left out" in twice.err
 
 
 def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> None:

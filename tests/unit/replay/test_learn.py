@@ -150,7 +150,7 @@ def test_a_run_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
 
     for name, ended in (("a.log", True), ("b.log", False)):
         (tmp_path / name).write_bytes(b"".join(write_log(read_again(ended=ended).segments())))
-    whole, cut = (learned(Recording(name, 1, path=str(tmp_path / name))) for name in ("a.log", "b.log"))
+    whole, cut = (learned(Recording(name, 1, paths=(str(tmp_path / name),))) for name in ("a.log", "b.log"))
     assert (whole.why_not, whole.name) == ("", "chain")
     assert "has not ended" in cut.why_not
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from coordinator.archive.files import events_content, folder_of
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
 from coordinator.core.values import Policy, Rule
-from coordinator.wire.codec import Segment
+from coordinator.wire.codec import Segment, encode_segment
 from coordinator.wire.logfile import write_log
 from replay.learn import learned
+from replay.simulate.places import recordings_at
 from replay.simulate.recordings import Recording, simulated
+from tests.unit.replay.logs import APP, deleted_and_missed
 from tests.unit.replay.test_holders import looked_at, root
 
 FRONTIER = (("frontier", Policy(Rule.FRONTIER, observe=False)),)
@@ -28,6 +35,46 @@ def test_a_log_that_ends_within_a_look_is_simulated_to_its_end() -> None:
 
 
 def test_what_nobody_thought_of_costs_nothing_else() -> None:
-    odd = Recording("a\0b", 1, path="a\0b")
+    odd = Recording("a\0b", 1, paths=("a\0b",))
     assert simulated(odd, FRONTIER).failed == "it could not be simulated: ValueError: embedded null byte"
     assert "embedded null byte" in learned(odd).why_not
+
+
+def archive(root: Path, *spans: tuple[int, int]) -> Path:
+    """These parts of a log, with what an archive keeps beside them."""
+    folder = root / folder_of(APP)
+    folder.mkdir()
+    log = deleted_and_missed().log
+    for first, last in spans:
+        segment = Segment(log[first - 1].sequence, b"c", "replica-1", tuple(log[first - 1 : last]))
+        (folder / f"events-{first:020}-{last:020}.log").write_bytes(events_content([encode_segment(segment)]))
+    (folder / "ended.records").write_bytes(b"whatever")
+    return root
+
+
+@pytest.mark.parametrize("spans", [((1, 32),), ((1, 20), (21, 32)), ((1, 20), (1, 25), (26, 32))], ids=str)
+def test_an_archive_s_folder_is_one_run(tmp_path: Path, spans: tuple[tuple[int, int], ...]) -> None:
+    found = recordings_at(str(archive(tmp_path, *spans)))
+    assert isinstance(found, list)
+    [made] = [simulated(one, FRONTIER) for one in found]
+    assert (made.recording, made.application, made.warnings, made.failed) == (APP, APP, (), "")
+    assert made.summaries == simulated(recording(deleted_and_missed().log), FRONTIER).summaries
+
+
+def test_what_is_missing_from_a_log_is_said_and_nothing_behind_it_counts(tmp_path: Path) -> None:
+    found = recordings_at(str(archive(tmp_path, (1, 20), (24, 32))))
+    assert isinstance(found, list)
+    [made] = [simulated(one, FRONTIER) for one in found]
+    [warning] = made.warnings
+    assert warning.startswith(f"simulated up to here: {APP}: a segment begins with record 24; expected record 21. ")
+    assert made.summaries == simulated(recording(deleted_and_missed().log[:20]), FRONTIER).summaries
+
+
+def test_what_does_not_begin_at_its_beginning_is_not_simulated(tmp_path: Path) -> None:
+    archive(tmp_path, (21, 32))
+    [only] = tmp_path.rglob("*.log")
+    found = recordings_at(str(only))
+    assert isinstance(found, list)
+    assert [
+        "a segment begins with record 21; expected record 1" in simulated(one, FRONTIER).failed for one in found
+    ] == [True]

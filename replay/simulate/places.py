@@ -1,0 +1,68 @@
+"""Where recorded runs are.
+
+Responsible for finding records below a local place: exported logs, archives, Spark's history logs. Refuses to read more
+of a file than its first bytes. Invariant: a file is part of one record at most; an archive's folder is one record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
+from coordinator.wire.logfile import MAGIC
+from replay.history.finding import Missing, Part, local_parts, sort
+from replay.simulate.recordings import Recording
+
+
+def recordings_at(place: str) -> list[Recording] | Missing:
+    """Every recorded run at or below a local place."""
+    parts = local_parts(place)
+    if isinstance(parts, Missing):
+        return parts
+    ours = {part for part in parts if _is_ours(part.path)}
+    archives = _archives(ours)
+    archived = {part for files in archives.values() for part in files.values()}
+    others = [part for part in parts if part not in ours and not _is_beside(Path(part.path), archives)]
+    return [
+        *(_of_archive(folder, files) for folder, files in sorted(archives.items())),
+        *(Recording(Path(part.path).name, part.bytes, paths=(part.path,)) for part in parts if part in ours - archived),
+        *(Recording(log.name, log.bytes, log=log) for log in sort(others)),
+    ]
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _archives(ours: Iterable[Part]) -> dict[Path, dict[str, Part]]:
+    """The folders of an archive, with their files of events by the archive's own names."""
+    found: dict[Path, dict[str, Part]] = {}
+    for part in ours:
+        path = Path(part.path)
+        name = f"{path.parent.name}/{path.name}"
+        if events_files([name]):
+            found.setdefault(path.parent, {})[name] = part
+    return found
+
+
+def _of_archive(folder: Path, files: dict[str, Part]) -> Recording:
+    kept = [files[one.name] for one in _each_event_once(events_files(files))]
+    return Recording(application_of(folder.name), sum(p.bytes for p in kept), paths=tuple(p.path for p in kept))
+
+
+def _each_event_once(files: list[EventsFile]) -> Iterator[EventsFile]:
+    """Archiving that was interrupted may have begun again with a longer file."""
+    reached = 0
+    for file in sorted(files, key=lambda one: (one.first, -one.last)):
+        if file.last > reached:
+            yield file
+            reached = file.last
+
+
+def _is_beside(path: Path, archives: dict[Path, dict[str, Part]]) -> bool:
+    return path.parent in archives and path.name.endswith(BESIDE)
