@@ -67,7 +67,7 @@ def simulate(
     ] = "",
 ) -> Any:
     """Compares what policies would have held, deleted and recomputed in recorded runs."""
-    wanted = [_named(one) for one in policy or _POLICIES]
+    wanted = list(dict.fromkeys(_named(one) for one in policy or _POLICIES))
     lessons = read_lessons(learned) if learned is not None else None
     return _simulate(here, logs or [], wanted, _Given(lessons, _capacity_bytes(capacity)), each, master)
 
@@ -99,7 +99,18 @@ async def _simulate(
     for one in found:
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
             output.remark(f"{one.recording}: {warning}")
-    _show(here, [one for one in found if not one.failed], each)
+    read = [one for one in found if not one.failed]
+    _show(here, read, each)
+    _end(len(found) - len(read), sum(one.is_cut for one in read), len(read))
+
+
+def _end(failed: int, cut: int, read: int) -> None:
+    """Who only asks for the exit code learns that figures are missing."""
+    if not read:
+        raise failure(Exit.NOT_FOUND, "nothing was simulated", "one record that can be read", "Name other logs.")
+    if failed or cut:
+        told = f"{count(failed + cut, 'record')} could not be read to the end"
+        raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
 
 
 # ---- what is simulated -----------------------------------------------------------------------------------------------
@@ -123,7 +134,7 @@ def _named(text: str) -> tuple[str, Policy | None]:
     name, _, rest = text.partition(":")
     rule, _, grace = rest.partition(":")
     chosen = policy_of(name, rule or "reachable", grace)
-    return chosen.name, chosen
+    return (f"observe({rule})" if chosen.observe and rule else chosen.name), chosen
 
 
 async def _found(here: Here, named: str) -> list[Recording]:
@@ -200,7 +211,7 @@ def is_spread(recordings: Sequence[Recording], master: str) -> bool:
 
 
 def _show(here: Here, found: list[Simulated], each: bool) -> None:
-    sums = total(summary for one in found for summary in one.summaries)
+    sums = total(one.summaries for one in found)
     if here.form != "table":
         rows = [{**dict(plain(one)), "summaries": list(map(_row, one.summaries))} for one in found]
         output.data(here.form, {"policies": list(map(_row, sums)), "applications": rows})

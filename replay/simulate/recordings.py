@@ -63,6 +63,11 @@ class Simulated:
     run: Run | None = None
     facts: int = 0
 
+    @property
+    def is_cut(self) -> bool:
+        """A log of ours that is damaged. A history log may be of a run that goes on."""
+        return bool(self.warnings) and not self.is_history
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:

@@ -6,8 +6,9 @@ to show them. Invariant: sums of sums are sums; peaks are of single runs, and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from replay.simulate.outcome import Outcome
 
@@ -55,13 +56,9 @@ def summary_of(outcome: Outcome, policy: str) -> Summary:
     )
 
 
-def total(summaries: Iterable[Summary]) -> list[Summary]:
-    """One sum for each policy, in the order in which policies come first."""
-    found: dict[str, Summary] = {}
-    for one in summaries:
-        known = found.get(one.policy)
-        found[one.policy] = one if known is None else _both(known, one)
-    return list(found.values())
+def total(runs: Iterable[Sequence[Summary]]) -> list[Summary]:
+    """One sum for each policy: of every run the figures under the same ones, in the same order."""
+    return [reduce(_both, of_one) for of_one in zip(*runs, strict=True)]
 
 
 def _both(one: Summary, other: Summary) -> Summary:

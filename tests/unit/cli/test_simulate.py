@@ -54,7 +54,7 @@ def test_a_folder_is_all_that_is_in_it_and_what_is_no_log_costs_a_line(
     start = {"Event": "SparkListenerApplicationStart", "App Name": "empty", "App ID": "app-1", "Timestamp": 5}
     (tmp_path / "app-1").write_text(json.dumps(start, separators=(",", ":")) + "\n")
     called = shufflectl("simulate", str(tmp_path), "--policy", "frontier", "--each", "--master", "none")
-    assert "notes" in called.err
+    assert (called.code, "notes" in called.err) == (6, True)
     assert "3 applications" in called.out
     assert called.out.count("Spark alone") == 4
 
@@ -71,6 +71,28 @@ def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> No
     assert called.code == 3
     assert "it is not there" in called.err
     assert shufflectl("simulate", str(tmp_path), "--policy", "clever").code == 2
+
+
+def test_a_policy_that_is_named_twice_is_simulated_once(shufflectl: Shufflectl, log: Path) -> None:
+    once = shufflectl("simulate", log, "--policy", "frontier", "-o", "json").data
+    assert shufflectl("simulate", log, "--policy", "frontier", "--policy", "frontier", "-o", "json").data == once
+
+
+def test_policies_of_one_name_stay_apart(shufflectl: Shufflectl, log: Path) -> None:
+    policies = "observe:frontier", "observe:eager", "observe"
+    flags = [word for policy in policies for word in ("--policy", policy)]
+    [application] = (data := shufflectl("simulate", log, *flags, "-o", "json").data)["applications"]
+    assert [one["policy"] for one in data["policies"]] == ["observe(frontier)", "observe(eager)", "observe"]
+    assert data["policies"] == application["summaries"]
+
+
+def test_what_could_not_be_read_is_told_by_the_exit_code(shufflectl: Shufflectl, log: Path, tmp_path: Path) -> None:
+    log.write_bytes(log.read_bytes()[:-5])
+    cut = shufflectl("simulate", log)
+    assert (cut.code, "POLICY" in cut.out, "simulated up to here" in cut.err) == (6, True, True)
+    (tmp_path / "notes").write_text("no log at all\n")
+    nothing = shufflectl("simulate", tmp_path / "notes")
+    assert (nothing.code, "nothing was simulated; expected one record" in nothing.err) == (3, True)
 
 
 def test_policies_as_people_write_them() -> None:
