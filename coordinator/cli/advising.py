@@ -22,6 +22,7 @@ from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
+from coordinator.cli.targets import check_folder
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
 from replay.units import count, few, printable, size, span
@@ -50,6 +51,9 @@ def advise(
         str | None,
         typer.Option("--parquet", metavar="DIR", help="Everything, written by Spark.", rich_help_panel=_PANEL),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over what is there in --parquet.", rich_help_panel=_PANEL)
+    ] = False,
     top: Annotated[int, typer.Option("--top", help="Applications in the table.", min=1)] = 25,
     grace: Annotated[str, typer.Option("--grace", help="Grace period of `delayed`, as 30s or 10min.")] = "60s",
     master: Annotated[
@@ -60,10 +64,12 @@ def advise(
     """Says which applications would give disk back, how much, and at what risk, from Spark's own history logs."""
     _check_libraries()
     grace_ms = _grace(grace)
+    if parquet is not None:
+        check_folder(parquet, places, force)
     with _session(master, conf or []) as spark:
         report = _make(spark, places, grace_ms)
         if parquet is not None:
-            _write_parquet(spark, places, grace_ms, parquet)
+            _write_parquet(spark, places, grace_ms, parquet, force)
     if html is not None:
         _write_html(report, html)
     if csv_file is not None:
@@ -185,10 +191,11 @@ def _written(file: Path, text: str) -> None:
     output.remark(f"wrote {file} ({size(len(text.encode()))})")
 
 
-def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder: str) -> None:
+def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder: str, force: bool) -> None:
     from replay.advise import frames
 
-    frames.read(spark, places, grace_ms).write.mode("overwrite").parquet(folder)
+    mode = "overwrite" if force else "errorifexists"
+    frames.read(spark, places, grace_ms).write.mode(mode).parquet(folder)
     output.remark(f"wrote {folder}")
 
 

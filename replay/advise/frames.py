@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from replay.advise.advice import Advice
+from replay.advise.advice import Advice, fuller
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.rows import row
 from replay.history import columns as k
-from replay.history.gathering import find, spread
+from replay.history.gathering import Read, find, spread
 
 if TYPE_CHECKING:
+    from pyspark import RDD
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -23,13 +24,18 @@ def read(spark: SparkSession, places: Iterable[str] | str, grace_ms: int = GRACE
     """A row for each run of an application that was found at or below these places; files that are no logs are not in
     it (`replay.history.read` names them). Nothing is read before the DataFrame is used, but names of files."""
     logs, _ = find(spark, [places] if isinstance(places, str) else places)
-    found = spread(spark, logs, Judge(grace_ms)).flatMap(_rows)
-    return spark.createDataFrame(found, schema())
+    found = each_run_once(spread(spark, logs, Judge(grace_ms)))
+    return spark.createDataFrame(found.map(lambda advice: k.values(schema(), row(advice))), schema())
 
 
-def _rows(read: Any) -> Iterator[tuple[Any, ...]]:
+def each_run_once(read: RDD[Read[Advice]]) -> RDD[Advice]:
+    """Of several logs of one run that which holds most, as a report has it."""
+    return read.flatMap(_by_run).reduceByKey(fuller).values()
+
+
+def _by_run(read: Read[Advice]) -> Iterator[tuple[tuple[str, str, int], Advice]]:
     if read.found is not None:
-        yield k.values(schema(), row(read.found))
+        yield read.found.run, read.found
 
 
 def schema() -> Any:

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict
+from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict, fuller
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.wording import byte_hours
 from replay.history.gathering import Read, Refused, find, spread
@@ -99,15 +100,16 @@ def _shortened(advice: Advice) -> Advice:
 
 def _once(advices: Iterable[Advice]) -> tuple[list[Advice], list[Refused]]:
     """Each run once: of several logs of the same one, that which holds most."""
-    kept: dict[tuple[str, str, int], Advice] = {}
-    twice: list[Refused] = []
-    for advice in sorted(advices, key=lambda one: (not one.ended, -one.raw_bytes, one.place)):
-        key = (advice.application_id, advice.attempt, advice.started_ms)
-        if key in kept:
-            why = f"it is the same run of {advice.application_id} as {kept[key].place}, which holds more"
-            twice.append(Refused(advice.place, why))
-        else:
-            kept[key] = advice
+    runs: dict[tuple[str, str, int], list[Advice]] = {}
+    for advice in advices:
+        runs.setdefault(advice.run, []).append(advice)
+    kept = {run: reduce(fuller, found) for run, found in runs.items()}
+    twice = [
+        Refused(one.place, f"it is the same run of {one.application_id} as {kept[run].place}, which holds more")
+        for run, found in runs.items()
+        for one in found
+        if one is not kept[run]
+    ]
     return list(kept.values()), twice
 
 

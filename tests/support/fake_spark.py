@@ -41,5 +41,14 @@ class FakeRdd:
     def flatMap(self, work: Callable[[Any], Iterable[Any]]) -> FakeRdd:  # noqa: N802 - Spark's name
         return FakeRdd(list(chain.from_iterable(map(work, self._items))))
 
+    def reduceByKey(self, merge: Callable[[Any, Any], Any]) -> FakeRdd:  # noqa: N802 - Spark's name
+        found: dict[Any, Any] = {}
+        for key, value in self._items:
+            found[key] = merge(found[key], value) if key in found else value
+        return FakeRdd(list(found.items()))
+
+    def values(self) -> FakeRdd:
+        return FakeRdd([value for _, value in self._items])
+
     def collect(self) -> list[Any]:
         return self._items

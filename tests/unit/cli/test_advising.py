@@ -11,6 +11,7 @@ import yaml
 
 from coordinator.cli import advising
 from coordinator.cli.exits import Exit
+from coordinator.cli.targets import overlap
 from tests.support.fake_spark import FakeSpark
 from tests.support.history_logs import Log, chain, chain_read_again
 from tests.unit.cli.calling import Shufflectl
@@ -93,3 +94,34 @@ def test_a_file_that_cannot_be_written_is_told(shufflectl: Shufflectl, logs: Pat
     called = shufflectl("advise", logs, "--csv", tmp_path / "no" / "where.csv")
     assert called.code == Exit.FAILED
     assert "cannot be written" in called.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--force",)], ids=str)
+def test_parquet_never_takes_the_place_of_logs(shufflectl: Shufflectl, logs: Path, flags: tuple[str, ...]) -> None:
+    there = sorted(logs.rglob("*"))
+    for target in (logs, logs.parent, logs / "new", f"file:{logs}"):
+        called = shufflectl("advise", logs, "--parquet", target, *flags)
+        assert (called.code, "or lies within it" in called.err) == (Exit.USAGE, True)
+    assert sorted(logs.rglob("*")) == there
+
+
+def test_parquet_is_written_over_nothing_unasked(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    called = shufflectl("advise", logs, "--parquet", tmp_path / "mine")
+    assert (called.code, f"{tmp_path}/mine is there already" in called.err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "overlaps"),
+    [
+        ("/logs", "/logs/a", True),
+        ("/logs/a/../b", "/logs/b/c", True),
+        ("/logs", "/logs-of-last-year", False),
+        ("file:///logs", "/logs", True),
+        ("hdfs:///logs/x", "hdfs://nn:9000/logs", True),
+        ("hdfs://a/logs", "hdfs://b/logs", False),
+        ("s3a://bucket/logs", "/logs", False),
+    ],
+)
+def test_what_lies_within_what(one: str, other: str, overlaps: bool) -> None:
+    assert (overlap(one, other), overlap(other, one)) == (overlaps, overlaps)

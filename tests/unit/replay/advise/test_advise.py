@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from replay.advise import drawing, page, rows
+from replay.advise import drawing, frames, page, rows
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, ShuffleAdvice, Verdict
 from replay.advise.judging import Judge
 from replay.advise.report import Report, put_together
@@ -18,6 +19,7 @@ from replay.history.finding import Part
 from replay.history.gathering import Read, Refused, batches
 from replay.history.reading import read
 from replay.history.run import Run
+from tests.support.fake_spark import FakeSpark
 from tests.support.history_logs import Log, Stage, at, chain, chain_read_again
 
 #: A deletion takes the simulated driver this long at most.
@@ -163,6 +165,13 @@ def test_a_run_in_two_files_counts_once(advice: Advice) -> None:
     assert report.refused == (
         Refused("/logs/copy", f"it is the same run of app-1 as {advice.place}, which holds more"),
     )
+
+
+def test_a_run_in_two_files_is_one_row(advice: Advice) -> None:
+    cut, again = replace(advice, ended=False, place="/logs/copy"), replace(advice, attempt="2")
+    read = [Read("/logs/copy", cut), Read("/logs/x", None, "it is empty"), Read("", advice), Read("", again)]
+    rdd: Any = FakeSpark().parallelize(read, 1)
+    assert frames.each_run_once(rdd).collect() == [advice, again]
 
 
 def test_what_could_not_be_read_is_in_it(advice: Advice) -> None:
