@@ -22,7 +22,7 @@ from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
-from coordinator.cli.targets import check_folder
+from coordinator.cli.targets import check_file, check_folder, written
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
 from replay.units import count, few, printable, size, span
@@ -66,15 +66,17 @@ def advise(
     grace_ms = _grace(grace)
     if parquet is not None:
         check_folder(parquet, places, force)
+    for file in filter(None, (html, csv_file)):
+        check_file(file, force=True)
     with _session(master, conf or []) as spark:
         report = _make(spark, places, grace_ms)
+        _show(here, report, top)
         if parquet is not None:
             _write_parquet(spark, places, grace_ms, parquet, force)
     if html is not None:
         _write_html(report, html)
     if csv_file is not None:
         _write_csv(report, csv_file)
-    _show(here, report, top)
     if not report.advices:
         raise failure(
             Exit.NOT_FOUND,
@@ -182,13 +184,7 @@ def _write_csv(report: Report, file: Path) -> None:
 
 
 def _written(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise failure(
-            Exit.FAILED, f"{file} cannot be written ({error.strerror})", "a file in a folder that is there", "Name one."
-        ) from error
-    output.remark(f"wrote {file} ({size(len(text.encode()))})")
+    output.remark(f"wrote {file} ({size(written(file, text))})")
 
 
 def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder: str, force: bool) -> None:

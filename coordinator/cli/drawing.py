@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from coordinator.cli import output
-from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import ONLY, find
 from coordinator.cli.here import Here
+from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
 from replay.timeline.collect import Picture
 from replay.timeline.page import page
@@ -29,10 +29,7 @@ def timeline(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> Any:
     """Draws bytes held against needed, a bar a shuffle, and the graph of stages, as one HTML file."""
-    if to.exists() and not force:
-        raise failure(Exit.USAGE, f"{to} is there already", "a new file", "Choose another, or say --force.")
-    if not to.absolute().parent.is_dir():
-        raise failure(Exit.NOT_FOUND, f"the folder of {to} is not there", "a folder", "Make it first.")
+    check_file(to, force)
     if Path(app).is_file():
         return _timeline(_of_file(here, app), ONLY, to)
     return _timeline(here, app, to)
@@ -43,12 +40,7 @@ async def _timeline(here: Here, app: str, to: Path) -> None:
         picture = Picture()
         async for recorded in source.events(await find(source, app)):
             picture.hear(recorded)
-        draft = to.with_name(f".{to.name}.part")
-        try:
-            draft.write_text(page(picture), encoding="utf-8")
-            draft.replace(to)
-        finally:
-            draft.unlink(missing_ok=True)
+        written(to, page(picture))
         shuffles = count(len(picture.bars), "shuffle")
         output.say(f"{shuffles} of {count(picture.last_sequence, 'event')} drawn in {to}; open it in a browser.")
 

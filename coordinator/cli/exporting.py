@@ -19,6 +19,7 @@ from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.sources.api import Source
+from coordinator.cli.targets import check_file, check_folder, draft_of, writing
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -59,10 +60,10 @@ def export(
     """Writes logs to a file that --log reads, or as Arrow or Parquet, by application and day, which everybody reads."""
     named = apps or []
     _check(named, form, whole)
-    if to.exists() and not force:
-        raise failure(Exit.USAGE, f"{to} is there already", "a new file or folder", "Choose another, or say --force.")
-    if not to.absolute().parent.is_dir():
-        raise failure(Exit.NOT_FOUND, f"the folder of {to} is not there", "a folder", "Make it first.")
+    if form != PARQUET:
+        check_file(to, force)
+    else:
+        check_folder(str(to), (), force)
     return _export(here, named, to, form)
 
 
@@ -80,13 +81,16 @@ def _check(named: Sequence[str], form: str, whole: bool) -> None:
 
 async def _export(here: Here, named: Sequence[str], to: Path, form: str) -> None:
     async with here.source() as source:
-        writer = _writer(to, form)
+        with writing(to):
+            writer = _writer(to, form)
         try:
             applications = [await find(source, one) for one in named] or await _all(source)
             for application in dict.fromkeys(applications):
                 async for records in _batches(source.events(application)):
-                    writer.write(application, records)
-            writer.finish()
+                    with writing(to):
+                        writer.write(application, records)
+            with writing(to):
+                writer.finish()
         except BaseException:
             writer.give_up()
             raise
@@ -120,9 +124,6 @@ def _writer(to: Path, form: str) -> Writer:
             f"it, to write {form}",
             "pip install 'shuffle-lifecycle[frames]'.",
         ) from error
-    if to.exists() and to.is_dir() != (form == PARQUET):
-        kind = "a folder" if form == PARQUET else "a file"
-        raise failure(Exit.USAGE, f"{to} is there and is not {kind}", f"{kind} for {form}", "Choose another.")
     return ParquetFolder(to) if form == PARQUET else ArrowFile(to)
 
 
@@ -131,7 +132,7 @@ class LogFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._draft = path.with_name(f".{path.name}.part")
+        self._draft = draft_of(path)
         self._file = self._draft.open("wb")
         self._file.writelines(write_log(()))
         self._held: list[Recorded] = []

@@ -15,6 +15,7 @@ from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
 from coordinator.cli.simulating import is_spread, recordings_of, session
+from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.wire.lessons import text_of
 from replay import learn as teacher
@@ -38,8 +39,7 @@ def learn(
 
 
 async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
-    if not to.parent.is_dir():
-        raise failure(Exit.USAGE, f"there is no folder {to.parent}", "one to write the lessons to", "Make it first.")
+    check_file(to, force=True)
     recordings = await recordings_of(here, logs)
     if is_spread(recordings, master):
         with session(master) as spark:
@@ -52,9 +52,7 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
     taught = teacher.together(runs)
     if not taught:
         raise failure(Exit.FAILED, "no run taught anything", "at least one run that has ended", "Name more logs.")
-    draft = to.with_name(f".{to.name}.part")
-    draft.write_text(text_of(taught), encoding="utf-8")
-    draft.replace(to)
+    written(to, text_of(taught))
     kinds = sum(len(one.kinds) for one in taught.values())
     told = f"{count(len(taught), 'application')}, {count(sum(one.runs for one in taught.values()), 'run')}"
     output.say(f"{told}, {count(kinds, 'kind')} of shuffles written to {to}.")

@@ -97,7 +97,7 @@ def data(form: str, value: object) -> None:
     if form == "yaml":
         sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
     else:
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(_json(value, indent=2))
 
 
 def piece(form: str, value: object) -> None:
@@ -105,8 +105,14 @@ def piece(form: str, value: object) -> None:
     if form == "yaml":
         sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, explicit_start=True))
     else:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+        sys.stdout.write(_json(value))
     sys.stdout.flush()
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """Half a character, as a name that is not UTF-8 has them, is escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
 def table(found: Sequence[Row], columns: Sequence[Column]) -> RenderableType:

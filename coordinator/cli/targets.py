@@ -6,12 +6,63 @@ what is written. Invariant: what is there stays as it is unless its owner said o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from coordinator.cli.exits import Exit, failure
 from replay.history.finding import is_url, local_path
+
+
+def check_file(to: Path, force: bool) -> None:
+    """A file that is written at the end of a call: that it can be is tried out now."""
+    with writing(to):
+        if to.is_dir():
+            raise failure(Exit.USAGE, f"{to} is a folder", "the name of a file", "Name one in it.")
+        if to.exists() and not force:
+            raise failure(Exit.USAGE, f"{to} is there already", "a new file", "Choose another, or say --force.")
+        if not to.absolute().parent.is_dir():
+            raise failure(Exit.NOT_FOUND, f"the folder of {to} is not there", "a folder", "Make it first.")
+        if _may_be_replaced(to):
+            draft_of(to).touch()
+            draft_of(to).unlink()
+
+
+def written(to: Path, text: str) -> int:
+    """Writes a file, whole or not at all. Gives its bytes."""
+    content = text.encode("utf-8", "backslashreplace")  # half a character that a log holds must not cost the rest
+    with writing(to):
+        if not _may_be_replaced(to):
+            to.write_bytes(content)
+            return len(content)
+        try:
+            draft_of(to).write_bytes(content)
+            draft_of(to).replace(to)
+        finally:
+            with suppress(OSError):
+                draft_of(to).unlink(missing_ok=True)
+    return len(content)
+
+
+@contextmanager
+def writing(to: Path) -> Iterator[None]:
+    """What the system says of the target is told in a line."""
+    try:
+        yield
+    except OSError as error:
+        told = f"{to} cannot be written ({error.strerror or error})"
+        raise failure(Exit.FAILED, told, "a place where files can be made", "Name another.") from error
+
+
+def draft_of(to: Path) -> Path:
+    """Where it is until it is complete."""
+    return to.with_name(f".{to.name}.part")
+
+
+def _may_be_replaced(to: Path) -> bool:
+    """A link, a pipe or a device stays what it is."""
+    return not to.is_symlink() and (to.is_file() or not to.exists())
 
 
 def check_folder(to: str, sources: Iterable[str], force: bool) -> None:
@@ -20,8 +71,14 @@ def check_folder(to: str, sources: Iterable[str], force: bool) -> None:
     if clash is not None:
         told = f"{to} holds {clash}, or lies within it"
         raise failure(Exit.USAGE, told, "a folder apart from what is read", "Choose another.")
-    if not force and not is_url(to) and local_path(to).exists():
-        raise failure(Exit.USAGE, f"{to} is there already", "a new folder", "Choose another, or say --force.")
+    if is_url(to):
+        return
+    there = local_path(to)
+    with writing(there):
+        if there.exists() and not there.is_dir():
+            raise failure(Exit.USAGE, f"{to} is there and is no folder", "a folder", "Choose another.")
+        if there.exists() and not force:
+            raise failure(Exit.USAGE, f"{to} is there already", "a new folder", "Choose another, or say --force.")
 
 
 def overlap(one: str, other: str) -> bool:

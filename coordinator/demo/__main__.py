@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from coordinator.app import start_replica
 from coordinator.cli import stories
@@ -31,7 +32,7 @@ def main(megabytes: int = 60, policy: str = "reachable", store: str = "") -> int
         try:
             return _compare(console, Path(folder), megabytes, policy, store)
         except RunFailedError as failed:
-            Console(stderr=True).print(f"[red]{failed}[/red]")
+            Console(stderr=True).print(Text(str(failed), style="red"))
             return 1
 
 

@@ -7,6 +7,7 @@ Hadoop's own side files, which hold no events.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -42,7 +43,7 @@ class Log:
     @property
     def place(self) -> str:
         """What people are shown: the file, or the folder of several."""
-        first = self.parts[0].path
+        first = shown(self.parts[0].path)
         return first if len(self.parts) == 1 else first.rpartition("/")[0]
 
 
@@ -52,6 +53,11 @@ class Missing:
 
     place: str
     why: str
+
+
+def shown(path: str) -> str:
+    """A path as people read it and files hold it: `caf\\xe9.log` where the name is not UTF-8."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def is_url(place: str) -> bool:
@@ -91,7 +97,7 @@ def sort(parts: Iterable[Part]) -> list[Log]:
         path = PurePosixPath(part.path)
         if not _is_aside(path.name):
             folders.setdefault((str(path.parent), _together(path)), []).append(part)
-    return [log for (_, name), found in sorted(folders.items()) for log in _logs(name, found)]
+    return [log for (_, name), found in sorted(folders.items()) for log in _logs(shown(name), found)]
 
 
 def _is_aside(name: str) -> bool:

@@ -19,7 +19,7 @@ from typing import IO, TypeAlias
 import msgspec
 
 from replay.history.book import Book
-from replay.history.finding import Log, Part, local_path
+from replay.history.finding import Log, Part, local_path, shown
 from replay.history.framing import Damaged, pieces
 from replay.history.lines import Lines
 from replay.history.records import DECODERS
@@ -51,7 +51,7 @@ def read(log: Log, open_part: Open = open_local) -> Run:
         reader.take(part, open_part)
     if not reader.events:
         raise NotALog(reader.why_not())
-    return reader.book.run(tuple(part.path for part in log.parts), reader.raw_bytes)
+    return reader.book.run(tuple(shown(part.path) for part in log.parts), reader.raw_bytes)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Reader:
 
     def take(self, part: Part, open_part: Open) -> None:
         """One more file."""
-        name = part.path.rpartition("/")[2]
+        name = shown(part.path).rpartition("/")[2]
         try:
             with open_part(part) as stream:
                 self._lines(name, Lines(_of_a_log(pieces(stream))))

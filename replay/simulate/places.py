@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
 from coordinator.wire.logfile import MAGIC
-from replay.history.finding import Missing, Part, local_parts, sort
+from replay.history.finding import Missing, Part, local_parts, shown, sort
 from replay.simulate.recordings import Recording
 
 
@@ -26,7 +26,11 @@ def recordings_at(place: str) -> list[Recording] | Missing:
     others = [part for part in parts if part not in ours and not _is_beside(Path(part.path), archives)]
     return [
         *(_of_archive(folder, files) for folder, files in sorted(archives.items())),
-        *(Recording(Path(part.path).name, part.bytes, paths=(part.path,)) for part in parts if part in ours - archived),
+        *(
+            Recording(shown(Path(part.path).name), part.bytes, paths=(part.path,))
+            for part in parts
+            if part in ours - archived
+        ),
         *(Recording(log.name, log.bytes, log=log) for log in sort(others)),
     ]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from contextlib import nullcontext
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -90,10 +92,35 @@ def test_a_wrong_grace_is_told(shufflectl: Shufflectl, logs: Path) -> None:
     assert "--grace is 'soon'; expected a duration as 30s" in called.err
 
 
-def test_a_file_that_cannot_be_written_is_told(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -> None:
-    called = shufflectl("advise", logs, "--csv", tmp_path / "no" / "where.csv")
-    assert called.code == Exit.FAILED
-    assert "cannot be written" in called.err
+def test_a_file_that_cannot_be_written_is_told_before_a_log_is_read(
+    shufflectl: Shufflectl, logs: Path, tmp_path: Path
+) -> None:
+    for flag in ("--csv", "--html"):
+        called = shufflectl("advise", logs, flag, tmp_path / "no" / "where")
+        assert (called.code, called.out, "no/where is not there" in called.err) == (Exit.NOT_FOUND, "", True)
+
+
+def test_the_table_is_shown_before_anything_can_go_wrong(
+    shufflectl: Shufflectl, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def meanwhile(master: object, conf: object) -> Iterator[FakeSpark]:
+        yield FakeSpark()
+        (tmp_path / "out").rmdir()
+
+    monkeypatch.setattr(advising, "_session", meanwhile)
+    (tmp_path / "out").mkdir()
+    called = shufflectl("advise", logs, "--html", tmp_path / "out" / "page.html")
+    assert (called.code, "2 applications" in called.out) == (Exit.FAILED, True)
+    assert "page.html cannot be written (No such file or directory)" in called.err
+
+
+def test_a_name_that_is_not_utf_8_costs_nothing(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -> None:
+    (logs / "app-1").rename(logs / os.fsdecode(b"caf\xe9"))
+    called = shufflectl("advise", logs, "--html", tmp_path / "page.html", "--csv", tmp_path / "rows.csv", "-o", "json")
+    assert called.code == Exit.OK
+    assert called.data["applications"][1]["place"] == f"{logs}/caf\\xe9"
+    assert "caf\\xe9" in (tmp_path / "rows.csv").read_text()
 
 
 @pytest.mark.parametrize("flags", [(), ("--force",)], ids=str)

@@ -144,5 +144,5 @@ def test_lessons_without_a_folder_are_refused_before_the_work(
     shufflectl: Shufflectl, log: Path, tmp_path: Path
 ) -> None:
     called = shufflectl("learn", str(log), "--output", str(tmp_path / "nowhere" / "lessons.json"), "--master", "none")
-    assert called.code == 2
-    assert "there is no folder" in called.err
+    assert called.code == 3
+    assert "nowhere/lessons.json is not there" in called.err

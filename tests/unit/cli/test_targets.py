@@ -1,0 +1,61 @@
+"""Files that verbs write: refused before the work begins, or written whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.exits import Exit
+from coordinator.cli.targets import written
+from tests.unit.cli.calling import Shufflectl, log_file
+from tests.unit.replay.logs import deleted_and_missed
+
+VERBS = {
+    "timeline": ("timeline", "LOG"),
+    "export": ("export", "--log", "LOG", "-"),
+    "arrow": ("export", "--log", "LOG", "-", "--format", "arrow"),
+    "learn": ("learn", "LOG"),
+}
+
+
+@pytest.fixture(params=VERBS, ids=str)
+def arguments(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    return [str(log) if word == "LOG" else word for word in VERBS[request.param]]
+
+
+def test_a_folder_is_no_file(shufflectl: Shufflectl, tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "there").mkdir()
+    force = ["--force"] if "learn" not in arguments else []
+    told = shufflectl(*arguments, "-o", tmp_path / "there", *force)
+    assert (told.code, f"{tmp_path}/there is a folder; expected the name of a file" in told.err) == (Exit.USAGE, True)
+
+
+def test_a_folder_that_is_not_there_is_not_made(shufflectl: Shufflectl, tmp_path: Path, arguments: list[str]) -> None:
+    told = shufflectl(*arguments, "-o", tmp_path / "no" / "where")
+    assert (told.code, "no/where is not there" in told.err) == (Exit.NOT_FOUND, True)
+
+
+def test_what_the_system_refuses_is_told_in_a_line(
+    shufflectl: Shufflectl, tmp_path: Path, arguments: list[str]
+) -> None:
+    told = shufflectl(*arguments, "-o", tmp_path / ("x" * 300))
+    assert (told.code, "cannot be written (File name too long)" in told.err) == (Exit.FAILED, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log"]
+
+
+def test_parquet_wants_a_folder(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    told = shufflectl("export", "--log", log, "-", "--format", "parquet", "-o", log, "--force")
+    assert (told.code, f"{log} is there and is no folder" in told.err) == (Exit.USAGE, True)
+
+
+def test_a_link_stays_one_and_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("old")
+    link.symlink_to(file)
+    assert (written(link, "new"), file.read_text(), link.is_symlink()) == (3, "new", True)
+    assert written(file, "half a character: \udce9") == len("half a character: ") + 6
+    assert file.read_text() == "half a character: " + r"\udce9"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
