@@ -192,5 +192,6 @@ def _path(url: str) -> str:
 
 
 def _escaped(path: str) -> str:
-    """A path that Hadoop takes for itself: these have a meaning in its patterns."""
-    return "".join(f"\\{letter}" if letter in "{}[]*?,\\" else letter for letter in path)
+    """A pattern that finds the path. Hadoop splits at commas and counts braces, escaped or not; `?` is any letter, and
+    what else it finds was not asked for."""
+    return "".join("?" if letter in "{}[]*?,\\" else letter for letter in path)
