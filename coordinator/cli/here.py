@@ -42,8 +42,13 @@ class Here:
             await opened.close()
         report(opened)
 
-    async def _open(self) -> Source:
+    def chosen(self) -> tuple[str, str]:
+        """The source that was named, and of which kind: server, store or log. Empty: the shared file."""
         named = self._named()
+        return named, getattr(self.config, named)
+
+    async def _open(self) -> Source:
+        named, place = self.chosen()
         if named == "server":
             from coordinator.cli.sources.server import open_server
 
@@ -51,11 +56,10 @@ class Here:
         if named == "log":
             from coordinator.cli.sources.log import LogSource
 
-            return LogSource(Path(self.config.log))
+            return LogSource(Path(place))
         from coordinator.cli.sources.store import open_store
 
-        address = self.config.store or default_store()
-        return await open_store(address, is_default=not self.config.store, archive=self.config.archive)
+        return await open_store(place or default_store(), is_default=not place, archive=self.config.archive)
 
     def _named(self) -> str:
         """What was named in the strongest place: a flag hides what the environment or a file names."""

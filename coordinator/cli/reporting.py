@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from rich.text import Text
@@ -24,6 +25,7 @@ from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column, Row
 from coordinator.cli.verb import COMMON, verb
 from replay.units import count, place, size
+from state_backend.address import EtcdAddress, parse_address
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,15 +72,32 @@ def report(
 
 async def _report(here: Here, named: Sequence[str], limit: int) -> None:
     wanted: list[str] = []
+    reading = reading_of(here)
     if named:
         async with here.source() as source:
             wanted = [str(await find(source, one)) for one in named]
-    url = here.config.log or here.config.store or default_store()
-    archive = "" if here.config.log else here.config.archive
     with _spark() as spark, _told_in_a_line():
         from replay import frames
 
-        _show(here, frames.events(spark, url, application=wanted, archive=archive).cache(), limit)
+        _show(here, frames.events(spark, application=wanted, **reading).cache(), limit)
+
+
+def reading_of(here: Here) -> dict[str, Any]:
+    """The source that was chosen, as `frames.events` takes it: a password apart from its address."""
+    named, place = here.chosen()
+    if named == "server":
+        told = f"`server` is {place}, which Spark's tasks do not read"
+        raise failure(Exit.USAGE, told, "a store or a log", "Name one with --store or --log.")
+    if named == "log":
+        return {"url": place}
+    address = place or default_store()
+    parsed = parse_address(address)
+    if not isinstance(parsed, EtcdAddress) or parsed.credentials is None:
+        return {"url": address, "archive": here.config.archive}
+    parts = urlsplit(address)
+    open_to_all = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    login = {"user": parsed.credentials.user, "password": parsed.credentials.password}
+    return {"url": open_to_all, "archive": here.config.archive, **login}
 
 
 @contextmanager

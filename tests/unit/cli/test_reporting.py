@@ -1,0 +1,51 @@
+"""`shufflectl report` weighs the source that was named, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.cli.exits import Exit
+from coordinator.cli.here import Here
+from coordinator.cli.reporting import reading_of
+from coordinator.config import Config, Loaded
+from tests.unit.cli.calling import Shufflectl, log_file
+from tests.unit.replay.logs import deleted_and_missed
+
+
+def here(origins: dict[str, str], **chosen: Any) -> Here:
+    return Here(Loaded(Config(**chosen), origins), "table")
+
+
+def test_a_flag_hides_what_the_environment_names() -> None:
+    origins = {"store": "flag --store", "log": "environment SHUFFLECTL_LOG", "server": "file config.toml"}
+    found = reading_of(here(origins, store="sqlite:///x.db", log="other.log", server="h:1", archive="/a"))
+    assert found == {"url": "sqlite:///x.db", "archive": "/a"}
+
+
+def test_a_log_is_read_without_the_archive() -> None:
+    assert reading_of(here({"log": "flag --log"}, log="app.log", archive="/a")) == {"url": "app.log"}
+
+
+def test_a_password_is_no_part_of_the_address_that_spark_shows() -> None:
+    store = "etcd://ann:se%40cret@a:2379,b:2379/shuffles?tls=true"
+    assert reading_of(here({"store": "flag --store"}, store=store)) == {
+        "url": "etcd://a:2379,b:2379/shuffles?tls=true", "archive": "", "user": "ann", "password": "se@cret",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [("--all",), ("chain",)], ids=str)
+def test_a_server_is_refused_before_spark_starts(
+    shufflectl: Shufflectl, tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    shufflectl.env("SHUFFLECTL_SERVER", "127.0.0.1:1")
+    told = shufflectl("report", *named)
+    assert (told.code, "`server` is 127.0.0.1:1, which Spark's tasks do not read" in told.err) == (Exit.USAGE, True)
+
+
+def test_where_two_are_named_in_one_place_neither_is_taken(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    told = shufflectl("report", "--all", "--log", log, "--store", f"sqlite://{tmp_path}/x.db")
+    assert (told.code, "are both named" in told.err) == (Exit.USAGE, True)
