@@ -10,9 +10,8 @@ from __future__ import annotations
 import csv
 import os
 import sys
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,29 +113,19 @@ def _check_libraries() -> None:
         ) from error
 
 
-@contextmanager
-def _session(master: str | None, conf: list[str]) -> Iterator[SparkSession]:
-    """A Spark session of our own; a local one says nothing but errors."""
-    from pyspark.sql import SparkSession
+def _session(master: str | None, conf: list[str]) -> AbstractContextManager[SparkSession]:
+    """Where nobody says where, on this machine."""
+    from coordinator.cli.spark import spark_session
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder: Any = SparkSession.builder.appName("shufflectl advise").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    if master or not os.environ.get("MASTER"):
-        builder = builder.master(master or "local[*]")
-    for pair in conf:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise failure(Exit.USAGE, f"--conf is {pair!r}", "KEY=VALUE", "Put a = between them.")
-        builder = builder.config(key, value)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        spark: SparkSession = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    where = master or ("" if os.environ.get("MASTER") else "local[*]")
+    return spark_session("advise", where, dict(map(_pair, conf)))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise failure(Exit.USAGE, f"--conf is {text!r}", "KEY=VALUE", "Put a = between them.")
+    return key, value
 
 
 def _make(spark: SparkSession, places: list[str], grace_ms: int) -> Report:

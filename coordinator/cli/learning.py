@@ -42,7 +42,7 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
     check_file(to, force=True)
     recordings = await recordings_of(here, logs)
     if is_spread(recordings, master):
-        with session(master) as spark:
+        with session("learn", master) as spark:
             runs = teacher.spread(spark, recordings)
     else:
         runs = [teacher.learned(recording) for recording in recordings]

@@ -7,10 +7,8 @@ named.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -23,6 +21,7 @@ from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column, Row
+from coordinator.cli.spark import spark_session
 from coordinator.cli.verb import COMMON, verb
 from replay.units import count, place, size
 from state_backend.address import EtcdAddress, parse_address
@@ -35,8 +34,6 @@ _PROBLEMS_SHOWN = 5
 _SHORT = 8
 
 _CONF = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
@@ -76,7 +73,7 @@ async def _report(here: Here, named: Sequence[str], limit: int) -> None:
     if named:
         async with here.source() as source:
             wanted = [str(await find(source, one)) for one in named]
-    with _spark() as spark, _told_in_a_line():
+    with _spark() as spark, _options_told():
         from replay import frames
 
         _show(here, frames.events(spark, application=wanted, **reading).cache(), limit)
@@ -101,25 +98,13 @@ def reading_of(here: Here) -> dict[str, Any]:
 
 
 @contextmanager
-def _told_in_a_line() -> Iterator[None]:
-    """What Spark's tasks have met is said without Spark's traces."""
-    from pyspark.errors import PySparkException
-
+def _options_told() -> Iterator[None]:
     from replay.frames.options import WrongOption
 
     try:
         yield
     except WrongOption as error:
         raise Failure(Exit.USAGE, str(error)) from error
-    except PySparkException as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        told = next((line for line in reversed(lines) if not line.startswith(("at ", "...", "Caused"))), "no reason")
-        raise failure(
-            Exit.FAILED,
-            f"Spark has failed ({told})",
-            "a log that every task reads",
-            "Read a part of it, or one application.",
-        ) from error
 
 
 def _show(here: Here, events: DataFrame, limit: int) -> None:
@@ -148,12 +133,11 @@ def _order(table: Table) -> list[Any]:
     return [F.desc(name[1:]) if name.startswith("-") else F.asc(name) for name in table.order]
 
 
-@contextmanager
-def _spark() -> Iterator[SparkSession]:
-    """A quiet Spark of this process alone, on all processors of this machine; one that is there already stays."""
+def _spark() -> AbstractContextManager[SparkSession]:
+    """On all processors of this machine."""
     try:
         import pyarrow as pa  # noqa: F401
-        from pyspark.sql import SparkSession
+        import pyspark  # noqa: F401
     except ImportError as error:
         raise failure(
             Exit.FAILED,
@@ -161,20 +145,7 @@ def _spark() -> Iterator[SparkSession]:
             "pyspark and pyarrow",
             "pip install 'shuffle-lifecycle[spark,frames]'.",
         ) from error
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield active
-        return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[*]").appName("shufflectl report")
-    for key, value in _CONF.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        session.stop()
+    return spark_session("report", "local[*]", _CONF)
 
 
 def register(app: typer.Typer) -> None:

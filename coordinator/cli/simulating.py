@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -176,24 +176,15 @@ def _segments(log: Sequence[Recorded]) -> list[Segment]:
 def _carried_out(recordings: Sequence[Recording], policies: _Policies, given: _Given, master: str) -> list[Simulated]:
     if not is_spread(recordings, master):
         return list(all_of(recordings, policies, given.lessons, given.capacity_bytes))
-    with session(master) as spark:
+    with session("simulate", master) as spark:
         return spread(spark, recordings, policies, given.lessons, given.capacity_bytes)
 
 
-@contextmanager
-def session(master: str) -> Iterator[Any]:
+def session(verb: str, master: str) -> AbstractContextManager[Any]:
     """A Spark session for one call."""
-    from pyspark.sql import SparkSession
+    from coordinator.cli.spark import spark_session
 
-    builder = SparkSession.builder.appName("shufflectl").master(master or "local[*]")
-    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    for key, value in quiet.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    return spark_session(verb, master or "local[*]")
 
 
 def is_spread(recordings: Sequence[Recording], master: str) -> bool:

@@ -35,9 +35,12 @@ def python() -> Finding:
 
 def java() -> Finding:
     """The Java that Spark will start: JAVA_HOME's, else the first on the path."""
-    path = _java()
+    path = java_path()
     if path is None:
-        return fail("java", "none: JAVA_HOME is not set, and there is no java on the path", _get_java())
+        home = os.environ.get("JAVA_HOME")
+        unset = "JAVA_HOME is not set, and there is no java on the path"
+        why = f"JAVA_HOME is {home}, where no bin/java is" if home else unset
+        return fail("java", f"none: {why}", _get_java())
     major, told = _java_version(path)
     if major is None:
         return fail("java", f"{path} does not tell its version ({told})", _get_java())
@@ -46,10 +49,13 @@ def java() -> Finding:
     return ok("java", f"{told} at {path}")
 
 
-def _java() -> str | None:
+def java_path() -> str | None:
+    """Where JAVA_HOME is set, Spark looks nowhere else."""
     home = os.environ.get("JAVA_HOME")
-    inside = Path(home) / "bin" / "java" if home else None
-    return str(inside) if inside is not None and inside.is_file() else shutil.which("java")
+    if not home:
+        return shutil.which("java")
+    inside = Path(home) / "bin" / "java"
+    return str(inside) if inside.is_file() else None
 
 
 def _java_version(path: str) -> tuple[int | None, str]:

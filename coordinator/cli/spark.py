@@ -1,0 +1,85 @@
+"""A Spark session for one call.
+
+Responsible for starting a quiet Spark with this Python for its workers, and for saying in a line why it does not start
+or has failed. Refuses to know what it is used for. Invariant: a session that is there already stays, and no trace of
+Spark's is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from coordinator.cli.checks import machine
+from coordinator.cli.exits import Exit, failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+
+
+@contextmanager
+def spark_session(verb: str, master: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Our own, or the one that is there. ``master``: where it runs; empty: as the environment says."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is None:
+        check_java()
+    with told_in_a_line():
+        if active is not None:
+            yield active
+            return
+        spark = _started(verb, master, {**_QUIET, **(conf or {})})
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _started(verb: str, master: str, conf: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(f"shufflectl {verb}")
+    if master:
+        builder = builder.master(master)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spark: SparkSession = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def check_java() -> None:
+    """Without one Spark would end with a trace."""
+    if machine.java_path() is None:
+        found = machine.java()
+        raise failure(Exit.FAILED, f"Spark has no Java to run on ({found.found})", "one", found.advice)
+
+
+@contextmanager
+def told_in_a_line() -> Iterator[None]:
+    """What Spark or its tasks have met, without traces."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        told = f"Spark has failed ({last_line(str(error))})"
+        advice = "`shufflectl doctor` looks at Java and Spark; read a part of the logs where memory is short."
+        raise failure(Exit.FAILED, told, "a run to its end", advice) from error
+
+
+def last_line(trace: str) -> str:
+    """What a trace says at its end, as its last cause."""
+    lines = [line.strip(": \t") for line in trace.splitlines() if line.strip(": \t")]
+    return next((line for line in reversed(lines) if not line.startswith(("at ", "...", "Caused"))), "no reason")

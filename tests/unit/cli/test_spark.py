@@ -1,0 +1,55 @@
+"""What is said where Spark does not start, or fails: a line, whichever verb asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.exits import Exit, Failure
+from coordinator.cli.spark import last_line, told_in_a_line
+from tests.unit.cli.calling import Shufflectl, log_file
+from tests.unit.replay.logs import Told, deleted_and_missed
+
+pytest.importorskip("pyspark")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("advise", "LOGS"),
+        ("report", "--log", "LOGS/a.log", "--all"),
+        ("simulate", "LOGS", "--master", "local[1]"),
+        ("learn", "LOGS", "--master", "local[1]", "-o", "LOGS/lessons.json"),
+    ],
+    ids=lambda arguments: str(arguments[0]),
+)
+def test_without_java_one_line(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nonexistent")
+    log_file(tmp_path / "a.log", deleted_and_missed())
+    log_file(tmp_path / "b.log", Told(name="other"))
+    said = shufflectl(*(word.replace("LOGS", str(tmp_path)) for word in arguments))
+    assert said.code == Exit.FAILED
+    assert said.err.startswith(
+        "shufflectl: Spark has no Java to run on (none: JAVA_HOME is /nonexistent, where no bin/java is); expected one."
+    )
+
+
+def test_what_spark_s_own_errors_say_is_a_line() -> None:
+    from pyspark.errors import PySparkRuntimeError
+
+    with pytest.raises(Failure, match=r"Spark has failed \(it exited\); expected a run to its end"), told_in_a_line():
+        raise PySparkRuntimeError("it exited")
+
+
+def test_the_last_line_of_a_trace_is_its_reason() -> None:
+    trace = (
+        "An error occurred while calling None.SparkContext.\n"
+        ": org.apache.spark.SparkException: Could not parse Master URL: 'nonsense'\n"
+        "\tat org.apache.spark.SparkContext$.createTaskScheduler(SparkContext.scala:3012)\n"
+        "\t... 12 more\n"
+    )
+    assert last_line(trace) == "org.apache.spark.SparkException: Could not parse Master URL: 'nonsense'"
+    assert last_line("") == "no reason"
