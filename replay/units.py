@@ -23,6 +23,11 @@ def size(number: int) -> str:
     return f"{number} B" if unit == 0 else f"{value:.{1 if value < 99.95 else 0}f} {_UNITS[unit]}"
 
 
+def left(number: int, available: int, total: int) -> int:
+    """Of so many bytes what is left with some of all outputs, taken for equally large."""
+    return number * min(available, total) // total if total else number
+
+
 def span(milliseconds: int) -> str:
     """How long: `41 ms`, `3.2 s`, `4 min 05 s`, `2 h 10 min`."""
     if milliseconds < 1_000:

@@ -12,20 +12,34 @@ What a run wrote again because its own policy had deleted it counts as one life:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
 from replay.simulate.facts import Fact
+from replay.units import left
 
 
 @dataclass(slots=True)
 class _Lived:
-    written_ms: int
-    bytes: int
-    last_read_ms: int
+    """One life on disk: how many bytes, each from when on. ``available``: of its outputs; None: all."""
+
+    steps: list[tuple[int, int]]
+    last_used_ms: int
+    whole_bytes: int | None  #: When it was complete last.
+    available: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.steps[-1][1]
+
+    def spans(self, until_ms: int) -> Iterator[tuple[int, int, int]]:
+        """From when, until when, how many bytes; none of it after this time."""
+        for (since_ms, held), (next_ms, _) in pairwise([*self.steps, (until_ms, 0)]):
+            yield since_ms, min(next_ms, until_ms), held
 
 
 @dataclass(slots=True)
@@ -89,25 +103,35 @@ class Baseline:
 
     def _completed(self, fact: Fact, command: c.ReportStageCompleted) -> None:
         stage = self._running.pop(command.stage, None)
-        if stage is None or command.failure:
+        if stage is None:
             return
-        for read in stage.reads:
+        for read in stage.reads if not command.failure else ():
             if read in self._lives:
-                self._lives[read].last_read_ms = fact.time_ms
-        if stage.writes is not None:
-            self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, command.stage in self._again)
+                self._lives[read].last_used_ms = fact.time_ms
+        if stage.writes is not None and not (command.stage in self._again and stage.writes in self._lives):
+            self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, not command.failure)
 
-    def _write(self, app_shuffle: AppShuffle, written_bytes: int, now_ms: int, again: bool) -> None:
+    def _write(self, app_shuffle: AppShuffle, written_bytes: int, now_ms: int, whole: bool) -> None:
+        """What a failed attempt wrote is there too; it is needed by the one that makes it whole."""
         known = self._lives.get(app_shuffle)
         if known is None:
-            self._lives[app_shuffle] = _Lived(now_ms, written_bytes, now_ms)
-        elif not again:
-            known.bytes += written_bytes
+            self._lives[app_shuffle] = _Lived([(now_ms, written_bytes)], now_ms, written_bytes if whole else None)
+            return
+        repaired = known.bytes + written_bytes
+        if whole:
+            repaired = repaired if written_bytes else max(repaired, known.whole_bytes or 0)  # as in the ledger
+            known.last_used_ms = now_ms if known.whole_bytes is None else known.last_used_ms
+            known.whole_bytes, known.available = repaired, None
+        known.steps.append((now_ms, repaired))
 
     def _outputs(self, fact: Fact, command: c.ReportOutputs) -> None:
         for told in command.outputs:
+            known = self._lives.get(told.app_shuffle)
             if told.available == 0:
                 self._end(told.app_shuffle, fact.time_ms)
+            elif known is not None and told.available < (told.total if known.available is None else known.available):
+                known.steps.append((fact.time_ms, left(known.bytes, told.available, told.total)))
+                known.available = told.available
 
     def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:
         self._end(command.app_shuffle, fact.time_ms)
@@ -115,8 +139,10 @@ class Baseline:
     def _end(self, app_shuffle: AppShuffle, now_ms: int) -> None:
         known = self._lives.pop(app_shuffle, None)
         if known is not None:
-            self.never.hold(known.written_ms, now_ms, known.bytes)
-            self.oracle.hold(known.written_ms, known.last_read_ms, known.bytes)
+            for span in known.spans(now_ms):
+                self.never.hold(*span)
+            for span in known.spans(known.last_used_ms):
+                self.oracle.hold(*span)
 
 
 @dataclass(slots=True)

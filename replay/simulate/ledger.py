@@ -1,8 +1,8 @@
 """What was held, and what became of it.
 
 Responsible for the life of every generation in a simulated log, for bytes held over time, and for what premature
-deletions cost. Refuses to decide. Invariant: all is read from the log; a generation holds its bytes from the completion
-of its map stage until it is deleted or lost.
+deletions cost. Refuses to decide. Invariant: all is read from the log; a generation holds what each attempt of its map
+stage wrote from the attempt's end, until that is gone.
 """
 
 # Every row of a table takes what the table hands it.
@@ -18,6 +18,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion, Expiry
 from replay.simulate.outcome import Life, Miss
+from replay.units import left
 
 
 @dataclass(slots=True)
@@ -27,6 +28,7 @@ class _Held:
     shuffle_id: ShuffleId
     app_shuffle: AppShuffle
     bytes: int = 0
+    whole_bytes: int = 0  #: When it was complete last.
     written_ms: int | None = None
     last_read_ms: int | None = None
     expired_ms: int | None = None
@@ -58,6 +60,7 @@ class Ledger:
     _held: dict[ShuffleId, _Held] = field(default_factory=dict)
     _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
     _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
+    _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
     _misses: list[_Missed] = field(default_factory=list)
     _open_miss: dict[AppShuffle, _Missed] = field(default_factory=dict)
 
@@ -129,24 +132,45 @@ class Ledger:
         self._held[event.shuffle_id] = _Held(event.shuffle_id, event.app_shuffle)
         if isinstance(event, e.GenerationAdopted):
             self._held[event.shuffle_id].written_ms = now_ms
+        else:
+            self._writing[event.writer] = event.shuffle_id
+
+    def _joined(self, now_ms: int, event: e.WriterJoined) -> None:
+        self._writing[event.writer] = event.shuffle_id
+
+    def _hold(self, now_ms: int, held: _Held, bytes_: int) -> None:
+        """So much from here on, where it is still there."""
+        if held.gone_ms is None:
+            self._pass(now_ms)
+            self.held_bytes += bytes_ - held.bytes
+            held.bytes = bytes_
+            self.peak_bytes = max(self.peak_bytes, self.held_bytes)
 
     def _completed(self, now_ms: int, event: e.GenerationCompleted) -> None:
+        """A repair that wrote nothing, as history logs tell it, has put back what was lost."""
         held = self._held.get(event.shuffle_id)
         if held is None:
             return
-        self._pass(now_ms)
-        held.bytes += event.bytes
+        repaired = held.bytes + event.bytes if event.bytes else max(held.bytes, held.whole_bytes)
+        self._hold(now_ms, held, repaired)
+        held.whole_bytes = held.bytes
         held.written_ms = now_ms if held.written_ms is None else held.written_ms
-        self.held_bytes += event.bytes
-        self.peak_bytes = max(self.peak_bytes, self.held_bytes)
         missed = self._open_miss.pop(held.app_shuffle, None)
         if missed is not None:
-            missed.bytes = event.bytes
+            missed.bytes = held.bytes
+
+    def _outputs_lost(self, now_ms: int, event: e.OutputsLost) -> None:
+        held = self._held.get(event.shuffle_id)
+        if held is not None:
+            self._hold(now_ms, held, left(held.bytes, event.available, event.total))
 
     def _reader(self, now_ms: int, event: e.ReaderRegistered) -> None:
         self._reading.setdefault(event.reader, []).append(event.shuffle_id)
 
     def _stage_over(self, now_ms: int, event: e.StageCompleted) -> None:
+        written = self._held.get(self._writing.pop(event.stage, ShuffleId(-1)))
+        if written is not None and event.failure:  # of one that succeeded, the generation's completion tells
+            self._hold(now_ms, written, written.bytes + event.shuffle_bytes_written)
         for shuffle_id in self._reading.pop(event.stage, ()):
             held = self._held.get(shuffle_id)
             if held is not None and not event.failure:
@@ -195,7 +219,9 @@ _HEARD: dict[type, Any] = {
     e.LineageLearned: Ledger._learned,  # noqa: SLF001 - the class's own table
     e.GenerationStarted: Ledger._started,  # noqa: SLF001
     e.GenerationAdopted: Ledger._started,  # noqa: SLF001
+    e.WriterJoined: Ledger._joined,  # noqa: SLF001
     e.GenerationCompleted: Ledger._completed,  # noqa: SLF001
+    e.OutputsLost: Ledger._outputs_lost,  # noqa: SLF001
     e.ReaderRegistered: Ledger._reader,  # noqa: SLF001
     e.StageCompleted: Ledger._stage_over,  # noqa: SLF001
     e.GenerationExpired: Ledger._expired,  # noqa: SLF001

@@ -21,7 +21,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion, Ending
 from replay.names import Names
-from replay.units import place
+from replay.units import left, place
 
 #: Generations that a picture shows at the most: the last ones. Its page says so where there were more.
 MOST = 20_000
@@ -101,6 +101,7 @@ class Picture:
     left_out: int = 0  #: Generations that were forgotten because there were too many.
     ended: bool = False
     _reading: dict[StageAttempt, set[ShuffleId]] = field(default_factory=dict)
+    _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event."""
@@ -133,6 +134,14 @@ class Picture:
         if stage is None:
             stage = self.stages[attempt] = Stage(attempt, recorded.time_ms, name, self.names.job_of(attempt.stage))
         return stage
+
+    def write(self, shuffle_id: ShuffleId, writer: StageAttempt) -> None:
+        """A stage attempt writes it from here on."""
+        self._writing[writer] = shuffle_id
+
+    def end_of_writing(self, writer: StageAttempt) -> Bar | None:
+        """What the attempt wrote, where it is known."""
+        return self.bars.get(self._writing.pop(writer, ShuffleId(-1)))
 
     def read(self, bar: Bar, reader: StageAttempt) -> None:
         """A stage attempt reads it from here on."""
@@ -189,6 +198,9 @@ def _stage_done(picture: Picture, at: e.Recorded, event: e.StageCompleted) -> No
     stage = picture.stages.get(event.stage)
     if stage is not None:
         stage.done_ms, stage.failed = at.time_ms, bool(event.failure)
+    written = picture.end_of_writing(event.stage)
+    if written is not None and event.failure and written.gone_ms is None:
+        written.bytes += event.shuffle_bytes_written  # of one that succeeded, the completion tells
     picture.finish(at, event.stage)
 
 
@@ -196,6 +208,11 @@ def _started(picture: Picture, at: e.Recorded, event: e.GenerationStarted) -> No
     bar = picture.begin(at, event.shuffle_id, event.app_shuffle)
     bar.writer, bar.job = event.writer, event.job
     picture.start(at, event.writer)
+    picture.write(event.shuffle_id, event.writer)
+
+
+def _joined(picture: Picture, at: e.Recorded, event: e.WriterJoined) -> None:
+    picture.write(event.shuffle_id, event.writer)
 
 
 def _adopted(picture: Picture, at: e.Recorded, event: e.GenerationAdopted) -> None:
@@ -207,6 +224,12 @@ def _complete(picture: Picture, at: e.Recorded, event: e.GenerationCompleted) ->
     if bar is not None:
         bar.complete_ms = at.time_ms if bar.complete_ms is None else bar.complete_ms
         bar.bytes += event.bytes
+
+
+def _partly_lost(picture: Picture, at: e.Recorded, event: e.OutputsLost) -> None:
+    bar = picture.bars.get(event.shuffle_id)
+    if bar is not None:
+        bar.bytes = left(bar.bytes, event.available, event.total)
 
 
 def _reads(picture: Picture, at: e.Recorded, event: e.ReaderRegistered) -> None:
@@ -268,7 +291,9 @@ _HEARINGS: dict[type, Callable[[Picture, e.Recorded, Any], None]] = {
     e.StageCompleted: _stage_done,
     e.GenerationStarted: _started,
     e.GenerationAdopted: _adopted,
+    e.WriterJoined: _joined,
     e.GenerationCompleted: _complete,
+    e.OutputsLost: _partly_lost,
     e.ReaderRegistered: _reads,
     e.GenerationExpired: _expired,
     e.ExpiryTakenBack: _rescued,

@@ -16,6 +16,7 @@ from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import live_page, page, policy
 from tests.support.browser import CHROMIUM, document
 from tests.unit.replay.logs import APP, Told, deleted_and_missed, wanted_while_fencing
+from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
 
 def picture(log: list[e.Recorded], most: int = 20_000) -> Picture:
@@ -69,6 +70,13 @@ def test_what_was_kept_when_it_was_to_be_fenced_has_not_expired() -> None:
     told = wanted_while_fencing()
     (first, _) = rows(numbers(picture(told.log)))
     assert (first["expired"], first["gone"], first["fate"]) == (None, None, "there")
+
+
+def test_bytes_are_what_every_attempt_wrote_less_what_was_lost() -> None:
+    log = written_in_parts().log
+    sizes = [rows(numbers(picture(log[:length])))[:1] for length in range(len(log) + 1)]
+    found = dict.fromkeys(row["bytes"] for [row] in filter(None, sizes))
+    assert list(found) == [0, 60_000_000, 100_000_000, 50_000_000, 95_000_000]
 
 
 def test_a_prefix_and_then_the_rest_give_what_the_whole_gives() -> None:

@@ -12,6 +12,7 @@ from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, LookId, Span, StageId
 from coordinator.core.values import Driver, Expiry, Outputs, Policy, Rule
 from replay.simulate import Outcome, Pace, facts_of, simulate
+from replay.simulate.ledger import Ledger
 from tests.support.simulated import check_as_recorded, check_otherwise
 from tests.unit.replay.logs import APP, BEGIN_MS, Told, attempt, deleted_and_missed, lineage
 from tests.unit.replay.test_holders import looked_at, root
@@ -116,6 +117,53 @@ def test_a_real_loss_is_a_loss_under_every_policy() -> None:
     for policy in (OBSERVE, FRONTIER, EAGER):
         outcome = simulate(facts_of(told.log), policy)
         assert [life.end for life in outcome.lives if life.app_shuffle == 1] == ["lost: outputs gone"]
+
+
+def written_in_parts(policy: Policy = OBSERVE) -> Told:
+    """App shuffle 0: a failed attempt writes 60 MB, the next one 40; then half is lost, and 45 MB are written again."""
+    told = Told(policy=policy)
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 60_000_000, failure="fetch failed")
+    told.say(c.ReportStageSubmitted(attempt(0, 1), (), AppShuffle(0), 2, "map at chain.py:12"))
+    told.say(c.ReportStageCompleted(attempt(0, 1), shuffle_bytes_written=40_000_000))
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 2, 4),)))
+    told.say(c.ReportStageSubmitted(attempt(0, 2), (), AppShuffle(0), 2, "map at chain.py:12"))
+    told.say(c.ReportStageCompleted(attempt(0, 2), shuffle_bytes_written=45_000_000))
+    return told
+
+
+def test_bytes_are_what_every_attempt_wrote_less_what_was_lost() -> None:
+    told = written_in_parts()
+    sizes = []
+    for length in range(len(told.log) + 1):
+        ledger = Ledger()
+        ledger.hear(told.log[:length])
+        sizes.append(ledger.held_bytes)
+    assert list(dict.fromkeys(sizes)) == [0, 60_000_000, 100_000_000, 50_000_000, 95_000_000]
+    outcome = simulate(facts_of(told.log))
+    assert (outcome.written_bytes, outcome.peak_bytes) == (95_000_000, 100_000_000)
+
+
+def test_the_bounds_go_by_the_same_bytes() -> None:
+    told = written_in_parts()
+    told.now_ms += 1_000
+    told.say(c.EndApplication())
+    outcome = simulate(facts_of(told.log))
+    assert outcome.never_byte_seconds == outcome.held_byte_seconds
+    assert outcome.never_peak_bytes == 100_000_000
+    # Of what nobody read, only what a failed attempt left for the next one was needed: 60 MB for 20 ms.
+    assert outcome.needed_byte_seconds == pytest.approx(60e6 * 0.020)
+
+
+def test_a_repair_of_which_no_bytes_are_told_puts_back_what_was_lost() -> None:
+    told = Told(policy=OBSERVE)
+    told.whole_chain()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 3, 4),)))
+    told.say(c.ReportStageSubmitted(attempt(0, 1), (), AppShuffle(0), 1, "again"))
+    told.say(c.ReportStageCompleted(attempt(0, 1)))
+    outcome = simulate(facts_of(told.log))
+    assert outcome.written_bytes == outcome.peak_bytes == outcome.never_peak_bytes == 180_000_000
 
 
 def test_a_partial_repair_of_what_is_gone_is_a_whole_one() -> None:
