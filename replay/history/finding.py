@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -70,24 +69,45 @@ def local_path(place: str) -> Path:
     return Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(place)
 
 
-def local_parts(place: str) -> list[Part] | Missing:
-    """Every file at or below a local place."""
+def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
+    """Every file at or below a local place, and what there could not be looked into."""
     root = local_path(place)
     try:
         if not root.exists():
-            return Missing(place, "it is not there; expected a file or a directory of Spark history logs")
-        files = sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
-        found = list(_there(files))
+            return [], [Missing(place, "it is not there; expected a file or a directory of Spark history logs")]
+        is_folder = root.is_dir()
     except OSError as error:
-        return Missing(place, f"it cannot be read ({error.strerror or error}); expected a readable directory")
-    return found or Missing(place, "it holds no file; expected Spark history logs")
+        return [], [_unread(place, error)]
+    missing: list[Missing] = []
+    found = list(_there(root, sorted(_files(root, missing)) if is_folder else [root], missing))
+    if not found and not missing:
+        missing.append(Missing(place, "it holds no file; expected Spark history logs"))
+    return found, missing
 
 
-def _there(files: Iterable[Path]) -> Iterator[Part]:
+def _files(root: Path, missing: list[Missing]) -> Iterator[Path]:
+    def closed(error: OSError) -> None:
+        missing.append(_unread(str(error.filename), error))
+
+    for folder, _, names in os.walk(root, onerror=closed):
+        yield from (Path(folder, name) for name in names)
+
+
+def _there(root: Path, files: Iterable[Path], missing: list[Missing]) -> Iterator[Part]:
     """With their sizes. Who looks into a directory in use finds files that are renamed, or deleted, the next moment."""
     for path in files:
-        with suppress(FileNotFoundError):
-            yield Part(str(path.absolute()), path.stat().st_size)
+        try:
+            if path.is_file() or path == root:
+                yield Part(str(path.absolute()), path.stat().st_size)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            missing.append(_unread(str(path), error))
+
+
+def _unread(place: str, error: OSError) -> Missing:
+    told = f"it cannot be read ({error.strerror or error}); expected a file or a directory that may be"
+    return Missing(shown(place), told)
 
 
 def sort(parts: Iterable[Part]) -> list[Log]:

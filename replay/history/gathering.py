@@ -59,15 +59,13 @@ def find(spark: SparkSession, places: Iterable[str]) -> tuple[list[Log], list[Re
     parts: list[Part] = []
     refused: list[Refused] = []
     for place in places:
-        found = _remote_parts(spark, place) if finding.is_url(place) else finding.local_parts(place)
-        if isinstance(found, Missing):
-            refused.append(Refused(found.place, found.why))
-        else:
-            parts.extend(found)
+        found, missing = _remote_parts(spark, place) if finding.is_url(place) else finding.local_parts(place)
+        parts.extend(found)
+        refused.extend(Refused(one.place, one.why) for one in missing)
     return finding.sort(parts), refused
 
 
-def _remote_parts(spark: SparkSession, place: str) -> list[Part] | Missing:
+def _remote_parts(spark: SparkSession, place: str) -> tuple[list[Part], list[Missing]]:
     context: Any = spark.sparkContext
     try:
         path = context._jvm.org.apache.hadoop.fs.Path(place)  # noqa: SLF001 - PySpark has no other way
@@ -78,8 +76,8 @@ def _remote_parts(spark: SparkSession, place: str) -> list[Part] | Missing:
             found.append(Part(status.getPath().toString(), status.getLen()))
     except Exception as error:  # noqa: BLE001 - whatever a file system throws
         reason = str(getattr(error, "java_exception", error)).splitlines()[0]
-        return Missing(place, f"the Spark session cannot list it ({reason})")
-    return found or Missing(place, "it holds no file; expected Spark history logs")
+        return [], [Missing(place, f"the Spark session cannot list it ({reason})")]
+    return found, [] if found else [Missing(place, "it holds no file; expected Spark history logs")]
 
 
 def spread(

@@ -17,9 +17,9 @@ from replay.simulate.recordings import Recording
 
 def recordings_at(place: str) -> list[Recording] | Missing:
     """Every recorded run at or below a local place."""
-    parts = local_parts(place)
-    if isinstance(parts, Missing):
-        return parts
+    parts, missing = local_parts(place)
+    if not parts:
+        return missing[0]
     ours = {part for part in parts if _is_ours(part.path)}
     archives = _archives(ours)
     archived = {part for files in archives.values() for part in files.values()}
@@ -32,6 +32,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
             if part in ours - archived
         ),
         *(Recording(log.name, log.bytes, log=log) for log in sort(others)),
+        *(Recording(one.place, 0, why_not=one.why) for one in missing),
     ]
 
 

@@ -31,13 +31,14 @@ _Bytes: TypeAlias = bytes  # `Recording` has a field of that name
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded run. Exactly one of ``log`` and ``content`` and ``paths`` says where it is."""
+    """One recorded run. Exactly one of ``log``, ``content`` and ``paths`` says where it is; or ``why_not``, why not."""
 
     name: str
     bytes: int
     log: Log | None = None  #: A history log of Spark's.
     paths: tuple[str, ...] = ()  #: Files with a log of ours, as it runs.
     content: _Bytes = b""  #: A log of ours itself.
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,8 @@ def _simulated(
 
 def open_run(recording: Recording) -> Opened:
     """The run of a recording. Raises `Unread`, `WireError` and `OSError`."""
+    if recording.why_not:
+        raise Unread(recording.why_not)
     return _history(recording, recording.log) if recording.log is not None else _own(recording)
 
 

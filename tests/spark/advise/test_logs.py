@@ -11,7 +11,7 @@ import pytest
 
 from replay.advise import frames, report
 from replay.history import read
-from replay.history.finding import Missing, Part, local_parts, sort
+from replay.history.finding import Part, local_parts, sort
 from replay.history.framing import pieces
 from replay.history.reading import open_local
 from tests.support.spark import spark_session
@@ -72,8 +72,8 @@ def logs(spark: SparkSession, rolled: Path, tmp_path_factory: pytest.TempPathFac
 
 
 def _parts(folder: Path) -> list[Part]:
-    found = local_parts(str(folder))
-    assert not isinstance(found, Missing)
+    found, missing = local_parts(str(folder))
+    assert not missing
     return found
 
 

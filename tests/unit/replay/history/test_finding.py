@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,11 +95,33 @@ def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
-    nowhere, empty = local_parts(str(tmp_path / "nowhere")), local_parts(str(tmp_path))
-    assert isinstance(nowhere, Missing)
+    [nowhere], [empty] = local_parts(str(tmp_path / "nowhere"))[1], local_parts(str(tmp_path))[1]
     assert "it is not there" in nowhere.why
-    assert isinstance(empty, Missing)
     assert "holds no file" in empty.why
+
+
+def test_what_may_not_be_looked_into_costs_itself_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("a", "closed", "z"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "app").write_text("x")
+    scandir, stat = os.scandir, Path.stat
+
+    def listed(path: str) -> Any:
+        if str(path).endswith("/closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    def looked_at(path: Path, **options: Any) -> os.stat_result:
+        if path == tmp_path / "z" / "app":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "scandir", listed)
+    monkeypatch.setattr(Path, "stat", looked_at)
+    found, missing = local_parts(str(tmp_path))
+    assert [part.path for part in found] == [f"{tmp_path}/a/app"]
+    told = "it cannot be read (Permission denied); expected a file or a directory that may be"
+    assert missing == [Missing(f"{tmp_path}/closed", told), Missing(f"{tmp_path}/z/app", told)]
 
 
 def test_urls_are_for_the_session() -> None:
@@ -106,6 +131,6 @@ def test_urls_are_for_the_session() -> None:
 
 
 def _parts(place: str) -> list[Part]:
-    found = local_parts(place)
-    assert not isinstance(found, Missing)
+    found, missing = local_parts(place)
+    assert not missing
     return found

@@ -8,7 +8,7 @@ import os
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 import zstandard
@@ -320,7 +320,7 @@ def test_memory_does_not_grow_with_tasks(tmp_path: Path) -> None:
 
 
 def _parts(folder: Path) -> Iterator[Part]:
-    found: Any = local_parts(str(folder))
+    found, _ = local_parts(str(folder))
     return iter(found)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from coordinator.wire.logfile import write_log
 from replay.learn import learned
 from replay.simulate.places import recordings_at
 from replay.simulate.recordings import Recording, simulated
+from tests.unit.cli.calling import log_file
 from tests.unit.replay.logs import APP, deleted_and_missed
 from tests.unit.replay.test_holders import looked_at, root
 
@@ -78,3 +82,23 @@ def test_what_does_not_begin_at_its_beginning_is_not_simulated(tmp_path: Path) -
     assert [
         "a segment begins with record 21; expected record 1" in simulated(one, FRONTIER).failed for one in found
     ] == [True]
+
+
+def test_a_folder_that_may_not_be_opened_is_a_record_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_file(tmp_path / "a.log", deleted_and_missed())
+    (tmp_path / "closed").mkdir()
+    scandir = os.scandir
+
+    def listed(path: str) -> Any:
+        if str(path).endswith("/closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", listed)
+    found = recordings_at(str(tmp_path))
+    assert isinstance(found, list)
+    assert [simulated(one, FRONTIER).failed.partition(";")[0] for one in found] == [
+        "", "it cannot be read (Permission denied)",
+    ]  # fmt: skip
