@@ -32,6 +32,10 @@ class Here:
         """What was chosen."""
         return self.loaded.config
 
+    def most(self, limit: int | None, of_a_table: int) -> int | None:
+        """How many rows are shown: programs get all, unless they say how many."""
+        return of_a_table if limit is None and self.form == "table" else limit
+
     @asynccontextmanager
     async def source(self) -> AsyncIterator[Source]:
         """The source that was named, opened; else the file that embedded coordinators share."""

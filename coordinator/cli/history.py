@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from coordinator.cli import output, stories
 from coordinator.cli.exits import Exit, failure
@@ -35,7 +34,9 @@ def events(
     here: Here,
     app: Application,
     after: Annotated[int, typer.Option("--after", min=0, help="Only events after this number.")] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _DEFAULT_LIMIT,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_DEFAULT_LIMIT:,}, else all.")
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Only of this kind, as GenerationExpired.")] = None,
 ) -> Any:
@@ -43,10 +44,10 @@ def events(
     wanted = {_known_kind(one) for one in kind or ()}
     if follow:
         return _follow(here, app, after, wanted)
-    return _events(here, app, after, limit, wanted)
+    return _events(here, app, after, here.most(limit, _DEFAULT_LIMIT), wanted)
 
 
-async def _events(here: Here, app: str, after: int, limit: int, wanted: set[str]) -> None:
+async def _events(here: Here, app: str, after: int, limit: int | None, wanted: set[str]) -> None:
     async with here.source() as source:
         names, found, more = Names(), list[Row](), False
         async for recorded in source.events(await find(source, app), after):
@@ -58,9 +59,8 @@ async def _events(here: Here, app: str, after: int, limit: int, wanted: set[str]
                 break
             found.append(_told(recorded, names))
         _show(here, found)
-        if more and here.form == "table":
-            left = f"More follow: --after {found[-1]['sequence']}, or a larger --limit."
-            output.say(Text(left, style="dim"))
+        if more:
+            output.remark(f"more follow: --after {found[-1]['sequence']}, or a larger --limit")
 
 
 async def _follow(here: Here, app: str, after: int, wanted: set[str]) -> None:
@@ -97,18 +97,22 @@ async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> N
 def holders(
     here: Here,
     app: Application,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = _MOST_HOLDERS,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_MOST_HOLDERS}, else all.")
+    ] = None,
 ) -> Any:
     """Lists what holds shuffle data now: jobs, plans, names of the program; who alone holds most comes first."""
-    return _holders(here, app, limit)
+    return _holders(here, app, here.most(limit, _MOST_HOLDERS))
 
 
-async def _holders(here: Here, app: str, limit: int) -> None:
+async def _holders(here: Here, app: str, limit: int | None) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        found = weigh([recorded async for recorded in source.events(application)])[:limit]
-        rows: list[Row] = [dict(plain(one)) for one in found]
+        found = weigh([recorded async for recorded in source.events(application)])
+        rows: list[Row] = [dict(plain(one)) for one in found[:limit]]
         output.rows(here.form, rows, _HOLDERS, "Nothing holds any shuffle data.")
+        if len(found) > len(rows):
+            output.remark(f"{len(found) - len(rows):,} more hold some: a larger --limit shows them")
 
 
 def register(app: typer.Typer) -> None:

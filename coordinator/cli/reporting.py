@@ -7,7 +7,7 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,16 +58,18 @@ def report(
         list[str] | None, typer.Argument(metavar="[APP]...", help="Applications, as the other verbs name them.")
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="Every application of the source.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Rows of a table, at most.")] = _MOST,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help=f"Rows of each table, at most; shown {_MOST}, else all.")
+    ] = None,
 ) -> Any:
     """Weighs logs with a local Spark: byte-seconds held, needed and saved; what was missed; what it cost."""
     if bool(apps) == whole:
         told = "applications are named and --all is said" if whole else "no application is named"
         raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
-    return _report(here, apps or [], limit)
+    return _report(here, apps or [], here.most(limit, _MOST))
 
 
-async def _report(here: Here, named: Sequence[str], limit: int) -> None:
+async def _report(here: Here, named: Sequence[str], limit: int | None) -> None:
     wanted: list[str] = []
     reading = reading_of(here)
     if named:
@@ -107,8 +109,9 @@ def _options_told() -> Iterator[None]:
         raise Failure(Exit.USAGE, str(error)) from error
 
 
-def _show(here: Here, events: DataFrame, limit: int) -> None:
-    found = {table.name: _rows(table.answer(events).orderBy(*_order(table)), limit) for table in _TABLES}
+def _show(here: Here, events: DataFrame, limit: int | None) -> None:
+    answers = {table.name: _rows(table.answer(events).orderBy(*_order(table)), limit) for table in _TABLES}
+    found, more = cut(answers, limit)
     problems = [row["problem"] for row in events.where("problem IS NOT NULL").select("problem").limit(100).collect()]
     if here.form == "table":
         for table in _TABLES:
@@ -116,6 +119,8 @@ def _show(here: Here, events: DataFrame, limit: int) -> None:
             output.say(output.table(found[table.name], table.columns) if found[table.name] else "None.")
     else:
         output.data(here.form, found)
+    for told in more:
+        output.remark(told)
     for problem in problems[:_PROBLEMS_SHOWN]:
         output.remark(problem)
     if problems:
@@ -123,8 +128,17 @@ def _show(here: Here, events: DataFrame, limit: int) -> None:
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
 
 
-def _rows(frame: DataFrame, limit: int) -> list[Row]:
-    return [row.asDict(recursive=True) for row in frame.limit(limit).collect()]
+def _rows(frame: DataFrame, limit: int | None) -> list[Row]:
+    """One more than is shown, where there is one."""
+    wanted = frame if limit is None else frame.limit(limit + 1)
+    return [row.asDict(recursive=True) for row in wanted.collect()]
+
+
+def cut(answers: Mapping[str, list[Row]], limit: int | None) -> tuple[dict[str, list[Row]], list[str]]:
+    """What is shown of each table, and what is said of those that go on."""
+    more = [name for name, rows in answers.items() if limit is not None and len(rows) > limit]
+    told = [f"{', '.join(more)}: more rows follow; a larger --limit shows them"] if more else []
+    return {name: rows[:limit] for name, rows in answers.items()}, told
 
 
 def _order(table: Table) -> list[Any]:
@@ -183,7 +197,7 @@ def _recomputed(events: DataFrame) -> DataFrame:
 def _holders(events: DataFrame) -> DataFrame:
     from replay.frames import analyses
 
-    return analyses.top_holders(events)
+    return analyses.top_holders(events, limit=None)
 
 
 def _weight(name: str) -> Callable[[Row], str]:

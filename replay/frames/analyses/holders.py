@@ -16,11 +16,11 @@ from replay.frames.analyses.weights import steps, weight
 _ROOT = ["application", "root"]
 
 
-def top_holders(events: DataFrame, limit: int = 20) -> DataFrame:
-    """The names, plans and objects that kept most, the heaviest first: docs/frames.md, *Holders*."""
+def top_holders(events: DataFrame, limit: int | None = 20) -> DataFrame:
+    """The names, plans and objects that kept most, the heaviest first: docs/frames.md, *Holders*. None: all."""
     held = steps(events).join(births(events).select(*KEY, "app_shuffle"), KEY)
     begun, ended = F.greatest("from_ms", "since_ms"), F.least("to_ms", "until_ms")
-    return (
+    ranked = (
         _reached(events)
         .join(held, ["application", "app_shuffle"])
         .withColumn("weight", weight("bytes", ended - begun))
@@ -32,8 +32,8 @@ def top_holders(events: DataFrame, limit: int = 20) -> DataFrame:
             F.sum("weight").alias("byte_seconds"),
         )
         .orderBy(F.desc("byte_seconds"), "application", "root_kind", "who")
-        .limit(limit)
     )
+    return ranked if limit is None else ranked.limit(limit)
 
 
 def _reached(events: DataFrame) -> DataFrame:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId
 from coordinator.wire.logfile import write_log
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
+from tests.unit.replay.test_holders import looked_at, root
 
 OTHER = ApplicationId("6f1c2d3e-0000-4000-8000-0000000000ff")
 
@@ -52,13 +54,36 @@ def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[
 
 
 def test_events_by_place_kind_and_number(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
-    rows = shufflectl("events", *source, APP, "--after", 10, "--limit", 2, "-o", "json").data
-    assert [row["sequence"] for row in rows] == [11, 12]
+    some = shufflectl("events", *source, APP, "--after", 10, "--limit", 2, "-o", "json")
+    assert [row["sequence"] for row in some.data] == [11, 12]
+    assert "more follow: --after 12, or a larger --limit" in some.err
     (expired,) = shufflectl("events", *source, APP, "--kind", "generation-expired", "-o", "json").data
     assert expired["event"]["why"] == "every reader's output is on disk"
-    table = shufflectl("events", *source, APP, "--limit", 3).out
-    assert "job 0 (count at chain.py:20) started" in table
-    assert "More follow: --after 3" in table
+    table = shufflectl("events", *source, APP, "--limit", 3)
+    assert "job 0 (count at chain.py:20) started" in table.out
+    assert "more follow: --after 3" in table.err
+
+
+def test_programs_get_all_events_and_a_table_says_that_more_follow(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told()
+    told.chain_job()
+    told.say(*(c.ReportDisk("/d", used_bytes, 1) for used_bytes in range(1_100)))
+    log = log_file(tmp_path / "app.log", told)
+    assert len(told.log) > 1_000
+    rows = shufflectl("events", "--log", log, "-", "-o", "json")
+    assert ([row["sequence"] for row in rows.data], rows.err) == ([one.sequence for one in told.log], "")
+    table = shufflectl("events", "--log", log, "-")
+    assert ("more follow: --after 1000," in table.err, len(table.out.splitlines())) == (True, 1_001)
+
+
+def test_programs_get_all_holders_and_a_table_says_that_there_are_more(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = looked_at(*(root(f"o{number}", f"`n{number}`", 0) for number in range(33)))
+    log = log_file(tmp_path / "app.log", told)
+    rows = shufflectl("holders", "--log", log, "-", "-o", "json")
+    assert (len(rows.data), rows.err) == (33, "")
+    assert "3 more hold some: a larger --limit shows them" in shufflectl("holders", "--log", log, "-").err
+    some = shufflectl("holders", "--log", log, "-", "-o", "json", "--limit", 5)
+    assert (len(some.data), "28 more hold some" in some.err) == (5, True)
 
 
 def test_explain_tells_the_story(shufflectl: Shufflectl, source: tuple[str, str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.cli.exits import Exit
 from coordinator.cli.here import Here
-from coordinator.cli.reporting import reading_of
+from coordinator.cli.reporting import cut, reading_of
 from coordinator.config import Config, Loaded
 from tests.unit.cli.calling import Shufflectl, log_file
 from tests.unit.replay.logs import deleted_and_missed
@@ -49,3 +49,15 @@ def test_where_two_are_named_in_one_place_neither_is_taken(shufflectl: Shufflect
     log = log_file(tmp_path / "app.log", deleted_and_missed())
     told = shufflectl("report", "--all", "--log", log, "--store", f"sqlite://{tmp_path}/x.db")
     assert (told.code, "are both named" in told.err) == (Exit.USAGE, True)
+
+
+def test_what_a_limit_cuts_off_is_said_and_programs_set_none() -> None:
+    answers: dict[str, list[Any]] = {"one": [{}, {}], "two": [{}, {}, {}]}
+    assert cut(answers, 2) == (
+        {"one": [{}, {}], "two": [{}, {}]},
+        ["two: more rows follow; a larger --limit shows them"],
+    )
+    assert cut(answers, None) == (answers, [])
+    forms = [Here(Loaded(Config(), {}), form) for form in ("table", "json", "yaml")]
+    assert [one.most(None, 10) for one in forms] == [10, None, None]
+    assert [one.most(30, 10) for one in forms] == [30, 30, 30]
