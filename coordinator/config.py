@@ -13,10 +13,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -25,6 +26,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from coordinator.binding import A_BIND, is_bind
 from coordinator.explained import Explained
 from coordinator.runtime.limits import Limits
 from state_backend.address import masked
@@ -34,13 +36,22 @@ FILE_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT_LISTEN = "127.0.0.1:7337"
 
 
+def _checked_bind(given: str) -> str:
+    if given and not is_bind(given):
+        raise PydanticCustomError("address", "{expected}", {"expected": A_BIND})
+    return given
+
+
+_Bind = Annotated[str, AfterValidator(_checked_bind)]
+
+
 class ServeConfig(BaseModel):
     """How a replica serves."""
 
     model_config = ConfigDict(extra="forbid")
 
-    listen: str = Field(default=DEFAULT_LISTEN, description="address to listen on; port 0 takes any that is free")
-    pages: str = Field(
+    listen: _Bind = Field(default=DEFAULT_LISTEN, description="address to listen on; port 0 takes any that is free")
+    pages: _Bind = Field(
         default="", description="address of read-only pages with pictures of applications; none: they are not served"
     )
     data: str = Field(default="", description="folder of the SQLite store, where no `store` is named")
@@ -67,7 +78,7 @@ class ServeConfig(BaseModel):
     )
     tls_key: str = Field(default="", description="PEM file of the server's private key")
     tls_client_ca: str = Field(default="", description="PEM file; clients must show a certificate that it has signed")
-    metrics: str = Field(
+    metrics: _Bind = Field(
         default="", description="address where Prometheus reads `/metrics`, under the rules of `listen`; none: nowhere"
     )
     metrics_applications: int = Field(

@@ -16,7 +16,7 @@ from coordinator.config import WrongConfig
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.runtime import errors as runtime
 from coordinator.server.certificates import WrongCertificates
-from coordinator.server.interfaces import BindRefused
+from coordinator.server.interfaces import BindRefused, WrongBind
 from coordinator.server.server import CannotListen
 from coordinator.wire import errors as wire
 from replay.explain import UnknownShuffle
@@ -80,7 +80,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 _CODES: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
-    ((WrongConfig, BindRefused, WrongCertificates), Exit.USAGE),
+    ((WrongConfig, BindRefused, WrongBind, WrongCertificates), Exit.USAGE),
     ((store.WrongAddress, store.InvalidKey, archive.WrongArchive), Exit.USAGE),
     ((store.NewerStore, wire.TooNew, wire.UnknownEvent, runtime.NewerLog), Exit.NEWER),
     ((store.Corrupt, store.NotAStore, wire.WireError, runtime.DamagedLog, runtime.EventsMissing), Exit.DAMAGED),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 
+from coordinator.binding import A_BIND, is_bind
 from coordinator.server.certificates import Certificates
 
 
@@ -24,8 +25,17 @@ class BindRefused(ValueError):  # noqa: N818 - it says what is so
         )
 
 
+class WrongBind(ValueError):  # noqa: N818
+    """No address to listen on."""
+
+    def __init__(self, bind: str, fact: str) -> None:
+        super().__init__(f"{bind!r} {fact}; expected {A_BIND}")
+
+
 def check_bind(bind: str, certificates: Certificates | None, beyond_loopback: bool) -> None:
     """Refuses an address that other machines may reach, unless they must show certificates, or that is wished."""
+    if not is_bind(bind):
+        raise WrongBind(bind, "is no address to listen on")
     if beyond_loopback or (certificates is not None and certificates.asks_clients):
         return
     for resolved in reachable_from(bind):
@@ -44,7 +54,7 @@ def _addresses(host: str) -> set[str]:
     try:
         return {str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(host, None)}
     except socket.gaierror as error:
-        raise ValueError(f"{host!r} is no address ({error}); expected HOST:PORT such as 127.0.0.1:7337") from error
+        raise WrongBind(host, f"is no address ({error})") from error
 
 
 def is_local(bind: str) -> bool:

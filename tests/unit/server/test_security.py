@@ -42,6 +42,15 @@ def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
     interfaces.check_bind(bind, None, beyond_loopback=True)
 
 
+@pytest.mark.parametrize(
+    "bind", ["127.0.0.1:99999", "abc:def", "127.0.0.1", "::1:7337", "127.0.0.1:-1", "h:", "", "h:٣"]
+)
+@pytest.mark.parametrize("wished", [False, True])
+def test_what_has_no_port_is_named_whoever_may_reach_it(bind: str, wished: bool) -> None:
+    with pytest.raises(interfaces.WrongBind, match=r"is no address to listen on; expected HOST:PORT"):
+        interfaces.check_bind(bind, None, beyond_loopback=wished)
+
+
 def test_what_is_no_address_is_named() -> None:
     with pytest.raises(ValueError, match=r"'no such host' is no address"):
         interfaces.check_bind("no such host:7337", None, beyond_loopback=False)

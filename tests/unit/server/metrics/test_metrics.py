@@ -23,11 +23,10 @@ from coordinator.runtime.observing import Committed, Observer, Standing
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.server.certificates import CertificateFiles, Certificates
-from coordinator.server.interfaces import BindRefused
+from coordinator.server.interfaces import BindRefused, WrongBind
 from coordinator.server.metrics.counting import PREFIX, Figures
 from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
-from coordinator.server.server import CannotListen
 from state_backend.memory import MemoryBackend
 from tests.support.certificates import Authority
 from tests.unit.cli.calling import Shufflectl
@@ -220,7 +219,7 @@ async def test_other_machines_reach_it_only_with_certificates(tmp_path: Path) ->
     with pytest.raises(BindRefused, match=r"0\.0\.0\.0"):
         async with serving(bind="0.0.0.0:0"):
             pass
-    with pytest.raises(CannotListen, match="nonsense"):
+    with pytest.raises(WrongBind, match="nonsense"):
         async with serving(bind="127.0.0.1:nonsense"):
             pass
     authority = Authority(tmp_path / "authority")
@@ -240,3 +239,10 @@ async def test_other_machines_reach_it_only_with_certificates(tmp_path: Path) ->
 def test_a_wrong_address_is_told_in_a_line(shufflectl: Shufflectl) -> None:
     called = shufflectl("serve", "--store", "memory:", "--port", 0, "--metrics", "0.0.0.0:0")
     assert (called.code, "serve.tls_certificate" in called.err, "Traceback" in called.err) == (2, True, False)
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1:99999", "abc:def"])
+@pytest.mark.parametrize("flags", [("--port", "0", "--metrics"), ("--listen",)], ids=str)
+def test_an_address_without_a_port_is_told_in_a_line(shufflectl: Shufflectl, flags: tuple[str, ...], bind: str) -> None:
+    called = shufflectl("serve", "--store", "memory:", *flags, bind)
+    assert (called.code, f"{bind!r} is no address to listen on" in called.err) == (2, True)
