@@ -24,8 +24,8 @@ def size(number: int) -> str:
 
 
 def left(number: int, available: int, total: int) -> int:
-    """Of so many bytes what is left with some of all outputs, taken for equally large."""
-    return number * min(available, total) // total if total else number
+    """Of so many bytes what some of all outputs hold, taken for equally large; 0 may mean that nobody knows."""
+    return number * available // total if 0 < available < total else number
 
 
 def span(milliseconds: int) -> str:
