@@ -54,8 +54,7 @@ def _summary(found: tuple[Premature, ...]) -> Text:
     written = sum(one.recomputed_bytes for one in found)
     seconds = sum(one.recomputed_task_seconds or 0.0 for one in found)
     cost = f"{size(written)} written again, {seconds:,.1f} task-seconds"
-    how = "wall time of the stages, by the tasks that ran at a time"
-    told = f"{count(len(found), 'premature deletion')}: {cost} ({how})"
+    told = f"{count(len(found), 'premature deletion')}: {cost}"
     return Text(told, style="bold")
 
 

@@ -24,6 +24,8 @@ LEAST_SHARE = 0.1
 #: What recomputation may cost, of the run time of all tasks.
 LARGEST_COST = 0.01
 
+#: What must be set for it beside the policy: the configuration's `delayed` delays `reachable`.
+_NAMED = {DELAYED: "`delayed` (with `spark.shuffleLifecycle.delayed.rule` `eager`)"}
 _VERDICTS = {FRONTIER: Verdict.FRONTIER, EAGER: Verdict.EAGER, DELAYED: Verdict.DELAYED}
 
 
@@ -113,8 +115,9 @@ def _guessing(run: Run, figures: Mapping[str, Figures]) -> Said:
 def _gives_back(rule: str, spark: Figures, chosen: Figures, gain: float) -> str:
     cost = f"It would have deleted {_missed(chosen)}" if chosen.missed else "Nothing would have been deleted too early"
     return (
-        f"`{rule}` would have given back {_share(gain, spark.byte_seconds)} of {byte_hours(spark.byte_seconds)} held, "
-        f"and lowered the peak from {size(spark.peak_bytes)} to {size(chosen.peak_bytes)}. {cost}."
+        f"{_NAMED.get(rule, f'`{rule}`')} would have given back {_share(gain, spark.byte_seconds)} of "
+        f"{byte_hours(spark.byte_seconds)} held, and lowered the peak from {size(spark.peak_bytes)} to "
+        f"{size(chosen.peak_bytes)}. {cost}."
     )
 
 

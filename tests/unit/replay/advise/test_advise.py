@@ -107,6 +107,17 @@ def test_a_guess_that_costs_too_much_is_not_recommended(tmp_path: Path) -> None:
     assert advice.verdict not in (Verdict.FRONTIER, Verdict.EAGER)
 
 
+def test_what_delayed_delays_is_said(tmp_path: Path) -> None:
+    """The configuration's default is `reachable`, not the rule that was tried."""
+    run = run_of(heavy(chain()), tmp_path)
+    figures = {one.holder: one for one in Judge()(run).figures}
+    for rule in (FRONTIER, EAGER):
+        figures[rule] = replace(figures[rule], missed=1, recomputed_task_seconds=run.task_ms / 1000)
+    said = say(run, figures, 0.0)
+    assert said.verdict is Verdict.DELAYED
+    assert said.reason.startswith("`delayed` (with `spark.shuffleLifecycle.delayed.rule` `eager`) would have given")
+
+
 def test_pyspark_gets_the_policy_that_looks_at_names(tmp_path: Path) -> None:
     run = replace(run_of(heavy(chain_read_again()), tmp_path), is_python=True)
     advice = Judge()(run)
