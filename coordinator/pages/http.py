@@ -17,6 +17,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from heapq import nlargest
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import structlog
@@ -27,14 +28,15 @@ from coordinator.runtime.api import ApplicationRecord, Archived, Coordinator, Co
 from coordinator.server.interfaces import is_local
 from coordinator.server.server import CannotListen
 from replay.timeline.page import live_page, policy
-from replay.units import moment
+from replay.units import count, moment
 
 _HEAD_BYTES = 8_192
 _HEAD_S = 5.0
 _ANSWER_S = 30.0
 _WRITE_S = 20.0
 _CONNECTIONS = 32
-_LISTED = 200
+_LISTED = 200  #: The newest; how many more there are is said.
+_PAGE = 500
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 log = structlog.get_logger(__name__)
@@ -113,13 +115,22 @@ class Pages:
         asked = urlsplit(target)
         parts = [unquote(part) for part in asked.path.split("/")]
         if asked.path == "/":
-            return _html(_list(await self._coordinator.applications(limit=_LISTED)))
+            return _html(_list(*await self._newest()))
         if len(parts) == 3 and parts[1] and parts[2] == "":
             return await self._picture(ApplicationId(parts[1]))
         if len(parts) == 3 and parts[1] and parts[2] == "numbers.json":
             after = parse_qs(asked.query).get("after", ["0"])[0]
             return await self._numbers(ApplicationId(parts[1]), int(after) if after.isdecimal() else 0)
         return Reply("404 Not Found", b"There is no such page; / lists the applications.\n")
+
+    async def _newest(self) -> tuple[list[ApplicationRecord], int]:
+        """Those that registered last, and how many more there are: the store has them in the order of their ids."""
+        newest: list[ApplicationRecord] = []
+        seen, after = 0, ""
+        while found := await self._coordinator.applications(after, _PAGE):
+            newest = nlargest(_LISTED, [*newest, *found], key=lambda record: record.registered_ms)
+            seen, after = seen + len(found), found[-1].application
+        return newest, seen - len(newest)
 
     async def _picture(self, application: ApplicationId) -> Reply:
         registered = await self._coordinator.registration(application)
@@ -175,11 +186,11 @@ def _html(text: str) -> Reply:
     return Reply("200 OK", text.encode(), "text/html; charset=utf-8")
 
 
-def _list(found: list[ApplicationRecord]) -> str:
-    newest = sorted(found, key=lambda record: -record.registered_ms)
+def _list(newest: list[ApplicationRecord], more: int) -> str:
     rows = "".join(map(_row, newest)) or "<tr><td>None has registered yet.</td></tr>"
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>applications</title><style>{_STYLE}</style>"
-    return f"{head}<h1>Applications</h1><table><tr><th>name<th>policy<th>registered<th>state</tr>{rows}</table>"
+    left = f"<p>{count(more, 'older one')} not shown: <code>shufflectl apps</code> lists all.</p>" if more else ""
+    return f"{head}<h1>Applications</h1><table><tr><th>name<th>policy<th>registered<th>state</tr>{rows}</table>{left}"
 
 
 def _row(record: ApplicationRecord) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from coordinator.core.commands import EndApplication, RegisterApplication, Request
-from coordinator.core.ids import ClientId
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.values import Driver
 from coordinator.pages import http
 from coordinator.pages.http import serving
+from coordinator.runtime.clock import Clock
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.server.server import CannotListen
@@ -67,6 +71,22 @@ async def test_the_list_leads_to_the_picture_and_that_to_its_numbers(site: Site)
     status, _, told = await site.ask(f"/{APP}/numbers.json")
     found = json.loads(told)
     assert (status, found["name"], found["sequence"], len(found["bars"])) == (200, "chain", 32, 3)
+
+
+async def test_the_list_holds_the_newest_and_says_how_many_more_there_are() -> None:
+    """Ids are in no order of time: the newest has the first one."""
+    seconds = itertools.count(1_790_000_000)
+    clock = Clock(lambda: next(seconds))
+    async with Replica(MemoryBackend(), Options(replica="r", reap=False), clock=clock) as replica:
+        for number in reversed(range(703)):
+            name = f"{number:04}"
+            command = RegisterApplication(ApplicationId(name), Driver(name=f"job {name}"))
+            await replica.register(Request(ClientId(""), 0, command))
+        async with serving(replica, "127.0.0.1:0") as address:
+            _, _, listed = await Site(replica, int(address.rstrip("/").rpartition(":")[2])).ask("/")
+    told = re.findall(r">job (\d+)<", listed.decode())
+    assert told == [f"{number:04}" for number in range(200)]
+    assert "503 older ones not shown" in listed.decode()
 
 
 async def test_what_is_known_is_not_told_again_and_what_is_new_is(site: Site) -> None:
