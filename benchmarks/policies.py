@@ -41,7 +41,7 @@ PRESSURE = "pressure (half of alone's peak)", Policy(Rule.PRESSURE, observe=Fals
 def run(console: Console, wishes: argparse.Namespace) -> None:
     """Runs every program twice and prints the table."""
     scale = wishes.scale or (0.2 if wishes.quick else 1.0)
-    found: list[Summary] = []
+    found: list[list[Summary]] = []
     for name, path in programs().items():
         if wishes.only and name not in wishes.only:
             continue
@@ -53,7 +53,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
     console.print(_table(total(found), title))
 
 
-def _pair(path: Path, scale: float, found: list[Summary]) -> str:
+def _pair(path: Path, scale: float, found: list[list[Summary]]) -> str:
     """Adds what came of one program; tells it."""
     with tempfile.TemporaryDirectory(prefix="bench-policies-") as folder:
         first, second = (run_program(Path(folder) / name, path, OBSERVE, scale) for name in ("first", "second"))
@@ -70,7 +70,7 @@ def _pair(path: Path, scale: float, found: list[Summary]) -> str:
     name, policy = PRESSURE
     pressed = simulate(facts, policy, capacity_bytes=outcomes[0].never_peak_bytes // 2, keep_log=False)
     summaries.append(summary_of(pressed, name))
-    found += summaries
+    found.append(summaries)
     return ", ".join(f"{one.policy} {one.deletions} deleted, {one.premature} too early" for one in summaries[1:])
 
 
