@@ -9,6 +9,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 
+from replay.frames.analyses.sizes import last_sizes
+
 #: What names a generation.
 KEY = ["application", "shuffle_id"]
 #: What names an app shuffle.
@@ -25,6 +27,7 @@ def generations(events: DataFrame) -> DataFrame:
     born = births(events)
     return (
         born.join(_lives(events), KEY, "left")
+        .join(last_sizes(events), KEY, "left")
         .join(_reads(events), KEY, "left")
         .join(call_sites(events), SHUFFLE, "left")
         .join(_groups(events), ["application", "job"], "left")
@@ -83,8 +86,6 @@ def _lives(events: DataFrame) -> DataFrame:
         events.groupBy(*KEY)
         .agg(
             F.min(_of("GenerationCompleted", F.col("time_ms"))).alias("completed_ms"),
-            F.sum(_of("GenerationCompleted", F.col("bytes"))).alias("written"),
-            F.max(_of("GenerationFenced", F.col("bytes"))).alias("fenced_bytes"),
             F.min(_of("GenerationFenced", F.col("time_ms"))).alias("fenced_ms"),
             F.max(of_expiry).alias("expiry"),
             F.max(_of("GenerationExpired", F.struct("sequence", "time_ms", "cause"))).alias("expired"),
@@ -99,7 +100,6 @@ def _lives(events: DataFrame) -> DataFrame:
     return summed.select(
         *KEY,
         "completed_ms",
-        size(F.col("written"), F.col("fenced_bytes")).alias("bytes"),
         "fenced_ms",
         _where(expired, F.col("expired.time_ms")).alias("expired_ms"),
         _where(expired, F.col("expired.cause")).alias("expired_because"),
@@ -115,11 +115,6 @@ def _is_kept() -> Column:
     """Readable again: rescued, or wanted by somebody when it was to be fenced."""
     wanted = F.get_json_object("event", "$.keep") == "true"
     return (F.col("kind") == "ExpiryTakenBack") | ((F.col("kind") == "FenceRefused") & wanted)
-
-
-def size(written: Column, fenced: Column) -> Column:
-    """What a generation holds: what its completions wrote, or what the fence found, where that is told."""
-    return F.when(fenced > 0, fenced).otherwise(F.coalesce(written, F.lit(0)))
 
 
 def _reads(events: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
 """Byte-seconds: how much disk, for how long.
 
 Responsible for what was held, what was needed, what early deletion saved and what it could have saved. Refuses to
-count what the log does not know: a generation weighs nothing before it is complete. Invariant: held is never less than
-needed, and what is counted ends with the log.
+count what the log does not know: of what is being written only what failed attempts left. Invariant: held is never less
+than needed, and what is counted ends with the log.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from replay.frames.analyses.generations import GONE, KEY, POLICY, SHUFFLE, generations, log_ends, size
+from replay.frames.analyses.generations import KEY, POLICY, SHUFFLE, generations, log_ends
+from replay.frames.analyses.sizes import sizes
 
 #: What byte-seconds may be summed by.
 GROUPS = ("application", "job_group", "call_site", "app_shuffle", "job", "shuffle_id")
-_WEIGHTY = ("GenerationCompleted", "GenerationFenced", *GONE)
 
 
 def byte_seconds(events: DataFrame, by: Sequence[str] = ("application",)) -> DataFrame:
@@ -47,20 +47,8 @@ def byte_seconds(events: DataFrame, by: Sequence[str] = ("application",)) -> Dat
 
 def steps(events: DataFrame) -> DataFrame:
     """For each generation, how many bytes it held from when to when (milliseconds since the epoch)."""
-    order = Window.partitionBy(*KEY).orderBy("sequence")
-    upto = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    written = F.sum(F.when(F.col("kind") == "GenerationCompleted", F.col("bytes"))).over(upto)
-    fenced = F.max(F.when(F.col("kind") == "GenerationFenced", F.col("bytes"))).over(upto)
-    is_gone = F.max(F.col("kind").isin(*GONE)).over(upto)
-    following = F.lead("time_ms").over(order)
-    return (
-        events.where(F.col("kind").isin(*_WEIGHTY))
-        .select(*KEY, F.col("time_ms").alias("from_ms"), following.alias("following_ms"), is_gone.alias("is_gone"),
-                size(written, fenced).alias("bytes"))
-        .where("NOT is_gone")
-        .join(log_ends(events), "application")
-        .select(*KEY, "bytes", "from_ms", F.coalesce("following_ms", "log_ends_ms").alias("to_ms"))
-    )  # fmt: skip
+    until = F.coalesce("following_ms", "log_ends_ms").alias("to_ms")
+    return sizes(events).join(log_ends(events), "application").select(*KEY, "bytes", "from_ms", until)
 
 
 def weight(size: str, milliseconds: Column) -> Column:

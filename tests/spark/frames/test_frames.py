@@ -20,6 +20,7 @@ from tests.support.spark import spark_session
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.frames.reading import rows
 from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed, wanted_while_fencing
+from tests.unit.replay.simulate.test_otherwise import written_in_parts
 from tests.unit.replay.test_holders import looked_at, root
 
 if TYPE_CHECKING:
@@ -193,6 +194,16 @@ def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, c
     [recovery] = analyses.recomputations(events).collect()
     assert (recovery["shuffle_id"], recovery["premature"], recovery["bytes_again"]) == (1, True, 120_000_000)
     assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
+
+
+def test_bytes_go_through_retries_and_losses(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames.analyses.sizes import last_sizes, sizes
+
+    write(tmp_path, written_in_parts().log, "parts")
+    events = frames.events(spark, str(tmp_path)).where("coalesce(shuffle_id, 1) = 1")
+    held = [row["bytes"] for row in sizes(events).orderBy("sequence").collect()]
+    assert held == [60_000_000, 100_000_000, 50_000_000, 95_000_000]
+    assert [row["bytes"] for row in last_sizes(events).collect()] == [95_000_000]
 
 
 @pytest.mark.newest

@@ -86,7 +86,7 @@ def _count(log: Sequence[e.Recorded], figures: Figures) -> None:
 def _save(log: Sequence[e.Recorded], figures: Figures) -> None:
     """What was deleted early would have stayed until it was written again, cleaned, or all ended."""
     born: dict[ShuffleId, AppShuffle] = {}
-    bytes_of: dict[ShuffleId, int] = {}
+    state, complete = empty(), set[ShuffleId]()
     waiting: dict[AppShuffle, list[tuple[int, int, int]]] = {}  # since when, how many bytes, until when at the latest
     last_cleaned = {r.event.app_shuffle: r.time_ms for r in log if isinstance(r.event, e.ShuffleCleaned)}
     end = next((r.time_ms for r in log if isinstance(r.event, e.ApplicationEnded)), log[-1].time_ms)
@@ -100,16 +100,15 @@ def _save(log: Sequence[e.Recorded], figures: Figures) -> None:
         if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
             born[event.shuffle_id] = event.app_shuffle
         elif isinstance(event, e.GenerationCompleted):
-            first = event.shuffle_id not in bytes_of
-            bytes_of[event.shuffle_id] = bytes_of.get(event.shuffle_id, 0) + event.bytes
-            if first:
+            if event.shuffle_id not in complete:
                 settle(born[event.shuffle_id], recorded.time_ms)
-        elif isinstance(event, e.GenerationFenced):
-            bytes_of[event.shuffle_id] = event.bytes or bytes_of.get(event.shuffle_id, 0)
+            complete.add(event.shuffle_id)
         elif isinstance(event, e.GenerationDeleted) and event.cause is Deletion.POLICY:
             shuffle, now = born[event.shuffle_id], recorded.time_ms
             cleaned = last_cleaned.get(shuffle, 0)
             latest = cleaned if cleaned >= now else end
-            waiting.setdefault(shuffle, []).append((now, bytes_of.get(event.shuffle_id, 0), latest))
+            held = state.generations[event.shuffle_id].bytes if event.shuffle_id in state.generations else 0
+            waiting.setdefault(shuffle, []).append((now, held, latest))
+        apply(state, recorded)
     for app_shuffle in list(waiting):
         settle(app_shuffle, end)
