@@ -47,8 +47,17 @@ def _consecutive(values: Iterable[tuple[str, bytes]]) -> Iterator[Segment]:
 
 def salvage(content: bytes, name: str) -> Iterator[Segment | WireError]:
     """The segments of a log file, with an error in the place of each that is damaged; ends at a torn one."""
+    yield from _salvaged(unpack(MAGIC, content, name))
+
+
+def stream_salvage(file: BinaryIO, name: str) -> Iterator[Segment | WireError]:
+    """The same of an open file, segment by segment."""
+    yield from _salvaged(stream(MAGIC, file, name))
+
+
+def _salvaged(values: Iterable[tuple[str, bytes]]) -> Iterator[Segment | WireError]:
     try:
-        for place, sealed in unpack(MAGIC, content, name):
+        for place, sealed in values:
             try:
                 yield decode_segment(sealed, place)
             except WireError as error:

@@ -6,7 +6,7 @@ Refuses to change anything. Invariant: state is folded only up to the first dama
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
@@ -22,8 +22,8 @@ from coordinator.core.state import State, empty
 from coordinator.runtime.errors import UnknownApplication
 from coordinator.server import shown
 from coordinator.wire.codec import Segment
-from coordinator.wire.errors import TooNew, UnknownEvent
-from coordinator.wire.logfile import salvage, unbroken
+from coordinator.wire.errors import TooNew, UnknownEvent, WireError
+from coordinator.wire.logfile import stream_salvage, unbroken
 
 
 class LogSource(FoldedSource):
@@ -32,9 +32,13 @@ class LogSource(FoldedSource):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.where = f"log {path}"
-        self._segments, self._good = self._read(path)
+        self._path = path
         self._state = empty()
-        fold(self._state, (r for segment in self._good for r in segment.records))
+        for item in self._items():
+            if not isinstance(item, Segment):
+                self.problems.append(item)
+            elif not self.problems:
+                fold(self._state, item.records)
         if self._state.meta.application is None:
             self._refuse()
 
@@ -47,8 +51,8 @@ class LogSource(FoldedSource):
 
     async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         self._check(application)
-        for segment in self._segments:
-            for recorded in segment.records:
+        for item in self._items():
+            for recorded in item.records if isinstance(item, Segment) else ():
                 if recorded.sequence > after:
                     yield recorded
 
@@ -62,28 +66,20 @@ class LogSource(FoldedSource):
         raise _only_read("no replica serves it")
 
     async def close(self) -> None:
-        """The file was read when it was opened."""
+        """The file is open only while it is read."""
 
     def _check(self, application: ApplicationId) -> None:
         if application != self._state.meta.application:
             raise UnknownApplication(application)
 
-    def _read(self, path: Path) -> tuple[list[Segment], list[Segment]]:
-        """All segments that can be read, and those before the first damage."""
+    def _items(self) -> Iterator[Segment | WireError]:
+        """What is in the file, read again each time it is asked for: it may be longer than memory."""
         try:
-            content = path.read_bytes()
+            with self._path.open("rb") as file:
+                yield from unbroken(stream_salvage(file, self._path.name), self._path.name)
         except OSError as error:
-            told = f"the log file {path} cannot be read ({error.strerror})"
+            told = f"the log file {self._path} cannot be read ({error.strerror})"
             raise failure(Exit.NOT_FOUND, told, "a file that `shufflectl export` wrote", "Check the path.") from error
-        found: list[Segment] = []
-        good: list[Segment] | None = None
-        for item in unbroken(salvage(content, path.name), path.name):
-            if isinstance(item, Segment):
-                found.append(item)
-            else:
-                good = list(found) if good is None else good
-                self.problems.append(item)
-        return found, found if good is None else good
 
     def _refuse(self) -> None:
         """Not even the registration can be read."""

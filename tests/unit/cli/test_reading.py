@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import tracemalloc
 from pathlib import Path
 
 import pytest
 import yaml
 
+from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId
 from coordinator.wire.logfile import write_log
@@ -164,3 +167,25 @@ def test_a_log_without_its_beginning_is_not_called_empty(shufflectl: Shufflectl,
     log.write_bytes(b"".join(write_log(deleted_and_missed().segments()[1:])))
     told = shufflectl("apps", "--log", log)
     assert (told.code, "begins with record 9; expected record 1." in told.err) == (6, True)
+
+
+def test_a_log_may_be_longer_than_memory(tmp_path: Path) -> None:
+    peaks = []
+    for events in (500, 4_000):
+        told = Told()
+        told.say(*(c.ReportDisk("/d", used_bytes, 1) for used_bytes in range(events)))
+        log = log_file(tmp_path / f"{events}.log", told)
+        del told
+        tracemalloc.start()
+        found = asyncio.run(_length(LogSource(log)))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert found > events
+    assert peaks[1] < peaks[0] + 300_000
+
+
+async def _length(source: LogSource) -> int:
+    found = 0
+    async for _ in source.events(APP):
+        found += 1
+    return found
