@@ -143,9 +143,14 @@ def _simulate(
 
 
 def _is_as_recorded(facts: list[Fact], policy: Policy | None) -> bool:
-    """Whether outcomes were recorded under this very policy, all the time and for all jobs."""
-    recorded = any(fact.kind is not Kind.FACT for fact in facts)
-    return recorded and (policy is None or _policies(facts) == {policy})
+    """Whether a coordinator recorded it under this very policy, all the time and for all jobs."""
+    is_ours = any(fact.kind is not Kind.FACT or _tells_its_policy(fact.command) for fact in facts)
+    return is_ours and (policy is None or _policies(facts) == {policy})
+
+
+def _tells_its_policy(command: c.Command | None) -> bool:
+    """As every log of ours does in its first event; Spark's own logs know of none."""
+    return isinstance(command, c.RegisterApplication) and command.policy is not None
 
 
 def _policies(facts: list[Fact]) -> set[Policy]:

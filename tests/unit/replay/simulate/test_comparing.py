@@ -15,6 +15,7 @@ from coordinator.core.values import Expiry, Rule
 from coordinator.wire.logfile import read_log
 from replay.simulate import decisions, facts_of, first_difference, simulate
 from tests.golden import golden
+from tests.scenarios.story import EAGER, Story
 from tests.support.simulated import check_as_recorded
 from tests.unit.replay.logs import deleted_and_missed
 
@@ -23,6 +24,16 @@ LOGS = sorted(golden.HERE.glob("*.log"))
 
 def test_a_log_that_was_decided_has_no_difference() -> None:
     check_as_recorded(deleted_and_missed().log)
+
+
+def test_a_log_whose_driver_answered_nothing_is_simulated_as_recorded_too() -> None:
+    """Nor is anything else in it that Spark's own logs would not hold."""
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.now_ms += 60_000
+    story.job("s2>B, s3:B!", job=7)
+    assert list(story.state.directives)
+    check_as_recorded(story.witness.log)
 
 
 @pytest.mark.parametrize("kind", sorted({type(r.event) for r in decisions(deleted_and_missed().log)}, key=str))
