@@ -129,6 +129,8 @@ class Session:
             self._end(Ending.SENT_AWAY, reply.go_away.why)
 
     def _hear_welcome(self, welcome: service_pb2.Welcome) -> None:
+        if self.was_welcomed:
+            return  # said twice, it must not have everything sent again
         if welcome.answered < self._hello.confirmed:
             self._end(
                 Ending.FORGOTTEN,
