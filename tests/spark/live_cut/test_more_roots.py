@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,16 @@ def pandas_on_spark() -> Any:
     return module
 
 
+@pytest.fixture
+def lenient(program: Program) -> Iterator[None]:
+    """As pandas computes: Spark 4.0's pandas API wants nothing else."""
+    program.spark.conf.set("spark.sql.ansi.enabled", "false")
+    yield
+    program.spark.conf.unset("spark.sql.ansi.enabled")
+
+
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("lenient")
 def test_pandas_on_spark_holds_as_its_frame_does(program: Program) -> None:
     pandas_on_spark()
     frame = summed(program).pandas_api()
