@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions
 
 from listener_bridge.reach.calls import PROPERTY
 from listener_bridge.reach.findings import Region
 from listener_bridge.tap.facts import JobStarted, StageSubmitted
 from tests.spark.reach.conftest import Watched
-from tests.support.spark import in_background
+from tests.support.spark import gate, in_background, wait_for
 
 pytestmark = pytest.mark.spark
 HERE = Path(__file__).name
@@ -82,19 +83,36 @@ def test_other_threads_shuffles_are_not_held(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("action", ["rdd", "toLocalIterator", "foreach"])
-def test_an_adaptive_plan_without_an_execution_runs_until_the_call_returns(watched: Watched, action: str) -> None:
-    frame = watched.spark.range(200).repartition(3).groupBy("id").count().groupBy("count").count()
+def test_an_adaptive_plan_without_an_execution_runs_until_the_call_returns(
+    watched: Watched, action: str, tmp_path: Path
+) -> None:
+    last = gate(tmp_path / "gate")
+
+    def hold(count: int) -> int:
+        last.pass_through("last exchange")
+        return count
+
+    held = functions.udf(hold, "long")
+    twice = watched.spark.range(200).repartition(3).groupBy("id").count()
+    frame = twice.select(held("count").alias("count")).groupBy("count").count()
     before = len(watched.log.of(StageSubmitted))
-    with watched.regions_of() as regions:
+
+    def written() -> set[int]:
+        return {s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None}
+
+    def act() -> None:
         if action == "rdd":
             assert frame.rdd.count() == 1
         elif action == "foreach":
             frame.foreach(lambda row: None)
         else:
             assert len(list(frame.toLocalIterator())) == 1
-    written = [s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None]
-    assert len(written) == 3
-    assert wrote(regions, HERE) == set(written)
+
+    with watched.regions_of() as regions, in_background(act) as running:
+        wait_for(lambda: len(written()) == 3, "the last exchange, heard of before the call returns")
+        last.open()
+        running.result()
+    assert wrote(regions, HERE) == written()
 
 
 def test_actions_are_no_regions(watched: Watched, tmp_path: Path) -> None:
