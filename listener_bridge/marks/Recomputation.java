@@ -93,11 +93,13 @@ class Recomputation {
   private boolean isToBeRewritten(int reader, Integer written) {
     if (isMix(reader, written)) {
       forgetLate(reader);
+      generations.forgotten(reader);
       return true;
     }
     ShuffleMapStage stage = stages.writing(reader);
-    if (stage == null || !isWrittenAnew(stage, written.intValue())) {
+    if ((stage == null || !isWrittenAnew(stage, written.intValue())) && available(reader) < total(reader)) {
       forgetPart(reader);
+      generations.forgotten(reader);
     }
     if (stage == null || stage.isAvailable()) {
       owe(reader); // nobody wants it written now
@@ -144,12 +146,19 @@ class Recomputation {
   }
 
   private void forgetPart(int shuffle) {
-    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
-    if (status.isDefined()) {
-      int available = Outputs.available((ShuffleStatus) status.get());
-      if (available > 0 && available < ((ShuffleStatus) status.get()).mapStatuses().length) {
-        tracker.unregisterAllMapAndMergeOutput(shuffle);
-      }
+    int available = available(shuffle);
+    if (available > 0 && available < total(shuffle)) {
+      tracker.unregisterAllMapAndMergeOutput(shuffle);
     }
+  }
+
+  private int available(int shuffle) {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    return status.isDefined() ? Outputs.available((ShuffleStatus) status.get()) : 0;
+  }
+
+  private int total(int shuffle) {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    return status.isDefined() ? ((ShuffleStatus) status.get()).mapStatuses().length : 0;
   }
 }

@@ -167,6 +167,12 @@ public class Generations {
     }
   }
 
+  public void forgotten(int shuffle) {
+    if (rewrites != null) {
+      rewrites.forgotten(shuffle);
+    }
+  }
+
   public void rewriteEnds(int shuffle) {
     if (rewrites != null) {
       rewrites.ends(shuffle);

@@ -2,10 +2,13 @@ package shufflelifecycle;
 
 /**
  * A shuffle service that has to know which shuffles are written again as a whole, because it would otherwise let a new
- * attempt continue an older one. Called in the scheduler's thread, once at each end.
+ * attempt continue an older one. Called in the scheduler's thread.
  */
 public interface Rewrites {
   void begins(int shuffle);
 
   void ends(int shuffle);
+
+  /** Spark was told to forget what was written of it: nothing of that may be continued. */
+  void forgotten(int shuffle);
 }

@@ -73,6 +73,31 @@ def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own
     assert values(app.kept[-1]) == RIGHT
 
 
+def cancelled_in_between(run: OnCeleborn, app: App) -> list[int]:
+    """As above, and the job is cancelled while B is written from a new A, before C begins anew. The next one's result."""
+    held, writing = app.gate(), app.gate()
+    writing.open()
+    last = app.step(by_place(app, app.hold(app.random_rows(), writing, 0)), held)
+    with app.job(lambda: values(last), held, writing) as running:
+        wait_for(lambda: held.arrived() >= 1, "tasks of C")
+        a, b, _ = app.shuffles()
+        writing.close()
+        app.delete(a)
+        lose(run, b)
+        held.open()
+        wait_for(lambda: len(app.submissions(b)) == 2 and app.is_complete(a), "B begun anew from a new A")
+        app.spark.sparkContext.cancelAllJobs()
+        assert running.exception(120) is not None
+    writing.open()
+    app.settled()
+    return values(last)
+
+
+def test_33_what_a_cancelled_job_has_half_written_is_not_continued(random_app: tuple[OnCeleborn, App]) -> None:
+    run, app = random_app
+    assert cancelled_in_between(run, app) == RIGHT
+
+
 def tell_nobody(run: OnCeleborn) -> None:
     """Planted: marks are put, and Celeborn's adapter does not hear which shuffles are written again."""
     counts = native.load(run.tap).loadClass("shufflelifecycle.Generations")

@@ -244,6 +244,20 @@ public class CelebornService implements Rewrites {
     }
   }
 
+  /** Whatever map tasks have written under these ids would be kept, and what a new attempt writes of them dropped. */
+  public void forgotten(int shuffle) {
+    try {
+      LinkedHashMap ids = client.idsOf(shuffle);
+      if (ids != null) {
+        synchronized (ids) {
+          CelebornClient.invalidate(ids, CelebornClient.valid(ids));
+        }
+      }
+    } catch (Exception error) {
+      throw new IllegalStateException("Celeborn's client is not as expected: " + error, error);
+    }
+  }
+
   /** It is written, or its jobs are over: only the newest id counts from here on, and may be continued as before. */
   public void ends(int shuffle) {
     Boolean before = (Boolean) books.continued.remove(Integer.valueOf(shuffle));
