@@ -74,7 +74,7 @@ def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own
 
 
 def cancelled_in_between(run: OnCeleborn, app: App) -> list[int]:
-    """As above, and the job is cancelled while B is written from a new A, before C begins anew. The next one's result."""
+    """As above; while B is written from a new A the job is cancelled, before C begins anew. The next result."""
     held, writing = app.gate(), app.gate()
     writing.open()
     last = app.step(by_place(app, app.hold(app.random_rows(), writing, 0)), held)
