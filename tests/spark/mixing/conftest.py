@@ -228,6 +228,17 @@ def partly_lost(app: App) -> list[int]:
         return found
 
 
+def owed(app: App) -> tuple[Any, int]:
+    """B is complete, and A is written again for another reader: B stays, owed a whole writing. Gives its RDD and number."""
+    rows = app.random_rows()
+    first, other = app.step(rows), app.step(rows)
+    assert values(first) == RIGHT
+    a, b = app.shuffles()
+    app.delete(a)
+    assert values(other) == RIGHT
+    return first, b
+
+
 def lose_b(app: App, held: Gate) -> tuple[int, int, int]:
     wait_for(lambda: held.arrived() >= 1, "tasks of C")
     a, b, c = app.shuffles()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, RIGHT, App, lose_b, partly_lost, values
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, lose_b, owed, partly_lost, values
 from tests.support.spark import wait_for
 
 pytestmark = pytest.mark.spark
@@ -60,12 +60,7 @@ def test_33a_levels_are_put_back_also_where_they_were_inherited(app: App) -> Non
 
 def test_33a_a_later_loss_of_what_was_complete_is_of_one_generation_too(app: App) -> None:
     """B was complete and stayed when A was written again for another reader; then B loses a part."""
-    rows = app.random_rows()
-    first, other = app.step(rows), app.step(rows)
-    assert values(first) == RIGHT
-    a, b = app.shuffles()
-    app.delete(a)
-    assert values(other) == RIGHT
+    first, b = owed(app)
     assert app.submissions(b) == [MAPS], "what is whole is left alone"
     app.lose_output(b)
     assert values(first) == RIGHT

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, owed, values
 from tests.support.spark import wait_for
 
 pytestmark = pytest.mark.spark
@@ -51,12 +51,7 @@ def test_34_it_completes_and_is_told(app: App) -> None:
 
 def test_what_a_result_has_read_is_written_again_once_even_where_nothing_may_be_marked(app: App) -> None:
     """B is owed a whole writing, and its result has delivered: what it has from before is forgotten once."""
-    rows = app.random_rows()
-    first, other = app.step(rows), app.step(rows)
-    assert values(first) == RIGHT
-    a, b = app.shuffles()
-    app.delete(a)
-    assert values(other) == RIGHT
+    first, b = owed(app)
     held = app.gate()
     with app.job(lambda: values(app.hold(first, held)), held) as running:
         wait_for(lambda: held.arrived() >= 2, "a partition delivered, tasks behind it")
