@@ -229,7 +229,7 @@ def partly_lost(app: App) -> list[int]:
 
 
 def owed(app: App) -> tuple[Any, int]:
-    """B is complete, and A is written again for another reader: B stays, owed a whole writing. Gives its RDD and number."""
+    """B is complete, and A was written again for another reader: B is owed a whole writing. Its RDD and number."""
     rows = app.random_rows()
     first, other = app.step(rows), app.step(rows)
     assert values(first) == RIGHT
