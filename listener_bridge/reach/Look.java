@@ -120,12 +120,26 @@ public class Look {
     }
   }
 
-  /** Its tables move while they grow: what the first reading missed, the second one sees. */
-  public void streamingGraph() {
-    Object graph = Streams.graph();
-    if (graph != null) {
-      object("streaming graph", "stream", "the streaming graph", new Object[] {graph});
-      object("streaming graph", "stream", "the streaming graph", new Object[] {graph});
+  /** The graph that runs, or one that is about to: what starts it says that it runs only when it already does. */
+  public void streamingGraphs(Map bound) {
+    streamingGraph(Streams.running());
+    Iterator it = bound.values().iterator();
+    while (it.hasNext()) {
+      streamingGraph(Streams.contextOf(it.next()));
+    }
+  }
+
+  /**
+   * RDDs move through a graph while it makes a batch, and for a moment are in none of its tables. Unless it makes one
+   * between two readings, the first or the second one sees each of them.
+   */
+  private void streamingGraph(Object context) {
+    if (context != null) {
+      object("streaming graph", "stream", "the streaming graph", new Object[] {context});
+      if (Streams.isMakingBatch(context)) {
+        root("streaming graph", "stream", "the streaming graph; it makes a batch", intact.all());
+      }
+      object("streaming graph", "stream", "the streaming graph", new Object[] {context});
     }
   }
 

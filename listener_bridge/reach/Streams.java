@@ -22,8 +22,8 @@ public class Streams {
     return planned instanceof LogicalPlan ? cut.and(queries.logical((LogicalPlan) planned)) : cut;
   }
 
-  /** The streaming graph that runs in this JVM, or null: with it the RDDs that it has not cleared yet. */
-  public static Object graph() {
+  /** The streaming context that runs in this JVM, or null: with it the RDDs that its graph has not cleared yet. */
+  public static Object running() {
     try {
       ClassLoader loader = Thread.currentThread().getContextClassLoader();
       Class type = Class.forName("org.apache.spark.streaming.StreamingContext$", true, loader);
@@ -35,5 +35,32 @@ public class Streams {
     } catch (Exception changed) {
       throw new IllegalStateException("Spark keeps its active streaming context elsewhere than expected: " + changed, changed);
     }
+  }
+
+  /** The streaming context in what PySpark binds for one; null for anything else. */
+  public static Object contextOf(Object bound) {
+    boolean isOne = bound != null && bound.getClass().getName().equals("org.apache.spark.streaming.api.java.JavaStreamingContext");
+    return isOne ? Fields.get(bound, "ssc") : null;
+  }
+
+  /** Whether its thread is making the jobs of a batch: asks that thread's stack, since its lock must not be taken. */
+  public static boolean isMakingBatch(Object context) {
+    Object loop = part(part(part(context, "scheduler"), "jobGenerator"), "eventLoop");
+    Thread thread = (Thread) part(loop, "eventThread");
+    StackTraceElement[] stack = thread == null ? new StackTraceElement[0] : thread.getStackTrace();
+    for (int i = 0; i < stack.length; i++) {
+      if (stack[i].getClassName().equals("org.apache.spark.streaming.DStreamGraph") && stack[i].getMethodName().equals("generateJobs")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Null before the start and after the end; an error where this Spark has no such field. */
+  private static Object part(Object whole, String name) {
+    if (whole != null && !Fields.has(whole, name)) {
+      throw new IllegalStateException(whole.getClass().getName() + " of this Spark has no field " + name + ", which says whether a batch is made");
+    }
+    return Fields.get(whole, name);
   }
 }

@@ -43,7 +43,7 @@ public class Walk {
       look.executions(executions);
       look.persisted();
       look.sessions(new Sessions(bound.values()));
-      look.streamingGraph();
+      look.streamingGraphs(bound);
       return look.toString();
     } catch (Throwable failure) {
       return everything(Row.shortened(String.valueOf(failure), 500));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import warnings
 from collections.abc import Iterator
@@ -77,6 +78,36 @@ def test_a_dstream_holds_the_rdds_of_its_queue(program: Program) -> None:
     finally:
         stream.stop(stopSparkContext=False, stopGraceFully=True)
     assert counted[:3] == [400] * 3
+
+
+def test_while_a_dstream_makes_a_batch_everything_is_needed(program: Program) -> None:
+    """RDDs on their way through the graph are for a moment in none of its tables."""
+    streaming = pytest.importorskip("pyspark.streaming")
+    context = program.spark.sparkContext
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        stream = streaming.StreamingContext(context, 1)
+    left: list[int] = []
+    gone: list[set[int]] = []
+
+    def transformed(rdd: Any) -> Any:
+        if not left:
+            before = program.written()
+            context.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(3).count()
+            left.extend(set(program.written()) - set(before))
+            gc.collect()
+            program.look()
+            gone.append(program.gone())
+        return rdd
+
+    stream.queueStream([context.parallelize(range(4))]).transform(transformed).foreachRDD(lambda rdd: rdd.count())
+    stream.start()
+    try:
+        wait_for(lambda: gone, "a batch")
+    finally:
+        stream.stop(stopSparkContext=False, stopGraceFully=True)
+    assert len(left) == 1 and not gone[0] & set(left)
+    program.wait_gone(*left)
 
 
 def pandas_on_spark() -> Any:
