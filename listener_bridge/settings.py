@@ -229,7 +229,7 @@ KEYS = {
     "tls.key": "PEM file: its private key",
     "service": "the shuffle service: auto (found by Spark's shuffle manager), native, celeborn or uniffle",
     "deterministic": "true: you vouch that every recomputation gives the same",
-    "delete.indeterminate": "true: guessing rules may delete what Spark calls indeterminate",
+    "delete.indeterminate": "true: guessing rules, and all under `strict`, may delete what Spark calls indeterminate",
     "budget.premature": "premature deletions after which deletion suspends itself; 8",
     "pressure.high": "policy `pressure` deletes when a disk is used to so many percent; 85",
     "pressure.low": "and until it is used to no more than so many percent; 75",

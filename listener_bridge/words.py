@@ -48,6 +48,7 @@ def promises(settings: Settings) -> common_pb2.Settings:
         pressure_high_percent=settings.pressure.high,
         pressure_low_percent=settings.pressure.low,
         pressure_capacity_bytes=settings.pressure.capacity_bytes,
+        strict=settings.strict,
     )
     if settings.premature_budget is not None:
         said.premature_budget = settings.premature_budget

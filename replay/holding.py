@@ -98,11 +98,12 @@ def _doubts(state: State, generation: Generation) -> Iterator[str]:
         yield f"facts were missed, and nothing expires until {until}"
     shuffle = state.shuffles.get(generation.app_shuffle)
     indeterminate = shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE
-    guesses = (
-        policy_of(state, generation).rule not in (Rule.REACHABLE, Rule.PRESSURE)
-        and not state.meta.settings.delete_indeterminate
-    )
-    if indeterminate and guesses:
+    settings = state.meta.settings
+    if not indeterminate or settings.delete_indeterminate:
+        return
+    if settings.strict:
+        yield "Spark calls it indeterminate, and `strict` fails jobs that miss such; delete.indeterminate allows it"
+    elif policy_of(state, generation).rule not in (Rule.REACHABLE, Rule.PRESSURE):
         yield "Spark calls it indeterminate, and this policy guesses: only `reachable` may let it go"
 
 

@@ -124,7 +124,8 @@ def verdict(look: View, generation: Generation) -> Expiry | None:
 def released(look: View, generation: Generation) -> Expiry | None:
     """What its policy says of a generation that nobody uses and no cut reaches; None: to be kept."""
     rule = _rule_of(look.state, generation)
-    if rule not in _PROVING and _may_not_be_guessed(look.state, generation):
+    proves = rule in _PROVING and not look.state.meta.settings.strict
+    if not proves and _may_not_be_guessed(look.state, generation):
         return None
     if generation.complete:
         return _RULES[rule](look, generation)

@@ -70,7 +70,7 @@ class Settings:
     """Limits, promises and lessons of one application, fixed at registration."""
 
     declared_deterministic: bool = False  #: The user vouches that recomputation gives the same.
-    delete_indeterminate: bool = False  #: Let guessing rules delete what Spark calls indeterminate.
+    delete_indeterminate: bool = False  #: Let guessing rules, and any under ``strict``, delete what is indeterminate.
     premature_budget: int = 8  #: Premature deletions after which deletion suspends itself.
     recoveries_per_shuffle: int = 4  #: Spark itself aborts at the fourth consecutive loss of a stage.
     recoveries: int = 256
@@ -82,6 +82,7 @@ class Settings:
     pressure_high_percent: int = 85  #: A disk that is used so far is full, for `pressure`.
     pressure_low_percent: int = 75  #: It is full no more when it is used no further than this.
     pressure_capacity_bytes: int = 0  #: What all shuffle data may take together; 0: the driver reports its disks.
+    strict: bool = False  #: A result that would mix two generations fails its job.
 
 
 class Hold(Enum):

@@ -768,6 +768,16 @@ def test_18_indeterminate_is_not_guessed_about() -> None:
     assert story.lives() == "A1 fencing"
 
 
+def test_18_what_is_indeterminate_is_kept_under_strict_unless_the_user_says_so() -> None:
+    """Its loss would fail a job that has delivered a part of its result: no look is worth that."""
+    for allowed, life in ((False, "readable"), (True, "fencing")):
+        settings = Settings(strict=True, delete_indeterminate=allowed)
+        story = Story(settings=settings, levels={"A": Level.INDETERMINATE})
+        story.whole("s0>A, s1:A!")
+        story.look("")
+        assert story.lives() == f"A1 {life}"
+
+
 def test_18a_a_running_algorithm_holds_what_was_written_in_it() -> None:
     story = Story()
     story.whole("s0>A, s1:A>B, s2:B.")

@@ -232,7 +232,7 @@ class Capabilities(_message.Message):
     def __init__(self, deletes: bool = ..., completes_after_loss: bool = ..., why_not: _Optional[str] = ...) -> None: ...
 
 class Settings(_message.Message):
-    __slots__ = ("declared_deterministic", "delete_indeterminate", "premature_budget", "recoveries_per_shuffle", "recoveries", "busy_retry_ms", "delete_retry_ms", "retry_limit_ms", "ask_again_ms", "lessons", "pressure_high_percent", "pressure_low_percent", "pressure_capacity_bytes")
+    __slots__ = ("declared_deterministic", "delete_indeterminate", "premature_budget", "recoveries_per_shuffle", "recoveries", "busy_retry_ms", "delete_retry_ms", "retry_limit_ms", "ask_again_ms", "lessons", "pressure_high_percent", "pressure_low_percent", "pressure_capacity_bytes", "strict")
     DECLARED_DETERMINISTIC_FIELD_NUMBER: _ClassVar[int]
     DELETE_INDETERMINATE_FIELD_NUMBER: _ClassVar[int]
     PREMATURE_BUDGET_FIELD_NUMBER: _ClassVar[int]
@@ -246,6 +246,7 @@ class Settings(_message.Message):
     PRESSURE_HIGH_PERCENT_FIELD_NUMBER: _ClassVar[int]
     PRESSURE_LOW_PERCENT_FIELD_NUMBER: _ClassVar[int]
     PRESSURE_CAPACITY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    STRICT_FIELD_NUMBER: _ClassVar[int]
     declared_deterministic: bool
     delete_indeterminate: bool
     premature_budget: int
@@ -259,7 +260,8 @@ class Settings(_message.Message):
     pressure_high_percent: int
     pressure_low_percent: int
     pressure_capacity_bytes: int
-    def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[Lesson, _Mapping]]] = ..., pressure_high_percent: _Optional[int] = ..., pressure_low_percent: _Optional[int] = ..., pressure_capacity_bytes: _Optional[int] = ...) -> None: ...
+    strict: bool
+    def __init__(self, declared_deterministic: bool = ..., delete_indeterminate: bool = ..., premature_budget: _Optional[int] = ..., recoveries_per_shuffle: _Optional[int] = ..., recoveries: _Optional[int] = ..., busy_retry_ms: _Optional[int] = ..., delete_retry_ms: _Optional[int] = ..., retry_limit_ms: _Optional[int] = ..., ask_again_ms: _Optional[int] = ..., lessons: _Optional[_Iterable[_Union[Lesson, _Mapping]]] = ..., pressure_high_percent: _Optional[int] = ..., pressure_low_percent: _Optional[int] = ..., pressure_capacity_bytes: _Optional[int] = ..., strict: bool = ...) -> None: ...
 
 class Lesson(_message.Message):
     __slots__ = ("lineage", "reads", "loops", "late")

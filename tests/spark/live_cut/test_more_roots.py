@@ -106,7 +106,8 @@ def test_while_a_dstream_makes_a_batch_everything_is_needed(program: Program) ->
         wait_for(lambda: gone, "a batch")
     finally:
         stream.stop(stopSparkContext=False, stopGraceFully=True)
-    assert len(left) == 1 and not gone[0] & set(left)
+    assert len(left) == 1
+    assert not gone[0] & set(left)
     program.wait_gone(*left)
 
 
