@@ -196,6 +196,7 @@ def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, c
     assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
 
 
+@pytest.mark.newest
 def test_bytes_go_through_retries_and_losses(spark: SparkSession, tmp_path: Path) -> None:
     from replay.frames.analyses.sizes import last_sizes, sizes
 
