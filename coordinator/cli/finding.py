@@ -11,7 +11,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.sources.api import Source
 from coordinator.core.ids import ApplicationId, AppShuffle, ShuffleId
-from replay.units import few
+from replay.units import few, moment
 
 _UUID_LENGTH = 36
 #: Stands for the only application of a source.
@@ -20,6 +20,9 @@ ONLY = "-"
 
 async def find(source: Source, named: str) -> ApplicationId:
     """The application that is meant."""
+    if not named:
+        told = "an id or its beginning, Spark's id, a name, or - for the only one"
+        raise failure(Exit.USAGE, "the application is ''", told, "`shufflectl apps` lists them.")
     if len(named) == _UUID_LENGTH and named.count("-") == 4:
         return ApplicationId(named)
     there = await source.applications()
@@ -27,7 +30,7 @@ async def find(source: Source, named: str) -> ApplicationId:
     if len(found) == 1:
         return ApplicationId(found[0].application)
     if found:
-        told = few((_told(application) for application in found), 6)
+        told = few((_told(application, _registered(application)) for application in reversed(found)), 6)
         raise failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
     names = few((_told(application) for application in reversed(there)), 6)
     raise failure(
@@ -44,8 +47,13 @@ def _fits(application: pb.Application, named: str) -> bool:
     return exact or application.application.startswith(named.lower())
 
 
-def _told(application: pb.Application) -> str:
-    return f"{application.application} ({application.driver.name or application.driver.spark_application_id})"
+def _told(application: pb.Application, more: str = "") -> str:
+    return f"{application.application} ({application.driver.name or application.driver.spark_application_id}{more})"
+
+
+def _registered(application: pb.Application) -> str:
+    """Tells runs of one name apart."""
+    return f", registered {moment(application.registered_ms)}"
 
 
 def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId | None]:

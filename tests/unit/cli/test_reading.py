@@ -127,6 +127,20 @@ def test_an_application_by_id_beginning_spark_s_id_and_name(shufflectl: Shufflec
     assert len({row.split()[0] for row in rows}) == 2
 
 
+def test_runs_of_one_name_are_told_apart_the_newest_first(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", Told(), Told(application=OTHER, spark_id="local-2"))
+    both = shufflectl("shuffles", "--store", address, "chain")
+    assert (both.code, both.err.count("registered 2026-")) == (2, 2)
+    assert both.err.index(OTHER) < both.err.index(APP)
+
+
+def test_an_empty_name_is_no_application_s(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", Told())
+    for verb in (("shuffles", ""), ("resume", ""), ("pin", "", "0"), ("export", "", "-o", tmp_path / "copy.log")):
+        called = shufflectl("--store", address, *verb)
+        assert (called.code, "the application is ''" in called.err) == (2, True), called
+
+
 def test_options_stand_before_or_behind_the_verb(shufflectl: Shufflectl, tmp_path: Path) -> None:
     log = log_file(tmp_path / "app.log", Told())
     assert shufflectl("--log", log, "-o", "json", "apps").data == shufflectl("apps", "--log", log, "-o", "json").data
