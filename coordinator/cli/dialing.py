@@ -6,6 +6,9 @@ Invariant: where a certificate or an authority is named, nothing is ever said in
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
@@ -23,11 +26,13 @@ def credentials_of(config: Config) -> grpc.ChannelCredentials | None:
         raise failure(Exit.USAGE, told, "both or none", "Name the other one too.")
     if not config.tls_ca and not config.tls_certificate:
         return None
-    return grpc.ssl_channel_credentials(
+    credentials = grpc.ssl_channel_credentials(
         root_certificates=_pem("tls_ca", config.tls_ca),
         private_key=_pem("tls_key", config.tls_key),
         certificate_chain=_pem("tls_certificate", config.tls_certificate),
     )
+    _check(config)
+    return credentials
 
 
 def open_channel(address: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
@@ -35,6 +40,30 @@ def open_channel(address: str, credentials: grpc.ChannelCredentials | None) -> g
     if credentials is not None:
         return grpc.aio.secure_channel(address, credentials, _OPTIONS)
     return grpc.aio.insecure_channel(address, _OPTIONS)
+
+
+def _check(config: Config) -> None:
+    """gRPC says of a file that is none only that no server answers: Python's own TLS says it of the file."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if config.tls_ca:
+        with _usable("tls_ca", config.tls_ca):
+            context.load_verify_locations(config.tls_ca)
+    if config.tls_certificate:
+        with _usable("tls_certificate and tls_key", f"{config.tls_certificate}, {config.tls_key}"):
+            context.load_cert_chain(config.tls_certificate, config.tls_key, password=lambda: "")
+
+
+@contextmanager
+def _usable(keys: str, files: str) -> Iterator[None]:
+    try:
+        yield
+    except ssl.SSLError as error:
+        raise failure(
+            Exit.USAGE,
+            f"{keys} {files} cannot be used ({error.reason or error})",
+            "certificates in PEM, each with its own key",
+            "Check the files; the key must have no password.",
+        ) from error
 
 
 def _pem(key: str, path: str) -> bytes | None:

@@ -49,6 +49,18 @@ def test_a_server_s_address_that_is_none(shufflectl: Shufflectl) -> None:
     assert is_clear(shufflectl("apps", "--server", "nonsense"), Exit.USAGE, "'nonsense'", "host:port")
 
 
+@pytest.mark.parametrize("content", ["", "no certificate"])
+def test_a_file_of_tls_that_is_none_is_not_a_server_that_is_away(
+    shufflectl: Shufflectl, tmp_path: Path, content: str
+) -> None:
+    file = tmp_path / "file.pem"
+    file.write_text(content)
+    server = ("apps", "--server", "127.0.0.1:1")
+    assert is_clear(shufflectl(*server, "--tls-ca", file), Exit.USAGE, f"tls_ca {file} cannot be used", "PEM")
+    pair = ("--tls-certificate", file, "--tls-key", file)
+    assert is_clear(shufflectl(*server, *pair), Exit.USAGE, "tls_certificate and tls_key", "cannot be used")
+
+
 def test_a_store_of_a_newer_version(shufflectl: Shufflectl, tmp_path: Path) -> None:
     address = store(tmp_path / "store.db", Told())
     with sqlite3.connect(tmp_path / "store.db") as file:
