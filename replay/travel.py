@@ -116,7 +116,20 @@ class AtClock(Point):
     def in_log(self, first: e.Recorded) -> Point:
         at_ms = first.time_ms - first.time_ms % _DAY_MS + self.clock_ms
         # The first second counts as a whole: what a person reads in a table has lost its milliseconds.
-        return AtTime(at_ms if at_ms >= first.time_ms - first.time_ms % 1_000 else at_ms + _DAY_MS)
+        is_early = at_ms < first.time_ms - first.time_ms % 1_000
+        return NextDay(at_ms + _DAY_MS, first.time_ms) if is_early else AtTime(at_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class NextDay(AtTime):
+    """A time of day that is earlier than the log's beginning: of the day after it, if the log goes on until then."""
+
+    begin_ms: int
+
+    def missing(self, last: e.Recorded | None) -> NotReached:
+        until_ms = last.time_ms if last is not None else self.begin_ms
+        said = f"one in the log, which goes from {moment(self.begin_ms)} to {moment(until_ms)}"
+        return NotReached(f"the time lies before the first event, and {moment(self.time_ms)} behind the last", said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ def test_what_changed_between_two_points(shufflectl: Shufflectl, source: tuple[s
         (("--at", "yesterday"), 2, "expected an event's number, a time"),
         (("--until", "GenerationLost"), 3, "the log has no GenerationLost"),
         (("--at", "99"), 3, "it ends with event 32"),
+        (("--at", "03:00:00"), 3, "goes from 2026-09-21 14:13:20 UTC to 2026-09-21 14:13:2"),
         (("--at", "1", "--until", "GenerationLost"), 2, "one point"),
     ],
 )
