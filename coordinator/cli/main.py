@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
     """Runs the command line and ends the process."""
     if sys.argv[1:2] != ["run"]:  # a program that is run has its own environment
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
+        _show_what_has_no_sign()
     from coordinator.cli import output
     from coordinator.cli.command import build
     from coordinator.cli.exits import Exit, failure_of
@@ -27,6 +29,12 @@ def main() -> None:
         output.remark(told)
         sys.exit(told.exit_code)
     sys.exit(Exit.OK)
+
+
+def _show_what_has_no_sign() -> None:
+    """Where the locale is not UTF-8, a sign that it does not have is shown by its number, as on stderr."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,11 @@ class Column:
 class _Terminal(Console):
     """Obeys nothing that a name may hold; only its lines are its own."""
 
+    @property
+    def encoding(self) -> str:
+        """Of where it goes in the end: without UTF-8 trees are drawn in ASCII."""
+        return _encoding()
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text, but="\n"), style, control)
@@ -95,7 +100,7 @@ def rows(form: str, found: Sequence[Row], columns: Sequence[Column], nothing: st
 def data(form: str, value: object) -> None:
     """Any plain value, for programs."""
     if form == "yaml":
-        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
+        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=_has_every_sign()))
     else:
         sys.stdout.write(_json(value, indent=2))
 
@@ -103,7 +108,8 @@ def data(form: str, value: object) -> None:
 def piece(form: str, value: object) -> None:
     """One of many that come one by one: a line of JSON, a document of YAML."""
     if form == "yaml":
-        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, explicit_start=True))
+        told = yaml.safe_dump(value, sort_keys=False, allow_unicode=_has_every_sign(), explicit_start=True)
+        sys.stdout.write(told)
     else:
         sys.stdout.write(_json(value))
     sys.stdout.flush()
@@ -111,8 +117,16 @@ def piece(form: str, value: object) -> None:
 
 def _json(value: object, indent: int | None = None) -> str:
     """Half a character, as a name that is not UTF-8 has them, is escaped."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    text = json.dumps(value, indent=indent, ensure_ascii=not _has_every_sign())
     return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def _has_every_sign() -> bool:
+    return _encoding().startswith("utf")
+
+
+def _encoding() -> str:
+    return (sys.stdout.encoding or "utf-8").lower()
 
 
 def table(found: Sequence[Row], columns: Sequence[Column]) -> RenderableType:

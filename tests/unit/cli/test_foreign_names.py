@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, JobId, Span, StageId
@@ -69,3 +74,23 @@ def test_programs_read_names_as_they_are(shufflectl: Shufflectl, tmp_path: Path)
     log = log_file(tmp_path / "evil.log", evil())
     (row,) = shufflectl("apps", "--log", log, "-o", "json").data
     assert row["name"] == EVIL
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
+def test_a_terminal_without_utf_8_shows_signs_that_it_lacks_by_number(tmp_path: Path, encoding: str) -> None:
+    name = "größe → 😀"
+    log = log_file(tmp_path / "app.log", Told(name=name))
+
+    def printed(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "coordinator.cli.main", "--log", str(log), *arguments],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode(encoding)
+
+    assert r"\u2192 \U0001f600" in printed("apps")
+    assert json.loads(printed("apps", "-o", "json"))[0]["name"] == name
+    assert yaml.safe_load(printed("apps", "-o", "yaml"))[0]["name"] == name
+    assert json.loads(printed("events", "-", "-o", "json"))
