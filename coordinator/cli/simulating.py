@@ -20,7 +20,7 @@ from coordinator.cli import output
 from coordinator.cli.changing import policy_of
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import find
-from coordinator.cli.here import Here
+from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row
 from coordinator.cli.verb import COMMON, SERVER, verb
@@ -140,6 +140,7 @@ def _named(text: str) -> tuple[str, Policy | None]:
 async def _found(here: Here, named: str) -> list[Recording]:
     """A path, where there is one of this name; else an application of the source."""
     if _is_no_path(named):
+        _check_source(here, named)
         return await _applications(here, named)
     found = recordings_at(named)
     if isinstance(found, Missing):
@@ -149,6 +150,17 @@ async def _found(here: Here, named: str) -> list[Recording]:
 
 def _is_no_path(named: str) -> bool:
     return not Path(named).exists() and not named.startswith("file:") and "/" not in named
+
+
+def _check_source(here: Here, named: str) -> None:
+    """Who mistypes a file's name, and has named no source, hears of the file."""
+    if not here.chosen()[1] and not Path(default_store().removeprefix("sqlite://")).exists():
+        raise failure(
+            Exit.NOT_FOUND,
+            f"{named}: there is no such file, and no store where an application could have that name",
+            "a log, or a folder of logs",
+            "Check the path, or name a source with --store, --server or --log.",
+        )
 
 
 async def _applications(here: Here, named: str) -> list[Recording]:

@@ -70,6 +70,9 @@ def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> No
     called = shufflectl("simulate", str(tmp_path / "no.log"))
     assert called.code == 3
     assert "it is not there" in called.err
+    for verb in (("simulate", "no.log"), ("learn", "no.log", "--output", str(tmp_path / "lessons.json"))):
+        called = shufflectl(*verb)
+        assert (called.code, "no.log: there is no such file" in called.err) == (3, True), called
     assert shufflectl("simulate", str(tmp_path), "--policy", "clever").code == 2
 
 
