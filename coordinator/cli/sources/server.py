@@ -6,7 +6,9 @@ the answers mean. Invariant: only a question that surely was not answered is ask
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -25,6 +27,8 @@ from coordinator.wire.codec import record_from_message
 from coordinator.wire.messages import answer_of, request_to_message
 
 _PAGE = 500
+#: Between two coordinators that end what is followed: one that drains still answers questions.
+_PAUSE_S = 0.2
 
 
 def open_server(config: Config) -> ServerSource:
@@ -107,7 +111,23 @@ class ServerSource(Source):
                 return
 
     async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
-        await self.application(application)
+        """Goes on behind the last event at the next coordinator where one goes away; ends where none is left."""
+        while True:
+            await self.application(application)
+            try:
+                async with aclosing(self._tail(application, after)) as heard:
+                    async for recorded in heard:
+                        after = recorded.sequence
+                        yield recorded
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                    raise
+            else:
+                return
+            await self._turn()
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _tail(self, application: ApplicationId, after: int) -> AsyncGenerator[Recorded, None]:
         call = self._stub().TailEvents(pb.TailEventsRequest(caller=self._caller(application), after=after))
         async for message in call:
             recorded = record_from_message(message, self.where)
