@@ -1,8 +1,8 @@
 """Which app shuffles a look could let go: pure.
 
-Responsible for: the app shuffles that are complete and were not deleted, as far as the facts tell.
-Refuses to know: whether anybody needs them.
-Invariant: an app shuffle of which the facts told a complete output, and no end, is a candidate.
+Responsible for: the app shuffles of which something was written and not deleted, as far as the facts tell.
+Refuses to know: whether anybody needs them, or goes on writing them.
+Invariant: an app shuffle of which the facts told outputs, and no end, is a candidate; half of one is left where a job fails.
 """
 
 from __future__ import annotations
@@ -23,19 +23,25 @@ class Candidates:
     def known(self, snapshot: Snapshot) -> None:
         """What was there before the first fact."""
         for shuffle in snapshot.shuffles:
-            if shuffle.available == shuffle.total:
+            if shuffle.available:
                 self.bytes.setdefault(shuffle.app_shuffle, 0)
 
     def hear(self, fact: Fact) -> bool:
         """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read."""
         written = None
-        if isinstance(fact, facts.StageCompleted) and fact.failure is None and fact.stage.writes is not None:
+        if isinstance(fact, facts.StageCompleted) and fact.stage.writes is not None:
             written = fact.stage.writes
-            again = self.bytes.get(written, 0) if fact.stage.attempt else 0
-            self.bytes[written] = again + fact.shuffle_bytes_written
+            self._written(written, fact)
         elif isinstance(fact, facts.ShuffleCleaned):
             self.bytes.pop(fact.app_shuffle, None)
         return isinstance(fact, CALLING) and bool(self.bytes.keys() - {written})
+
+    def _written(self, app_shuffle: int, fact: facts.StageCompleted) -> None:
+        known = self.bytes.get(app_shuffle, 0)
+        if fact.failure is None:
+            self.bytes[app_shuffle] = fact.shuffle_bytes_written + (known if fact.stage.attempt else 0)
+        elif fact.shuffle_bytes_written:
+            self.bytes[app_shuffle] = fact.shuffle_bytes_written + known
 
     def are_at_least(self, much_bytes: int) -> bool:
         """Whether they may take so much together; what was written before we listened may be anything."""

@@ -85,6 +85,20 @@ def test_7_what_a_cancelled_job_read_stays_as_long_as_it_is_held(program: Progra
     program.wait_gone(first)
 
 
+def test_7_half_of_what_a_failed_job_was_to_write_goes(program: Program) -> None:
+    def fail_at_last(index: int, rows: Any) -> Any:
+        if index == 11:
+            raise ValueError("planted")
+        return ((n % 20, n) for n in rows)
+
+    with pytest.raises(Exception, match="planted"):
+        program.spark.sparkContext.parallelize(range(400), 12).mapPartitionsWithIndex(fail_at_last).partitionBy(
+            3
+        ).count()
+    [half] = program.written()
+    program.wait_gone(half)
+
+
 def test_11_a_partly_filled_cache_keeps_what_it_still_needs(program: Program) -> None:
     frame = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k", "id").groupBy("k").count().cache()
     frame.limit(1).collect()

@@ -54,15 +54,24 @@ def test_a_partial_retry_adds_to_what_was_written() -> None:
     assert candidates.bytes == {5: 130}
 
 
-def test_what_failed_or_was_cleaned_is_no_candidate() -> None:
+def test_what_a_failed_stage_has_written_is_a_candidate() -> None:
+    """Nobody may ever go on with it: a job that was cancelled leaves its half."""
     candidates = Candidates()
-    candidates.hear(completed(5, failure="lost"))
+    candidates.hear(completed(5, 100, failure="cancelled"))
+    assert candidates.hear(ENDED)
+    candidates.hear(completed(5, 30, attempt=1))
+    assert candidates.bytes == {5: 130}
+
+
+def test_what_wrote_nothing_or_was_cleaned_is_no_candidate() -> None:
+    candidates = Candidates()
+    candidates.hear(completed(5, 0, failure="lost"))
     candidates.hear(completed(6))
     candidates.hear(ShuffleCleaned(0, 6))
     assert candidates.bytes == {}
 
 
-def test_what_was_there_before_is_a_candidate_where_it_is_whole() -> None:
+def test_what_was_there_before_is_a_candidate() -> None:
     candidates = Candidates()
-    candidates.known(Snapshot("s", (KnownShuffle(1, 4, 4), KnownShuffle(2, 3, 4)), (), ()))
-    assert candidates.bytes == {1: 0}
+    candidates.known(Snapshot("s", (KnownShuffle(1, 4, 4), KnownShuffle(2, 3, 4), KnownShuffle(3, 0, 4)), (), ()))
+    assert candidates.bytes == {1: 0, 2: 0}
