@@ -2,7 +2,8 @@
 
 Responsible for: the app shuffles of which something was written and not deleted, as far as the facts tell.
 Refuses to know: whether anybody needs them, or goes on writing them.
-Invariant: an app shuffle of which the facts told outputs, and no end, is a candidate; half of one is left where a job fails.
+Invariant: an app shuffle of which the facts told outputs, and no end, is a candidate; half of one is left when a job
+fails.
 """
 
 from __future__ import annotations

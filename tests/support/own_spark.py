@@ -36,7 +36,9 @@ def own_spark(local_dir: Path, master: str = LOCAL, **conf: str) -> Iterator[Spa
 def _end_jvm() -> None:
     """PySpark's JVM ends when its standard input does."""
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None  # of a test that was cut short
     gateway = SparkContext._gateway
     if gateway is None:
         return

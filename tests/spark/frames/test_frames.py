@@ -142,6 +142,7 @@ def of_each(frame: DataFrame, key: str, value: str) -> dict[str, dict[int, Any]]
 
 
 @pytest.mark.newest
+@pytest.mark.timeout(400)
 def test_analyses_say_what_the_core_s_fold_says(spark: SparkSession, tmp_path: Path) -> None:
     from replay.frames import analyses
 
