@@ -44,6 +44,7 @@ class Client:
         self._known: list[str] = []  # these, and what the last replica that named others has named
         self.is_away = False  #: And people were told so.
         self._refusals = 0
+        self._silent = 0  # addresses in a row that did not answer, or went away
         self._is_leaving = False
         self._closed = threading.Event()
         self._session: Session | None = None
@@ -74,7 +75,7 @@ class Client:
     def welcomed(self, address: str) -> None:
         """A session has begun."""
         self.address = address
-        self._refusals = 0
+        self._refusals = self._silent = 0
         if self.is_away:
             self.is_away = False
             log.warning("the coordinator is back at %s: reporting goes on where it stopped", address)
@@ -123,7 +124,15 @@ class Client:
         elif ending is Ending.REFUSED:
             self._note_refusal(address, session.why)
         elif ending is Ending.AWAY:
-            self._tell_away(f"the coordinator at {address}", session.why)
+            self._note_silence(address, session.why)
+
+    def _note_silence(self, address: str, why: str) -> None:
+        """One of several replicas is missed by nobody: people hear of it when none is left."""
+        self._silent += 1
+        if self._silent >= len(self._known):
+            self._tell_away(f"the coordinator at {address}", why)
+        else:
+            log.info("the coordinator at %s does not answer (%s): going on at the next one", address, why)
 
     def _note_refusal(self, address: str, why: str) -> None:
         self._refusals += 1

@@ -27,7 +27,7 @@ from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay.units import count
 
-_SEGMENT_EVENTS = 500
+_SEGMENT_EVENTS = 50  # so many are lost with the last byte of a file
 _BATCH_EVENTS = 10_000
 LOG, ARROW, PARQUET = FORMATS = ("log", "arrow", "parquet")
 

@@ -141,8 +141,10 @@ def test_what_was_not_answered_is_sent_again_with_its_number(coordinator: FakeCo
     assert [hello.client for hello in coordinator.hellos] == ["driver-1"] * 2
 
 
-def test_several_addresses_go_on_at_the_next_one(coordinator: FakeCoordinator) -> None:
-    with FakeCoordinator() as second:
+def test_several_addresses_go_on_at_the_next_one(
+    coordinator: FakeCoordinator, caplog: pytest.LogCaptureFixture
+) -> None:
+    with FakeCoordinator() as second, caplog.at_level(logging.INFO, "shuffle_lifecycle"):
         second.requests = coordinator.requests  # replicas have one log
         here = Attached("127.0.0.1:1", coordinator.address, second.address)
         here.bridge.start()
@@ -152,6 +154,11 @@ def test_several_addresses_go_on_at_the_next_one(coordinator: FakeCoordinator) -
         coordinator.stop()
         here.tell(2)
         second.wait(lambda: jobs(second) == [1, 2], "the next one")
+        told = {(record.levelname, "going on at the next one" in record.message) for record in caplog.records}
+        assert told == {("INFO", True)}  # nobody need be woken
+        second.stop()
+        wait_for(lambda: here.bridge.client.is_away, "all to be missed")
+        assert [record.message for record in caplog.records if "nothing more is deleted" in record.message]
         coordinator.start()
         here.bridge.stop("the test has ended")
 
