@@ -26,7 +26,8 @@ async def find(source: Source, named: str) -> ApplicationId:
     if len(named) == _UUID_LENGTH and named.count("-") == 4:
         return ApplicationId(named)
     there = await source.applications()
-    found = [application for application in there if _fits(application, named)]
+    found = [application for application in there if _is_called(application, named)]
+    found = found or [application for application in there if application.application.startswith(named.lower())]
     if len(found) == 1:
         return ApplicationId(found[0].application)
     if found:
@@ -41,10 +42,9 @@ async def find(source: Source, named: str) -> ApplicationId:
     )
 
 
-def _fits(application: pb.Application, named: str) -> bool:
+def _is_called(application: pb.Application, named: str) -> bool:
     driver = application.driver
-    exact = named in (ONLY, driver.spark_application_id, driver.name)
-    return exact or application.application.startswith(named.lower())
+    return named in (ONLY, driver.spark_application_id, driver.name)
 
 
 def _told(application: pb.Application, more: str = "") -> str:

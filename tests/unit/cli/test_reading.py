@@ -134,6 +134,13 @@ def test_runs_of_one_name_are_told_apart_the_newest_first(shufflectl: Shufflectl
     assert both.err.index(OTHER) < both.err.index(APP)
 
 
+def test_a_whole_name_goes_before_the_beginning_of_an_id(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", Told(), Told(application=OTHER, spark_id=APP[:6]))
+    assert shufflectl("export", "--store", address, APP[:6], "-o", tmp_path / "copy.log").code == 0
+    [copied] = shufflectl("apps", "--log", tmp_path / "copy.log", "-o", "json").data
+    assert copied["application"] == OTHER
+
+
 def test_an_empty_name_is_no_application_s(shufflectl: Shufflectl, tmp_path: Path) -> None:
     address = store(tmp_path / "store.db", Told())
     for verb in (("shuffles", ""), ("resume", ""), ("pin", "", "0"), ("export", "", "-o", tmp_path / "copy.log")):
