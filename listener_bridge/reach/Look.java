@@ -122,10 +122,14 @@ public class Look {
 
   /** The graph that runs, or one that is about to: what starts it says that it runs only when it already does. */
   public void streamingGraphs(Map bound) {
-    streamingGraph(Streams.running());
+    Object running = Streams.running();
+    streamingGraph(running);
     Iterator it = bound.values().iterator();
     while (it.hasNext()) {
-      streamingGraph(Streams.contextOf(it.next()));
+      Object context = Streams.contextOf(it.next());
+      if (context != running) {
+        streamingGraph(context);
+      }
     }
   }
 

@@ -17,6 +17,7 @@ from tests.support.spark import gate, in_background, wait_for
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.newest,
     pytest.mark.skipif(sys.version_info < (3, 11), reason="names are read from CPython 3.11 on"),
 ]
 HERE = Path(__file__).name

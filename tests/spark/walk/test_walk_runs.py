@@ -138,10 +138,10 @@ PROGRAMS = [
     growing_rdd,
     a_frame_of_an_rdd,
     a_stream,
-    not_adaptive(join_and_window),
-    not_adaptive(a_subquery_reads_the_same),
-    not_adaptive(a_union_of_twins),
-    not_adaptive(cached),
+    *(
+        pytest.param(not_adaptive(program), marks=pytest.mark.newest)
+        for program in (join_and_window, a_subquery_reads_the_same, a_union_of_twins, cached)
+    ),
 ]
 
 
