@@ -11,7 +11,7 @@ from state_backend.address import EtcdAddress
 from state_backend.api import Revision
 from state_backend.etcd.backend import EtcdBackend, open_etcd
 from state_backend.testing.contract import Compact, StateBackendContract
-from tests.support.etcd import Cluster
+from tests.support.etcd import PATIENT, Cluster
 
 pytestmark = pytest.mark.etcd
 
@@ -29,13 +29,13 @@ class EtcdContract(StateBackendContract):
 
     @pytest.fixture
     async def backend(self, address: EtcdAddress) -> AsyncIterator[EtcdBackend]:
-        async with await open_etcd(address) as backend:
+        async with await open_etcd(address, PATIENT) as backend:
             yield backend
 
     @pytest.fixture
     async def other(self, address: EtcdAddress) -> AsyncIterator[EtcdBackend]:
         endpoints = (*address.endpoints[1:], address.endpoints[0])
-        async with await open_etcd(EtcdAddress(endpoints, address.prefix)) as other:
+        async with await open_etcd(EtcdAddress(endpoints, address.prefix), PATIENT) as other:
             yield other
 
     @pytest.fixture

@@ -17,7 +17,7 @@ from state_backend.etcd.backend import open_etcd
 from state_backend.memory import MemoryBackend
 from state_backend.sqlite.backend import open_sqlite
 from state_backend.testing.model import model_machine
-from tests.support.etcd import Cluster
+from tests.support.etcd import PATIENT, Cluster
 
 QUICK = settings(max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
 SLOW_STORE = settings(QUICK, max_examples=8)
@@ -41,7 +41,7 @@ def test_sqlite(tmp_path: Path) -> None:
 @pytest.mark.etcd
 def test_etcd(one_member: Cluster) -> None:
     async def open_fresh() -> StateBackend:
-        return await open_etcd(EtcdAddress(one_member.endpoints, f"model/{uuid.uuid4()}"))
+        return await open_etcd(EtcdAddress(one_member.endpoints, f"model/{uuid.uuid4()}"), PATIENT)
 
     run_state_machine_as_test(model_machine(open_fresh), settings=SLOW_STORE)
 

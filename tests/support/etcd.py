@@ -18,8 +18,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
+from state_backend.etcd.cluster import Deadlines
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 30.0
+
+#: For tests that are not about time: a member whose disk takes seconds for once has answered all the same.
+PATIENT = Deadlines(request_seconds=20.0, give_up_seconds=60.0, impatient_seconds=20.0)
 
 _READY = "ready to serve client requests"
 _PORT_TAKEN = "address already in use"
@@ -93,8 +98,10 @@ class Member:
             self.process = None
 
     def freeze(self) -> None:
+        """All its threads have stopped when this returns."""
         assert self.process is not None
         os.kill(self.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
 
     def thaw(self) -> None:
         assert self.process is not None
