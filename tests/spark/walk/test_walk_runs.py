@@ -138,9 +138,10 @@ PROGRAMS = [
     growing_rdd,
     a_frame_of_an_rdd,
     a_stream,
+    pytest.param(not_adaptive(join_and_window), marks=pytest.mark.newest),
     *(
-        pytest.param(not_adaptive(program), marks=pytest.mark.newest)
-        for program in (join_and_window, a_subquery_reads_the_same, a_union_of_twins, cached)
+        pytest.param(not_adaptive(program), marks=pytest.mark.slow)
+        for program in (a_subquery_reads_the_same, a_union_of_twins, cached)
     ),
 ]
 
