@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeAlias
 
+from listener_bridge.reach.stacks import current_frames
+
 OUR_THREADS = "shuffle-lifecycle"
 """How the names of the driver part's own threads begin."""
 PROPERTY = "spark.shuffleLifecycle.thread"
@@ -217,7 +219,7 @@ def other_frames() -> dict[int, FrameType]:
     Without this one's frame: whoever held that in a variable would be in a cycle with it, and every frame of the others
     would stay, with all that its variables hold, until the collector comes by.
     """
-    frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
+    frames = current_frames()
     frames.pop(threading.get_ident(), None)
     return frames
 

@@ -30,6 +30,7 @@ from listener_bridge.reach.liveness.survey import (
     surveyed,
 )
 from listener_bridge.reach.liveness.words import Dead, Name
+from listener_bridge.reach.stacks import current_frames
 
 IsOwn = Callable[[FrameType], bool]
 
@@ -106,7 +107,7 @@ def _is_interactive() -> bool:
 def _frames() -> Iterator[FrameType]:
     """The frames of all threads but this one."""
     own = threading.get_ident()
-    for thread, top in sys._current_frames().items():  # noqa: SLF001 - the one way to them, and documented
+    for thread, top in current_frames().items():
         frame: FrameType | None = None if thread == own else top
         while frame is not None:
             yield frame
