@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import platform
 import statistics
 import sys
@@ -317,6 +318,21 @@ def _show_log() -> None:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s shuffle lifecycle: %(message)s"))
         log.addHandler(handler)
         log.setLevel(logging.INFO)
+
+
+def _in_a_fork() -> None:
+    """A forked child (`os.fork`, `multiprocessing`) has its parent's sockets and none of its threads.
+
+    What it would let go of at its end, the listener in the JVM and the session, is its parent's, who goes on with it.
+    """
+    _RUNNING.clear()
+    for attached in _ATTACHED.values():
+        attached._bridge = None  # noqa: SLF001 - made here
+        attached._why = "this is a forked process: the one that it was forked from is attached"  # noqa: SLF001
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_a_fork)
 
 
 @atexit.register

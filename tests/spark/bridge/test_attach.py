@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
 
-from listener_bridge import attach, plugin
-from tests.support.spark import LOCAL, spark_session
+from listener_bridge import Attachment, attach, plugin
+from tests.support.spark import LOCAL, spark_session, wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -22,3 +23,28 @@ def test_a_second_attach_finds_the_first_one_although_nobody_kept_it(tmp_path: P
         assert len(plugin._RUNNING) == 1
         again.detach()
         assert set() == plugin._RUNNING
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_that_ends_lets_go_of_nothing(tmp_path: Path) -> None:
+    with spark_session(tmp_path, LOCAL) as spark, attach(spark, store="memory:", policy="frontier") as attached:
+        wait_for(lambda: attached.status().state == "connected", "the session")
+        child = os.fork()
+        if child == 0:
+            _end_as_a_program_does(attached)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        keyed = spark.sparkContext.parallelize(range(100), 2).map(lambda n: (n % 5, n))
+        assert keyed.partitionBy(2).map(lambda row: (row[1] % 7, row[0])).partitionBy(2).count() == 100
+        wait_for(lambda: attached.status().deleted == 1, "its first shuffle to go")
+        assert attached.status().state == "connected"
+
+
+def _end_as_a_program_does(attached: Attachment) -> None:
+    """What `sys.exit` and leaving the `with` would do in the child; its exit code tells whether it is off."""
+    try:
+        plugin._at_exit()
+        attached.detach()
+        os._exit(0 if attached.status().state == "off" else 1)
+    finally:
+        os._exit(2)
