@@ -7,16 +7,15 @@ know what the plugin does. Invariant: to the program it is as if `python` had st
 
 from __future__ import annotations
 
-import functools
 import os
 import shlex
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from coordinator.cli import program
 from coordinator.cli.exits import Exit, failure
+from listener_bridge.running import contexts, program
 
 _FREE = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -43,7 +42,7 @@ def run(
     _check(settings, overrides)
     _submit_with(settings)
     _attach_to_contexts(overrides)
-    program.start(app, ctx.args, is_module=module)
+    _start(app, ctx.args, module)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -71,9 +70,8 @@ def _submit_with(settings: dict[str, str]) -> None:
 
 
 def _attach_to_contexts(overrides: dict[str, str]) -> None:
-    """Every Spark context of the program is attached to as soon as it has started."""
     try:
-        from pyspark import SparkContext
+        contexts.attach_to_each(overrides)
     except ImportError as error:
         raise failure(
             Exit.FAILED,
@@ -81,38 +79,13 @@ def _attach_to_contexts(overrides: dict[str, str]) -> None:
             f"a Python with PySpark (this is {sys.executable})",
             "Install shufflectl where the program runs: pip install 'shuffle-lifecycle[spark]'.",
         ) from error
-    patched: Any = SparkContext
-    plain = patched.__init__
-
-    @functools.wraps(plain)
-    def started(context: Any, *arguments: Any, **named: Any) -> None:
-        plain(context, *arguments, **named)
-        _attach(context, overrides)
-
-    patched.__init__ = started
 
 
-def _attach(context: Any, overrides: dict[str, str]) -> None:
-    from listener_bridge import attach
-
-    attach(_ContextAsSession(context), **overrides)  # type: ignore[arg-type]
-
-
-class _ContextAsSession:
-    """What `attach` asks of a session, from a context: no session is made that the program would find there."""
-
-    def __init__(self, context: Any) -> None:
-        self.sparkContext = self._sc = context
-        self.conf = self
-
-    @property
-    def version(self) -> str:
-        return str(self._sc.version)
-
-    def get(self, key: str, default: str | None = None) -> str | None:
-        """A setting of the context."""
-        found: str | None = self._sc.getConf().get(key, default)
-        return found
+def _start(app: str, arguments: list[str], is_module: bool) -> None:
+    try:
+        program.start(app, arguments, is_module)
+    except program.NoProgramError as error:
+        raise failure(Exit.NOT_FOUND, error.fact, error.expected, "Check its name and this folder.") from error
 
 
 def register(app: typer.Typer) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from tests.integration.cli.processes import COMMAND, shufflectl
-from tests.spark.cli.conftest import run
+from tests.spark.cli.conftest import CONF, run
 
 #: Each test starts several drivers, one after the other.
 pytestmark = [pytest.mark.timeout(400), pytest.mark.newest]
@@ -50,6 +51,22 @@ def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) ->
     assert any("by policy frontier" in story for story in stories), stories
 
 
+def test_spark_submit_runs_an_unmodified_program_too(program: Path) -> None:
+    named = {
+        "spark.shuffleLifecycle.policy": "frontier",
+        "spark.shuffleLifecycle.store": f"sqlite://{program.parent}/log.db",
+    }
+    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit")]
+    submit += [part for key, value in {**CONF, **named}.items() for part in ("--conf", f"{key}={value}")]
+    first = run(program.parent, sys.executable, "-m", "listener_bridge").stdout.strip()
+    program.write_text(program.read_text().replace('.appName("unmodified")', ""))
+    ours = run(program.parent, *submit, first, "app.py", "--store", "x")
+    assert ours.returncode == 7, ours.stderr
+    assert "['--store', 'x'] __main__ [(0, " in ours.stdout
+    (told,) = shufflectl(program.parent, "apps", "--store", named["spark.shuffleLifecycle.store"], "-o", "json").data
+    assert (told["name"], told["policy"], told["state"]) == ("app.py", "frontier", "ended")
+
+
 @pytest.mark.slow
 def test_a_program_that_fails_shows_its_own_traceback(program: Path) -> None:
     ours = run(program.parent, *COMMAND, "run", "app.py", "fail")
@@ -57,6 +74,7 @@ def test_a_program_that_fails_shows_its_own_traceback(program: Path) -> None:
     shown = ours.stderr[ours.stderr.index("Traceback") :]
     assert f'File "{program}"' in shown.splitlines()[1]
     assert "coordinator/cli" not in shown
+    assert "listener_bridge/running" not in shown
     assert "KeyError: 'mine'" in shown
 
 

@@ -16,11 +16,18 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from coordinator.cli.exits import Exit, failure
+
+class NoProgramError(Exception):
+    """There is nothing to start: a fact, and what was expected. Nothing has happened."""
+
+    def __init__(self, fact: str, expected: str) -> None:
+        super().__init__(f"{fact}; expected {expected}")
+        self.fact = fact
+        self.expected = expected
 
 
 def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None:
-    """Runs it to its end. Ends this process where the program does so itself, or fails."""
+    """Runs it to its end. Ends this process where the program does so itself, or fails. Raises `NoProgramError`."""
     main, code = _module(named) if is_module else _script(named)
     sys.modules["__main__"] = main
     sys.argv = [str(main.__file__) if is_module else named, *arguments]
@@ -35,7 +42,7 @@ def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None
 def _script(named: str) -> tuple[ModuleType, CodeType]:
     path = Path(named)
     if not path.is_file():
-        raise failure(Exit.NOT_FOUND, f"there is no program {named!r}", "a Python file", "Check the path.")
+        raise NoProgramError(f"there is no program {named!r}", "a Python file")
     sys.path[0] = str(path.resolve().parent)
     file = os.path.join(Path.cwd(), named)  # noqa: PTH118 - as the interpreter does: `..` is left as it is
     main = _main(file, None)
@@ -53,7 +60,7 @@ def _module(named: str) -> tuple[ModuleType, CodeType]:
     code = loader.get_code(spec.name) if spec is not None and hasattr(loader, "get_code") else None
     if spec is None or code is None:
         expected = "a module, or a package with a __main__ module, on sys.path"
-        raise failure(Exit.NOT_FOUND, f"there is no module {named!r} to run", expected, "Check its name.")
+        raise NoProgramError(f"there is no module {named!r} to run", expected)
     main = _main(str(spec.origin), spec)
     main.__package__ = spec.parent
     main.__loader__ = loader

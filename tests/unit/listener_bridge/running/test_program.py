@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 #: `run` without Spark: the program alone is started.
-START = "import sys; from coordinator.cli.program import start; start(sys.argv[2], sys.argv[3:], sys.argv[1] == 'm')"
+START = "import sys\nfrom listener_bridge.running import program\n"
+START += "program.start(sys.argv[2], sys.argv[3:], sys.argv[1] == 'm')"
 
 SEES = """
 import sys, os

@@ -1,0 +1,1 @@
+"""Unmodified PySpark programs with the plugin attached."""
