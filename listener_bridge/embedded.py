@@ -6,7 +6,8 @@ Refuses to know: the session; the bridge reaches this coordinator as it reaches 
 Invariant: the only module of the driver part that imports the coordinator; without it, everything else still works.
 
 The file: `spark.shuffleLifecycle.store`, else `$XDG_STATE_HOME/shuffle-lifecycle/coordinator.db`, with
-`~/.local/state` for an unset variable, and the machine's folder for temporary files where that cannot be written.
+`~/.local/state` for an unset variable, and the machine's folder for temporary files where that cannot be written or
+other machines share it: SQLite serves the processes of one machine.
 All drivers of a user share it, so that `shufflectl apps` finds them all; SQLite takes turns between processes.
 """
 
@@ -14,11 +15,14 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import tempfile
 import threading
 import time
 from pathlib import Path
 from typing import Any
+
+from listener_bridge.mounts import shared_as
 
 log = logging.getLogger("shuffle_lifecycle")
 
@@ -29,11 +33,13 @@ FOLDER = "shuffle-lifecycle"
 def default_store() -> str:
     """The address of the default file; its folder is made."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    for folder in (state / FOLDER, Path(tempfile.gettempdir()) / f"{FOLDER}-{_user()}"):
-        if _is_writable(folder):
+    temporary = Path(tempfile.gettempdir()) / f"{FOLDER}-{_user()}"
+    for folder, is_safe in ((state / FOLDER, _is_writable), (temporary, _is_ours)):
+        if not shared_as(folder) and is_safe(folder):
             return f"sqlite://{folder / FILE}"
     raise OSError(
-        f"neither {state} nor {tempfile.gettempdir()} can be written; expected a folder for the coordinator's file: "
+        f"neither {state} nor {tempfile.gettempdir()} has room for the coordinator's file; expected a folder of this "
+        "machine's own that this user alone can write: "
         "set spark.shuffleLifecycle.store=sqlite:///a/folder/coordinator.db, or name coordinators by address"
     )
 
@@ -83,6 +89,7 @@ class Embedded:
         from coordinator.wire.lessons import read_lessons
 
         _log_through_logging()
+        _warn_of_other_machines(self.store)
         server = ServerOptions(lessons=read_lessons(Path(self.history))) if self.history else None
         return start_replica(self.store, self._bind(), server=server)
 
@@ -127,12 +134,32 @@ def _log_through_logging() -> None:
     )
 
 
+def _warn_of_other_machines(store: str) -> None:
+    path = store.removeprefix("sqlite://")
+    shared = shared_as(Path(path)) if path != store else ""
+    if shared:
+        log.warning(
+            "%s lies on %s, which other machines share: SQLite is safe there only while one machine uses the file; "
+            "expected a disk of this machine: set spark.shuffleLifecycle.store, or name coordinators by address",
+            path,
+            shared,
+        )
+
+
 def _is_writable(folder: Path) -> bool:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
         return False
     return os.access(folder, os.W_OK)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Nobody else's to write: a folder for temporary files is everybody's, and another may have made this one."""
+    if not _is_writable(folder) or os.name == "nt":
+        return _is_writable(folder)
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def _user() -> str:

@@ -15,6 +15,7 @@ from coordinator.config import Config
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import Head, decode
 from coordinator.wire.upcast import VERSION
+from listener_bridge.mounts import shared_as
 from replay.units import count, span
 from state_backend.address import EtcdAddress, SqliteAddress, parse_address
 from state_backend.api import StateBackend
@@ -34,20 +35,29 @@ async def look(config: Config) -> list[Finding]:
         address = parse_address(_named(config))
     except (StateBackendError, OSError) as error:
         return [fail("store", str(error), "Correct `store` in the configuration.")]
+    shared = _shared(address)
     missing = _missing(address)
     if missing is not None:
-        return [ok("store", f"{missing} is not there yet; it is made when it is first needed")]
+        return [*shared, ok("store", f"{missing} is not there yet; it is made when it is first needed")]
     try:
         backend = await open_backend(address)
     except StateBackendError as error:
-        return [fail("store", str(error), "Nothing was changed.")]
+        return [*shared, fail("store", str(error), "Nothing was changed.")]
     async with backend:
-        return await _of_backend(backend, address)
+        return [*shared, *await _of_backend(backend, address)]
 
 
 def _named(config: Config) -> str:
     data = f"sqlite://{Path(config.serve.data).absolute()}/coordinator.db" if config.serve.data else ""
     return config.store or data or default_store()
+
+
+def _shared(address: object) -> list[Finding]:
+    """SQLite serves the processes of one machine."""
+    if not isinstance(address, SqliteAddress) or not (kind := shared_as(address.path)):
+        return []
+    advice = "SQLite is safe there only while one machine uses the file: name a disk of this machine, or etcd."
+    return [warn("store", f"{address.path} lies on {kind}, which other machines share", advice)]
 
 
 def _missing(address: object) -> Path | None:

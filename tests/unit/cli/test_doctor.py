@@ -11,6 +11,7 @@ import pytest
 from coordinator.cli.checks import machine, network, store
 from coordinator.cli.checks.finding import Verdict
 from coordinator.config import Config, ServeConfig
+from listener_bridge import mounts
 from tests.unit.cli.calling import Shufflectl
 from tests.unit.cli.calling import store as stored
 from tests.unit.replay.logs import Told
@@ -106,3 +107,13 @@ def test_what_fails_gives_the_exit_code(shufflectl: Shufflectl) -> None:
 def test_everything_that_is_not_ok_says_what_to_do(shufflectl: Shufflectl) -> None:
     for row in shufflectl("doctor", "--server", "127.0.0.1:1", "-o", "json").data:
         assert row["verdict"] == "ok" or row["advice"]
+
+
+async def test_a_store_on_a_disk_that_other_machines_share_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mountinfo").write_text(f"1 0 0:40 / {tmp_path} rw - nfs4 filer:/export rw\n")
+    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mountinfo")
+    shared, missing = await store.look(Config(store=f"sqlite://{tmp_path}/coordinator.db"))
+    assert (shared.verdict, missing.verdict) == (Verdict.WARN, Verdict.OK)
+    assert "nfs4, which other machines share" in str(shared)
