@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.Set;
+import org.apache.spark.CleanerListener;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
@@ -18,13 +19,22 @@ public class FenceWork implements Work {
   private final Generations generations;
   private final Generations.Shuffle shuffle;
   private final FenceDecision decision;
+  private final CleanerListener allocation;
   MapStatus[] outputs = null; // set where this run fenced
 
-  FenceWork(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, Generations generations, int id, int expected) {
+  FenceWork(
+      Scheduler scheduler,
+      MapOutputTrackerMaster tracker,
+      Users users,
+      Generations generations,
+      CleanerListener allocation,
+      int id,
+      int expected) {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.users = users;
     this.generations = generations;
+    this.allocation = allocation;
     this.shuffle = generations.of(id);
     this.decision = new FenceDecision(scheduler, shuffle, expected);
   }
@@ -51,6 +61,20 @@ public class FenceWork implements Work {
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     shuffle.bytes = 0L;
     shuffle.pass(scheduler);
+    letExecutorsGo();
     return Answer.FENCED;
+  }
+
+  /**
+   * Where executors come and go with what they hold (`spark.dynamicAllocation.shuffleTracking.enabled`), who holds only
+   * this may go. Told here, where no writer runs: what the next one writes is counted after it.
+   */
+  private void letExecutorsGo() {
+    try {
+      if (allocation != null) {
+        allocation.shuffleCleaned(shuffle.id);
+      }
+    } catch (Throwable t) { // they stay until Spark's cleaner finds the shuffle, as they would without us
+    }
   }
 }

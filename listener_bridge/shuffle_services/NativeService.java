@@ -21,14 +21,23 @@ public class NativeService implements CleanerListener {
   private final MapOutputTrackerMaster tracker;
   private final Deletion deletion;
   private final int servicePort;
+  private final CleanerListener allocation; // null where executors do not come and go
 
-  public NativeService(Object scheduler, Object memory, Object tracker, Object deletion, Object cleaner, Object servicePort) {
+  public NativeService(
+      Object scheduler,
+      Object memory,
+      Object tracker,
+      Object deletion,
+      Object cleaner,
+      Object allocation,
+      Object servicePort) {
     this.scheduler = (Scheduler) scheduler;
     this.generations = Generations.of(this.scheduler.dag);
     this.memory = (StageMemory) memory;
     this.users = new Users(this.scheduler, this.memory);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.deletion = (Deletion) deletion;
+    this.allocation = (CleanerListener) allocation;
     this.servicePort = ((Number) servicePort).intValue();
     if (cleaner != null) {
       ((org.apache.spark.ContextCleaner) cleaner).attachListener(this);
@@ -44,7 +53,7 @@ public class NativeService implements CleanerListener {
 
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     Generations.Shuffle known = generations.of(shuffle);
-    FenceWork work = new FenceWork(scheduler, tracker, users, generations, shuffle, expected);
+    FenceWork work = new FenceWork(scheduler, tracker, users, generations, allocation, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
       return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");

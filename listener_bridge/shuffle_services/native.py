@@ -110,8 +110,15 @@ def _attach(tap: Tap) -> JavaObject:
         driver.map_output_tracker,
         _deletion(driver, loader),
         cleaner.get() if cleaner.isDefined() else None,
+        _allocation(driver),
         int(driver.conf("spark.shuffle.service.port", "7337")),
     )
+
+
+def _allocation(driver: DriverJvm) -> JavaObject | None:
+    """Who has executors go that nobody needs, where Spark does so: it counts the shuffles that each one holds."""
+    manager = driver.context.executorAllocationManager()
+    return manager.get().executorMonitor() if manager.isDefined() else None
 
 
 def _deletion(driver: DriverJvm, loader: JavaObject) -> JavaObject:
