@@ -314,10 +314,18 @@ def _state_of(bridge: Bridge) -> str:
 def _show_log() -> None:
     """A program that has not set up logging would not see our few lines."""
     if not log.hasHandlers():
-        handler = logging.StreamHandler(sys.stderr)
+        handler = _Unheard(sys.stderr)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s shuffle lifecycle: %(message)s"))
         log.addHandler(handler)
         log.setLevel(logging.INFO)
+
+
+class _Unheard(logging.StreamHandler):  # type: ignore[type-arg] # only from Python 3.11 on
+    """Shows what nobody else does: a program that sets up logging later shows our lines itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:
+            super().emit(record)
 
 
 def _in_a_fork() -> None:

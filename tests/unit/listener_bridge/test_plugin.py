@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,6 +82,18 @@ def test_what_cannot_work_is_off_with_one_line(session: Any, why: str, caplog: p
     assert why in line
     assert why in off.status().why
     off.detach()
+
+
+@pytest.mark.parametrize("when", ["never", "before", "later"])
+def test_a_program_sees_each_line_once_whenever_it_sets_up_logging(when: str) -> None:
+    lines = {"set up": "logging.basicConfig(format='mine %(message)s')", "attach": "listener_bridge.attach(object())"}
+    told = [lines[one] for one in {"never": ["attach"], "before": ["set up", "attach"]}.get(when, ["attach", "set up"])]
+    program = ["import logging, listener_bridge", *told, "logging.getLogger('shuffle_lifecycle').warning('once')"]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(program)], capture_output=True, text=True, timeout=60, check=True
+    )
+    [line] = [line for line in done.stderr.splitlines() if "once" in line]
+    assert line.startswith("mine ") == (when != "never")
 
 
 def test_a_wrong_argument_is_the_callers_to_see() -> None:
