@@ -1,6 +1,10 @@
-"""What `spark-submit` is given before an unmodified program: it runs the program with the plugin attached.
+"""What `spark-submit` takes for the driver's Python, or before an unmodified program: it attaches the plugin.
 
+    spark-submit --conf spark.pyspark.driver.python=shuffle-lifecycle-python \\
+                 --conf spark.shuffleLifecycle.policy=reachable … app.py ARG …
     spark-submit --conf spark.shuffleLifecycle.policy=reachable … "$(python -m listener_bridge)" app.py ARG …
+
+The first is conf alone, and so works in a cluster's driver too, wherever this package is installed there.
 
 Responsible for what `spark-submit` would have done with the program itself: its name, its arguments, its exit code.
 Refuses to take options of its own: all wishes are conf. Invariant: as of `program` and `contexts`.
@@ -12,6 +16,11 @@ import sys
 from pathlib import Path
 
 USAGE = "usage: spark-submit … %s APP.PY [ARG …]: name the program to run"
+
+
+def python() -> None:
+    """The command `shuffle-lifecycle-python APP.PY [ARG …]`."""
+    main(sys.argv[1:])
 
 
 def main(arguments: list[str]) -> None:

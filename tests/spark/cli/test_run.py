@@ -51,20 +51,31 @@ def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) ->
     assert any("by policy frontier" in story for story in stories), stories
 
 
-def test_spark_submit_runs_an_unmodified_program_too(program: Path) -> None:
-    named = {
-        "spark.shuffleLifecycle.policy": "frontier",
-        "spark.shuffleLifecycle.store": f"sqlite://{program.parent}/log.db",
-    }
-    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit")]
-    submit += [part for key, value in {**CONF, **named}.items() for part in ("--conf", f"{key}={value}")]
-    first = run(program.parent, sys.executable, "-m", "listener_bridge").stdout.strip()
+@pytest.mark.parametrize("way", ["the driver's Python", "the file before it"])
+def test_spark_submit_runs_an_unmodified_program_too(program: Path, way: str) -> None:
+    store = f"sqlite://{program.parent}/log.db"
+    conf = {**CONF, "spark.shuffleLifecycle.policy": "frontier", "spark.shuffleLifecycle.store": store}
+    first: list[str] = []
+    if way == "the file before it":
+        first = [run(program.parent, sys.executable, "-m", "listener_bridge").stdout.strip()]
+    else:
+        conf["spark.pyspark.driver.python"] = str(installed_command(program.parent))
     program.write_text(program.read_text().replace('.appName("unmodified")', ""))
-    ours = run(program.parent, *submit, first, "app.py", "--store", "x")
+    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    options = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    ours = run(program.parent, submit, *options, *first, "app.py", "--store", "x")
     assert ours.returncode == 7, ours.stderr
     assert "['--store', 'x'] __main__ [(0, " in ours.stdout
-    (told,) = shufflectl(program.parent, "apps", "--store", named["spark.shuffleLifecycle.store"], "-o", "json").data
+    (told,) = shufflectl(program.parent, "apps", "--store", store, "-o", "json").data
     assert (told["name"], told["policy"], told["state"]) == ("app.py", "frontier", "ended")
+
+
+def installed_command(folder: Path) -> Path:
+    """What pip makes of our entry point."""
+    command = folder / "shuffle-lifecycle-python"
+    command.write_text(f"#!{sys.executable}\nfrom listener_bridge.running.submitted import python\npython()\n")
+    command.chmod(0o755)
+    return command
 
 
 @pytest.mark.slow
