@@ -27,6 +27,7 @@ QUESTIONS = (
     "policies",
     "failover",
     "advise",
+    "remote",
 )
 
 

@@ -98,8 +98,8 @@ def watch(wishes: str) -> None:
 
 
 def _attach(context: Any, wished: Mapping[str, str]) -> Any:
-    from coordinator.cli.running import _ContextAsSession
     from listener_bridge import attach
+    from listener_bridge.running.contexts import _ContextAsSession
 
     session: Any = _ContextAsSession(context)
     return attach(session, policy=wished["policy"], store=f"sqlite://{wished['folder']}/coordinator.db")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.alone import be_alone
-from tests.support.servers import Server, newest
+from tests.support.servers import Server, files_below, newest
 from tests.support.spark import wait_for
 
 MASTER, MASTER_HTTP = 9097, 9098
@@ -79,15 +79,9 @@ class Celeborn:
 
     def files(self) -> dict[Path, int]:
         """What lies on the workers' disks, of all ids of all applications: path by size."""
-        found: dict[Path, int] = {}
-        for worker in range(len(self.workers)):
-            for path in (self.folder / f"worker-{worker}" / "data").rglob("*"):
-                try:
-                    if path.is_file() and path.parent.name.isdigit():
-                        found[path] = path.stat().st_size
-                except FileNotFoundError:  # deleted since it was listed
-                    continue
-        return found
+        data = (self.folder / f"worker-{worker}" / "data" for worker in range(len(self.workers)))
+        found = {path: size for folder in data for path, size in files_below(folder).items()}
+        return {path: size for path, size in found.items() if path.parent.name.isdigit()}
 
     def bytes_of(self, ids: Sequence[int]) -> int:
         """What the workers hold of these of Celeborn's ids."""

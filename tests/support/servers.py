@@ -6,6 +6,7 @@ Refuses to know what it serves. Invariant: it ends only what it started.
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,19 @@ def newest(folder: Path, pattern: str) -> Path:
     if not found:
         raise FileNotFoundError(f"no {pattern} in {folder}; build it, or unpack a distribution that has it")
     return max(found, key=lambda jar: jar.stat().st_mtime)
+
+
+def files_below(folder: Path) -> dict[Path, int]:
+    """Every file by its size; what goes while it is looked for is not there."""
+    found: dict[Path, int] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            try:
+                found[path] = path.stat().st_size
+            except FileNotFoundError:
+                continue
+    return found
 
 
 @dataclass

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.alone import be_alone
-from tests.support.servers import Server, newest
+from tests.support.servers import Server, files_below, newest
 from tests.support.spark import wait_for
 
 COORDINATOR, COORDINATOR_HTTP = 19999, 19998
@@ -95,14 +95,9 @@ class Uniffle:
 
     def files(self) -> dict[Path, int]:
         """What lies on the servers' disks, of all shuffles of all applications: path of a data file by its size."""
-        found: dict[Path, int] = {}
-        for server in range(len(self.servers)):
-            for path in self.data(server).rglob("*.data"):
-                try:
-                    found[path] = path.stat().st_size
-                except FileNotFoundError:  # deleted since it was listed
-                    continue
-        return found
+        data = (self.data(server) for server in range(len(self.servers)))
+        found = {path: size for folder in data for path, size in files_below(folder).items()}
+        return {path: size for path, size in found.items() if path.suffix == ".data"}
 
     def bytes_on_disk(self, application: str, app_shuffle: int) -> int:
         """What the servers' disks hold of one shuffle: they lay files out by application, shuffle and partitions."""
