@@ -53,6 +53,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._stopped = False
+        self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name=f"sqlite {where}", daemon=True)
         self._thread.start()
 
@@ -71,7 +72,8 @@ class Worker:
         if not self._stopped:
             self._stopped = True
             self._jobs.put(None)
-        await self._loop.run_in_executor(None, self._thread.join)
+        await self._ended.wait()  # in no executor's thread: at the interpreter's end none starts any more
+        self._thread.join()  # it has nothing left to do
 
     async def _submit(self, job: _Job) -> Any:
         if self._stopped:
@@ -82,6 +84,13 @@ class Worker:
     # ---- in the thread ----------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        try:
+            self._work_off()
+            self._connection.close()
+        finally:
+            self._soon(self._ended.set)
+
+    def _work_off(self) -> None:
         going = True
         while going:
             jobs, going = self._take()
@@ -89,7 +98,6 @@ class Worker:
             if writes:
                 self._tell(self._commit(writes))
             self._tell([self._read(job) for job in jobs if not isinstance(job, _Write)])
-        self._connection.close()
 
     def _take(self) -> tuple[list[_Job], bool]:
         """Waits for a job and takes what else is there; False after the last."""
@@ -134,8 +142,12 @@ class Worker:
             self._connection.execute("ROLLBACK")
 
     def _tell(self, answers: list[_Answer]) -> None:
-        if answers and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._deliver, answers)
+        if answers:
+            self._soon(self._deliver, answers)
+
+    def _soon(self, run: Callable[..., Any], *arguments: Any) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(run, *arguments)
 
     # ---- in the event loop ------------------------------------------------------------------------------------------
 

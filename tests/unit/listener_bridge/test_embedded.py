@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -44,6 +46,22 @@ def test_warnings_and_errors_are_one_line_each_in_the_drivers_log(
     assert "ValueError: two" in second
     assert third == "coordinator: a call failed (ValueError: two lines)"
     assert all("\n" not in line for line in lines(caplog))
+
+
+AT_THE_END = """
+import atexit, sys
+from listener_bridge.embedded import Embedded
+here = Embedded(sys.argv[1])
+assert here.addresses()
+atexit.register(here.stop, 10.0)
+"""
+
+
+def test_it_stops_in_silence_when_the_interpreter_is_at_its_end(tmp_path: Path) -> None:
+    """As `atexit.register(spark.stop)` has it: no executor starts anything there."""
+    store = f"sqlite://{tmp_path}/coordinator.db"
+    done = subprocess.run([sys.executable, "-c", AT_THE_END, store], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_second_attachment_does_not_say_everything_twice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
