@@ -2,7 +2,8 @@
 
 Responsible for: pauses that double, with chance in them so that drivers do not come back all at once.
 Refuses to know: what is tried.
-Invariant: a pause is never longer than the limit, and the first one is short.
+Invariant: a pause is never longer than the limit, and the first one is short; the program's own random numbers, which
+it may have seeded, are as without us.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from collections.abc import Callable
 FIRST_S = 0.1
 LIMIT_S = 10.0
 
+_CHANCE = random.Random()
+
 
 class BackOff:
     """One sequence of failures."""
 
-    def __init__(self, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, chance: Callable[[], float] = _CHANCE.random) -> None:
         self._chance = chance
         self._failures = 0
 

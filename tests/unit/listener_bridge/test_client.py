@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import socket
 import time
 from collections.abc import Iterator
@@ -313,6 +314,14 @@ def test_sessions_without_an_answer_follow_one_another_ever_more_slowly(monkeypa
         wait_for(lambda: here.bridge.reporter.confirmed == 1, "the answer")
         assert not here.bridge.client._back_off._failures
         here.bridge.stop("the test has ended")
+
+
+def test_the_programs_own_random_numbers_are_as_without_us() -> None:
+    random.seed(7)
+    first = random.random()
+    random.seed(7)
+    BackOff().next_s()
+    assert random.random() == first
 
 
 def _note(back_off: BackOff, pauses: list[int]) -> float:
