@@ -8,7 +8,8 @@ were the same and no frame moved in between. The look holds what it looks at whi
 
 Everything else that py4j binds is a root, so a handle that was missed, copied or wrapped costs a deletion, never a
 result. Dead is for ever: who could still reach the object would have had a reference that counts. A weak reference is
-none that counts, and can bring it back: a handle of which anybody but the registry has one is alive.
+none that counts, and can bring it back: a handle of which anybody but the registry has one is alive. So is one with a
+finaliser, which is called when the last dead name lets go of it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Handles:
         second, names = self._reading(census)
         if first is None or first != second:
             return None
-        reached = census.reached(first, _weakly_known(census))
+        reached = census.reached(first, _revived(census))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _reading(self, census: Census) -> tuple[Reading | None, Dead]:
@@ -121,13 +122,19 @@ def _values(table: Mapping[Any, Any]) -> list[Any]:
     return []
 
 
-def _weakly_known(census: Census) -> set[int]:
-    """Places of handles that others know weakly, as in a `WeakValueDictionary`."""
-    return {
-        place
-        for place in range(census.handles)
-        if any(type(reference) is not Kept for reference in weakref.getweakrefs(census.handle(place)))
-    }
+def _revived(census: Census) -> set[int]:
+    """Places of handles that need no reference to be used again."""
+    handles = ((place, census.handle(place)) for place in range(census.handles))
+    return {place for place, handle in handles if _is_weakly_known(handle) or _has_finaliser(type(handle))}
+
+
+def _is_weakly_known(handle: object) -> bool:
+    """By others, as in a `WeakValueDictionary`."""
+    return any(type(reference) is not Kept for reference in weakref.getweakrefs(handle))
+
+
+def _has_finaliser(kind: type) -> bool:
+    return any("__del__" in owner.__dict__ for owner in kind.__mro__)
 
 
 def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:

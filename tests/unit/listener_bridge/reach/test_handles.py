@@ -131,6 +131,16 @@ def test_a_handle_that_somebody_knows_weakly_is_alive(registry: Registry, client
     assert look(registry, client, names(rdd)).dead == {"o1"}
 
 
+class Finalised(Rdd):
+    def __del__(self) -> None:
+        self._jrdd.count()
+
+
+def test_a_handle_with_a_finaliser_is_alive(registry: Registry, client: Client) -> None:
+    rdd = Finalised(JavaObject("o1", client))
+    assert look(registry, client, names(rdd)).dead == frozenset()
+
+
 def test_prev_of_dead_handles_does_not_count_to_any_depth(registry: Registry, client: Client) -> None:
     rdd = Rdd(JavaObject("o1", client))
     first = Pipelined(rdd)
