@@ -287,6 +287,12 @@ probe("")
 import __main__
 __main__.a
 """,
+    "the names that a program leaves to who runs it": """
+import runpy
+a = thing("a")
+probe("")
+runpy.run_path
+""",
     "super reads the first argument": """
 class Base:
     def m(self):

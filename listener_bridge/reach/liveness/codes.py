@@ -35,7 +35,9 @@ INSPECTS = frozenset({
 })  # fmt: skip
 
 #: Whoever names one of these may have the main module in hand.
-MODULES = frozenset({"__globals__", "__import__", "__main__", "import_module", "modules"})
+MODULES = frozenset({
+    "__globals__", "__import__", "__main__", "import_module", "modules", "run_module", "run_path",
+})  # fmt: skip
 
 #: What follows the loading of a function that is called. Anything else passes it on, under a name that we do not know.
 _CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "EXTENDED_ARG", "POP_TOP")
