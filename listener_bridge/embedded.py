@@ -115,23 +115,13 @@ class _Passing(logging.Handler):
 
 def _log_through_logging() -> None:
     """What the coordinator warns of joins the driver's log; rendered as the program says, where it has said so."""
-    import structlog
+    from coordinator import logs
 
     root = logging.getLogger("coordinator")
     if not any(isinstance(handler, _Passing) for handler in root.handlers):
         root.addHandler(_Passing(logging.WARNING))
         root.propagate = False  # or a program that shows all logs would show these twice
-    if structlog.is_configured():
-        return
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.processors.format_exc_info,
-            structlog.processors.KeyValueRenderer(key_order=["event"]),
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-    )
+    logs.through_logging()
 
 
 def _warn_of_other_machines(store: str) -> None:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import grpc
-import structlog
 import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
+from coordinator import logs
 from coordinator.app import replica_name, running
 from coordinator.cli import output
 from coordinator.cli.dialing import credentials_of, open_channel
@@ -42,7 +42,7 @@ _FILE = "coordinator.db"
 _PROBE_S = 1.0
 _SHA256 = re.compile("[0-9a-f]{64}")
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 def serve(

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-import structlog
-
+from coordinator import logs
 from coordinator.core.ids import ApplicationId
 from coordinator.pages.pictures import Pictures
 from coordinator.runtime.api import ApplicationRecord, Archived, Coordinator, CoordinatorError, UnknownApplication
@@ -39,7 +38,7 @@ _LISTED = 200  #: The newest; how many more there are is said.
 _PAGE = 500
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
-import structlog
-
+from coordinator import logs
 from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.runtime import places
 from coordinator.runtime.housekeeping import Chore, alone, entries
@@ -33,7 +32,7 @@ FILE_BYTES = 4 << 20
 DELETES = 100
 _PAGE = 16
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

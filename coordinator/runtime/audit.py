@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-import structlog
-
+from coordinator import logs
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.options import Options
 from coordinator.wire.errors import WireError
@@ -30,7 +29,7 @@ _TEXT_MAX = 100
 _MINUTE_MS = 60_000
 _PRUNE_KEYS = 100
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 Kind = tuple[int, str, str]  #: Minute, peer, kind. The minute stands first, so that the oldest key is the first.
 

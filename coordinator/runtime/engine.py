@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-import structlog
-
+from coordinator import logs
 from coordinator.core import decide
 from coordinator.core.commands import EndApplication, RegisterApplication, Request
 from coordinator.core.desk import Desk
@@ -46,7 +45,7 @@ from coordinator.runtime.waiting import Batch, Waiting
 from state_backend.errors import Closed, Compacted, Conflict, NothingHappened, OutcomeUnknown, StateBackendError
 from state_backend.values import Compare, Revision
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Engine:

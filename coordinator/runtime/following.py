@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-import structlog
-
+from coordinator import logs
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock, back_off_s
@@ -19,7 +18,7 @@ from state_backend.api import StateBackend
 from state_backend.errors import Closed, StateBackendError
 from state_backend.values import Commit, Keyspace, Revision, Written
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Follower:

@@ -13,8 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 
-import structlog
-
+from coordinator import logs
 from coordinator.archive.api import ArchiveError
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.clock import Clock, back_off_s
@@ -32,7 +31,7 @@ _WIDER = (*_OVER, Unavailable, OutcomeUnknown)
 #: What says in words what is wrong; all else is a mistake in this program.
 _IN_WORDS = (ArchiveError, CoordinatorError, StateBackendError)
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Chore(ABC):

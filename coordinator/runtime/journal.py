@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
+from coordinator import logs
 from coordinator.archive.api import ArchiveError
 from coordinator.archive.files import Ended
 from coordinator.core.events import Recorded
@@ -51,7 +50,7 @@ PAGE_SEGMENTS = 64
 PAGE_BYTES = PAGE_SEGMENTS * SEGMENT_BYTES_MAX
 PAGE_GROWTH = 8  #: So that what follows a snapshot, some hundred small segments, is two pages.
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

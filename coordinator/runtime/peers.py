@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import structlog
-
+from coordinator import logs
 from coordinator.runtime import places
 from coordinator.runtime.api import Peer
 from coordinator.wire.errors import WireError
@@ -19,7 +18,7 @@ from coordinator.wire.records import ReplicaRecord, SessionRecord, decode
 from state_backend.api import StateBackend
 from state_backend.values import Entry, Keyspace
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 async def registered(backend: StateBackend) -> list[ReplicaRecord]:

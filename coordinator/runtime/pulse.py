@@ -13,8 +13,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-import structlog
-
+from coordinator import logs
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock
@@ -26,7 +25,7 @@ from state_backend.api import StateBackend
 from state_backend.errors import Conflict, OutcomeUnknown, StateBackendError
 from state_backend.values import Entry, Keyspace, Put, RevisionIs
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Pulse:

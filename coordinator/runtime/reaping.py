@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-import structlog
-
+from coordinator import logs
 from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Ending
 from coordinator.runtime import places
@@ -29,7 +28,7 @@ _LOOKS_PER_SILENCE = 6
 #: Ends an application if the compares hold; False where they did not.
 End = Callable[[ApplicationId, Ending, Sequence[Compare]], Awaitable[bool]]
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import structlog
-
+from coordinator import logs
 from coordinator.runtime import peers
 from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.options import Options
@@ -26,7 +25,7 @@ from state_backend.errors import Closed, StateBackendError
 from state_backend.keys import join_key
 from state_backend.values import Keyspace, Revision
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Registration:

@@ -12,8 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import structlog
-
+from coordinator import logs
 from coordinator.archive.api import Archive
 from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.events import Recorded
@@ -58,7 +57,7 @@ T = TypeVar("T")
 #: A stopping replica waits no longer to learn where it can send its drivers.
 _FAREWELL_S = 1.0
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Replica(Coordinator):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import structlog
-
+from coordinator import logs
 from coordinator.core.ids import Sequence
 from coordinator.runtime import places
 from coordinator.runtime.archiving import DELETES, Application, Opened, archive, check_held
@@ -27,7 +26,7 @@ from state_backend.values import Absent, Compare, Delete, Entry, Keyspace, Revis
 _MANY = (Keyspace.SNAPSHOTS, Keyspace.EVENTS, Keyspace.LIVE, Keyspace.EXPIRED, Keyspace.FENCED)
 _ONE = (Keyspace.DELETED, Keyspace.LOST)
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 class Retention(Chore):

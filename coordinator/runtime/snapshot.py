@@ -15,8 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import structlog
-
+from coordinator import logs
 from coordinator.archive.api import ArchiveError
 from coordinator.core.digest import digest
 from coordinator.core.ids import ApplicationId, Sequence
@@ -38,7 +37,7 @@ Aside = Callable[[Callable[[], T]], Awaitable[T]]
 
 _PRUNE_KEYS = 100
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 
 async def at_once(run: Callable[[], T]) -> T:

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import structlog
 
+from coordinator import logs
 from coordinator.explained import Explained
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 Stamps = tuple[tuple[int, int, int], ...]
 

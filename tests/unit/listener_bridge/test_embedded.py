@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import structlog
 
+from coordinator.runtime import engine
 from coordinator.wire.errors import Malformed
 from coordinator.wire.lessons import Taught, text_of
 from listener_bridge.embedded import Embedded
@@ -30,12 +31,12 @@ def test_warnings_and_errors_are_one_line_each_in_the_drivers_log(
     assert here.addresses()
     try:
         with caplog.at_level(logging.INFO):
-            structlog.get_logger("coordinator.runtime.engine").warning("the store refused", failures=3)
-            structlog.get_logger("coordinator.runtime.engine").info("nothing to see")
+            engine.log.warning("the store refused", failures=3)
+            engine.log.info("nothing to see")
             try:
                 raise ValueError("two\nlines")
             except ValueError:
-                structlog.get_logger("coordinator.runtime.engine").exception("a defect")
+                engine.log.exception("a defect")
                 logging.getLogger("coordinator.server.service").exception("a call failed")
     finally:
         here.stop(10.0)
@@ -62,6 +63,17 @@ def test_it_stops_in_silence_when_the_interpreter_is_at_its_end(tmp_path: Path) 
     store = f"sqlite://{tmp_path}/coordinator.db"
     done = subprocess.run([sys.executable, "-c", AT_THE_END, store], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_program_that_uses_structlog_as_it_comes_goes_on_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
+    assert here.addresses()
+    here.stop(10.0)
+    assert not structlog.is_configured()
+    structlog.get_logger().info("counted", rows=3)
+    assert "counted" in capsys.readouterr().out
 
 
 def test_a_second_attachment_does_not_say_everything_twice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
