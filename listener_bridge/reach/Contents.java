@@ -199,9 +199,14 @@ public class Contents {
   }
 
   private static boolean canHold(Class type) {
-    return RDD.class.isAssignableFrom(type) || Map.class.isAssignableFrom(type) && isOfJava(type)
-        || Collection.class.isAssignableFrom(type) && isOfJava(type) || java.util.Optional.class == type
+    return RDD.class.isAssignableFrom(type) || isOfJava(type) && isOfCollections(type) || java.util.Optional.class == type
         || java.util.concurrent.atomic.AtomicReference.class.isAssignableFrom(type) || isNamed(type, TELLING);
+  }
+
+  /** Iterators and entries, too: they lead to what they were taken from. */
+  private static boolean isOfCollections(Class type) {
+    return Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type)
+        || java.util.Iterator.class.isAssignableFrom(type) || Map.Entry.class.isAssignableFrom(type);
   }
 
   private static boolean isNamed(Class type, String[] names) {

@@ -177,6 +177,21 @@ def test_nothing_is_below_a_checkpoint(run: Walking, tmp_path: Path) -> None:
     assert needs_of(run, bound(handle._jrdd)) == frozenset()
 
 
+@pytest.mark.parametrize("kind", ["ArrayList", "HashSet", "HashMap"])
+def test_an_iterator_of_java_holds_what_its_collection_holds(run: Walking, kind: str) -> None:
+    """As `for java in java_set():` has it: Python holds the iterator alone."""
+    handle = keyed(run)
+    (shuffle,) = run.written_by(handle.count)
+    shelf = getattr(run.spark.sparkContext._jvm.java.util, kind)()
+    shelf.put("here", handle._jrdd) if kind == "HashMap" else shelf.add(handle._jrdd)
+    iterator = (shelf.entrySet() if kind == "HashMap" else shelf).iterator()
+    needs = {root.root: root.needs for root in run.roots()}
+    assert needs.get(bound(iterator)) == {shuffle}
+    entry = iterator.next()
+    needs = {root.root: root.needs for root in run.roots()}
+    assert needs.get(bound(entry)) == {shuffle}
+
+
 def test_an_rdd_that_hides_its_parents_needs_everything(run: Walking) -> None:
     handle = keyed(run)
     run.written_by(handle.count)
