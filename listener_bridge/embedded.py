@@ -27,6 +27,9 @@ from listener_bridge.mounts import shared_as
 log = logging.getLogger("shuffle_lifecycle")
 
 FILE = "coordinator.db"
+_SOCKET = "socket"
+_SOCKET_PATH_MAX_BYTES = 103  #: macOS's; Linux has four more (unix(7), unix(4)).
+_SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 FOLDER = "shuffle-lifecycle"
 
 
@@ -94,12 +97,22 @@ class Embedded:
         return start_replica(self.store, self._bind(), server=server)
 
     def _bind(self) -> str:
-        """A socket that only this user can open; a loopback port where there are none."""
-        if os.name == "nt":
-            return "127.0.0.1:0"
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix=f"{FOLDER}-", ignore_cleanup_errors=True)
-        return f"unix:{self._folder.name}/socket"
+        """A socket that only this user can open; a loopback port where there is no place for one."""
+        if self._folder is None and os.name != "nt":
+            self._folder = _short_folder()
+        return f"unix:{self._folder.name}/{_SOCKET}" if self._folder is not None else "127.0.0.1:0"
+
+
+def _short_folder() -> tempfile.TemporaryDirectory[str] | None:
+    """Its own, this user's alone. The path of a socket has a limit, and a container's folder is often long."""
+    for place in (tempfile.gettempdir(), *_SHORT_PLACES):
+        if len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}") > _SOCKET_PATH_MAX_BYTES:
+            continue
+        try:
+            return tempfile.TemporaryDirectory(prefix=f"{FOLDER}-", dir=place, ignore_cleanup_errors=True)
+        except OSError:
+            continue
+    return None
 
 
 class _Passing(logging.Handler):

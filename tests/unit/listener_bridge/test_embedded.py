@@ -11,13 +11,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import grpc
 import pytest
 import structlog
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from coordinator.runtime import engine
 from coordinator.wire.errors import Malformed
 from coordinator.wire.lessons import Taught, text_of
+from listener_bridge import embedded
 from listener_bridge.embedded import Embedded
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -74,6 +79,26 @@ def test_a_program_that_uses_structlog_as_it_comes_goes_on_so(
     assert not structlog.is_configured()
     structlog.get_logger().info("counted", rows=3)
     assert "counted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("places", [("/tmp",), ("/nowhere", "/dev/shm"), ()])
+def test_it_starts_where_the_folder_for_temporary_files_has_a_long_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: tuple[str, ...]
+) -> None:
+    """As a container's of YARN: a socket's path has a limit."""
+    long = tmp_path / ("container_" + 80 * "0")
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    monkeypatch.setattr(embedded, "_SHORT_PLACES", places)
+    here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
+    try:
+        [address] = here.addresses()
+        assert address.startswith(f"unix:{places[-1]}/" if places else "127.0.0.1:")
+        with grpc.insecure_channel(address) as channel:
+            asked = health_pb2.HealthCheckRequest()
+            assert health_pb2_grpc.HealthStub(channel).Check(asked, timeout=10).status == SERVING
+    finally:
+        here.stop(10.0)
 
 
 def test_a_second_attachment_does_not_say_everything_twice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
