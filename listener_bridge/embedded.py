@@ -35,16 +35,23 @@ FOLDER = "shuffle-lifecycle"
 
 def default_store() -> str:
     """The address of the default file; its folder is made."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     temporary = Path(tempfile.gettempdir()) / f"{FOLDER}-{_user()}"
-    for folder, is_safe in ((state / FOLDER, _is_writable), (temporary, _is_ours)):
-        if not shared_as(folder) and is_safe(folder):
+    for folder, is_safe in ((_state_folder(), _is_writable), (temporary, _is_ours)):
+        if folder is not None and not shared_as(folder) and is_safe(folder):
             return f"sqlite://{folder / FILE}"
     raise OSError(
-        f"neither {state} nor {tempfile.gettempdir()} has room for the coordinator's file; expected a folder of this "
-        "machine's own that this user alone can write: "
+        f"neither {_state_folder() or 'a home folder'} nor {temporary} will do for the coordinator's file; expected a "
+        "folder of this machine's own that this user alone can write: "
         "set spark.shuffleLifecycle.store=sqlite:///a/folder/coordinator.db, or name coordinators by address"
     )
+
+
+def _state_folder() -> Path | None:
+    """Where this user's programs keep what outlives them; None in a container that knows no such user."""
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / FOLDER
+    except RuntimeError:
+        return None
 
 
 class Embedded:

@@ -48,6 +48,6 @@ def _mount(line: str) -> tuple[Path | None, str]:
 
 def _mounts() -> str:
     try:
-        return MOUNTS.read_text(errors="replace")
+        return MOUNTS.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

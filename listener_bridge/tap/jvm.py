@@ -102,7 +102,7 @@ def connect(spark: SparkSession) -> DriverJvm:
 
 def sources_beside(module_file: str) -> tuple[str, ...]:
     """The Java sources that lie beside a Python module, sorted by name."""
-    return tuple(path.read_text() for path in sorted(Path(module_file).parent.glob("*.java")))
+    return tuple(path.read_text(encoding="utf-8") for path in sorted(Path(module_file).parent.glob("*.java")))
 
 
 def merge(sources: Sequence[str], task_set_has_flag: bool) -> str:

@@ -59,6 +59,17 @@ def test_the_default_store_is_on_a_disk_of_this_machine(home: Path) -> None:
     assert not list((home / "home").iterdir())
 
 
+def test_a_user_without_a_home_has_a_default_store_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user is a number that nobody has named."""
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", nobody)
+    assert Path(embedded.default_store().removeprefix("sqlite://")).is_relative_to(home / "tmp")
+
+
+def nobody() -> Path:
+    raise RuntimeError("Could not determine home directory.")
+
+
 def test_a_folder_that_others_may_write_is_not_taken_for_ours(home: Path) -> None:
     made = Path(embedded.default_store().removeprefix("sqlite://")).parent
     made.chmod(0o777)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -23,6 +26,14 @@ def test_one_package_each_import_once_all_classes() -> None:
 @pytest.mark.parametrize(("has_flag", "line"), [(False, "int x;  }"), (True, "int x; , false }")])
 def test_the_one_line_that_differs_by_version(has_flag: bool, line: str) -> None:
     assert line in jvm.merge([ONE], task_set_has_flag=has_flag)
+
+
+def test_sources_are_read_whatever_the_locale() -> None:
+    program = (
+        "from listener_bridge.reach import walk; from listener_bridge.tap import jvm; jvm.sources_beside(walk.__file__)"
+    )
+    plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, **plain}, timeout=60, check=True)
 
 
 def test_a_session_without_a_driver_here_is_refused_with_what_to_do() -> None:
