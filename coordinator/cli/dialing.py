@@ -16,7 +16,8 @@ import grpc
 from coordinator.cli.exits import Exit, failure
 from coordinator.config import Config
 
-_OPTIONS = [("grpc.max_receive_message_length", -1)]
+#: As drivers reach coordinators: past a proxy that the environment names for the web.
+_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
 
 
 def credentials_of(config: Config) -> grpc.ChannelCredentials | None:

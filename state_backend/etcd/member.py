@@ -17,6 +17,7 @@ from state_backend.etcd.stubs import rpc_pb2_grpc
 # A page holds what it holds; the limit is on requests. Connections are looked after: a member that is frozen or cut
 # off is noticed in ten seconds, and one that comes back is found in one. etcd takes pings every five seconds at most.
 _CHANNEL_OPTIONS = (
+    ("grpc.enable_http_proxy", 0),  # what the environment names is for the web
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     ("grpc.use_local_subchannel_pool", 1),

@@ -50,6 +50,10 @@ class Ended:
         return json.loads(self.out)
 
 
+#: For the web, and away: what reaches coordinators and etcd goes past it.
+_PROXY = {**dict.fromkeys(("http_proxy", "https_proxy", "grpc_proxy"), "http://127.0.0.1:1"), "no_proxy": ""}
+
+
 def environment(folder: Path) -> dict[str, str]:
     """Nothing of the machine's own configuration."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SHUFFLECTL_")}
@@ -59,6 +63,7 @@ def environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": path,
         "XDG_CONFIG_HOME": str(folder),
         "XDG_STATE_HOME": str(folder),
+        **_PROXY,
         **_ADMINISTRATOR,
     }
 
