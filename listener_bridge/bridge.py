@@ -178,6 +178,9 @@ class Bridge:
         self.stop(why)
 
     def _hear(self, facts: Sequence[Fact]) -> None:
+        if type(facts[-1]).__name__ == "ApplicationEnded":
+            self._is_ended = True
+            self.client.leave()
         self.reporter.facts(facts)
         if self.looker is not None:
             self.looker.hear(facts)
@@ -186,7 +189,6 @@ class Bridge:
                 self.executor.shuffle_cleaned(fact.app_shuffle)
             elif getattr(fact, "name", "") == LAST_MARKER:
                 self._last_passed.set()
-        self._is_ended = self._is_ended or type(facts[-1]).__name__ == "ApplicationEnded"
         if any(isinstance(fact, (StageCompleted, JobEnded)) for fact in facts):
             self.executor.tasks_ended()
 

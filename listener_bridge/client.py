@@ -137,8 +137,8 @@ class Client:
     def _note_refusal(self, address: str, why: str) -> None:
         self._refusals += 1
         if self._refusals >= REFUSALS_MAX:
-            self.refused = why
             log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)
+            self.refused = why
 
     def _learn(self, address: str, elsewhere: Sequence[str]) -> None:
         """What it names takes the place of what others have named before: replicas come and go."""

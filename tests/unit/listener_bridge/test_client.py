@@ -348,6 +348,21 @@ def test_the_end_of_the_application_is_told_once(coordinator: FakeCoordinator, a
     assert coordinator.commands() == ["report_job_ended", "end_application"]
 
 
+def test_a_coordinator_that_has_heard_of_the_end_refuses_nobody(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It hangs up as soon as it is told; here things are still wound up then, for as long as it takes."""
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        attached.tap.tell(ApplicationEnded(0, 0))
+        coordinator.wait(lambda: coordinator.commands() == ["end_application"], "the end")
+        attached.wait_answered()
+        coordinator.refuse_with = (grpc.StatusCode.FAILED_PRECONDITION, "it is over (ended)")
+        coordinator.say(service_pb2.SessionReply(go_away=service_pb2.GoAway(why="the application has ended")))
+        wait_for(lambda: attached.bridge.client.is_hopeless, "the end of the sessions")
+    assert not attached.bridge.client.refused
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("alive", [True, False], ids=["silent", "dead"])
 def test_40_an_end_without_a_coordinator_is_not_waited_for(alive: bool) -> None:
     with FakeCoordinator() as coordinator:
