@@ -8,9 +8,10 @@ Invariant: nothing is imported, called or loaded: modules are read through their
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -23,6 +24,18 @@ Namespace = dict[str, Any]
 #: Libraries may lie below the program's folder, and so may what this file is part of.
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 _OURS = frozenset({"coordinator", "listener_bridge", "replay", "shuffle_lifecycle", "state_backend"})
+
+#: What is made of functions, with the attributes that lead to them.
+_WRAPPERS: Mapping[type, tuple[str, ...]] = {
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    functools.cached_property: ("func",),
+    functools.partial: ("func",),
+    functools.partialmethod: ("func",),
+    functools.singledispatchmethod: ("func",),
+    type(functools.cache(int)): ("__wrapped__",),
+}
 
 _CLASS_DICTIONARY = type.__dict__["__dict__"]
 
@@ -153,10 +166,8 @@ def _parts(value: object, namespace: Namespace) -> Iterator[object]:
             yield value.__code__
         yield value.__dict__.get("__wrapped__")
         yield from (cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell))
-    elif type(value) in (staticmethod, classmethod):
-        yield value.__func__  # type: ignore[attr-defined]
-    elif type(value) is property:
-        yield from (value.fget, value.fset, value.fdel)
+    elif type(value) in _WRAPPERS:
+        yield from (getattr(value, name) for name in _WRAPPERS[type(value)])
     elif issubclass(type(value), type):
         own = _CLASS_DICTIONARY.__get__(value)
         if own.get("__module__") == namespace.get("__name__"):

@@ -145,6 +145,32 @@ def test_it_imports_on_a_python_that_is_not_read() -> None:
 
 
 @bytecode
+@pytest.mark.parametrize(
+    "made",
+    [
+        "look",
+        "staticmethod(look)",
+        "property(look)",
+        "functools.cache(look)",
+        "functools.cached_property(look)",
+        "functools.partial(look)",
+        "functools.partialmethod(look)",
+        "functools.singledispatchmethod(look)",
+        "type('Kept', (), {'names': functools.cached_property(look), '__module__': __name__})",
+    ],
+)
+def test_what_a_module_beside_the_program_has_made_of_its_functions(made: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = types.ModuleType("beside")
+    beside.__file__ = "/nowhere/beside.py"
+    monkeypatch.setitem(sys.modules, "beside", beside)
+    look = "def look(*some): return sys._getframe(1).f_locals"
+    exec(f"import functools, sys\n{look}\nmade = {made}\nif made is not look: del look\n", beside.__dict__)
+    assert Program("a = thing('a')\nprobe('')\n").run().failures == []
+    monkeypatch.delitem(sys.modules, "beside")
+    assert Program("a = thing('a')\nprobe('a')\n").run().failures == []
+
+
+@bytecode
 def test_only_own_frames_have_dead_names() -> None:
     program = Program(expecting(""))
     program.is_own = lambda frame: False  # type: ignore[method-assign]
