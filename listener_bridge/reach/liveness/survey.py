@@ -103,15 +103,15 @@ class _Passed:
     """The modules at the last look: a thousand and more, of which few are the program's. No reference is kept."""
 
     def __init__(self) -> None:
-        self._last: tuple[tuple[str, list[str], list[int]], list[str]] = ("", [], []), []
+        self._last: tuple[tuple[tuple[str, ...], list[str], list[int]], list[str]] = ((), [], []), []
 
-    def own(self, folder: str) -> list[Namespace]:
-        """Those of the modules that lie in the program's folder, or below."""
+    def own(self, folders: tuple[str, ...]) -> list[Namespace]:
+        """Those of the modules that lie in the program's folders, or below."""
         modules = sys.modules.copy()
-        here = (folder, list(modules), list(map(id, modules.values())))
+        here = (folders, list(modules), list(map(id, modules.values())))
         seen, own = self._last
         if here != seen:
-            own = [name for name, module in modules.items() if _is_in(folder, name, module)]
+            own = [name for name, module in modules.items() if _is_in(folders, name, module)]
             self._last = here, own
         return [_dictionary(modules[name]) for name in own]
 
@@ -123,18 +123,23 @@ def _beside(namespace: Namespace) -> Iterator[CodeType]:
     """The code of the modules that lie in the main module's folder, or below."""
     if not namespace:
         return
-    folder = os.path.dirname(os.path.abspath(namespace["__file__"])) + os.sep  # noqa: PTH100, PTH120
-    for own in _passed.own(folder):
+    for own in _passed.own(_folders(namespace["__file__"])):
         if own is not namespace:
             yield from _defined_in(own)
 
 
-def _is_in(folder: str, name: str, module: object) -> bool:
+def _folders(file: str) -> tuple[str, ...]:
+    """That of the file as it is named, and that where it leads: a program that is a link imports what lies there."""
+    files = (os.path.abspath(file), os.path.realpath(file))  # noqa: PTH100
+    return tuple(os.path.dirname(each) + os.sep for each in files)  # noqa: PTH120
+
+
+def _is_in(folders: tuple[str, ...], name: str, module: object) -> bool:
     """Is a module the program's?"""
     if not issubclass(type(module), ModuleType) or name.partition(".")[0] in _OURS:
         return False
     file = _dictionary(module).get("__file__")
-    return isinstance(file, str) and file.startswith(folder) and not any(part in file for part in _LIBRARY_FOLDERS)
+    return isinstance(file, str) and file.startswith(folders) and not any(part in file for part in _LIBRARY_FOLDERS)
 
 
 def _dictionary(module: object) -> Namespace:

@@ -171,6 +171,23 @@ def test_what_a_module_beside_the_program_has_made_of_its_functions(made: str, m
 
 
 @bytecode
+def test_a_program_that_is_a_link_has_its_modules_where_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bin", "app"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "app" / "program.py").touch()
+    (tmp_path / "bin" / "program").symlink_to(tmp_path / "app" / "program.py")
+    beside = types.ModuleType("beside")
+    beside.__file__ = str(tmp_path / "app" / "beside.py")
+    monkeypatch.setitem(sys.modules, "beside", beside)
+    exec("import sys\ndef look(): return sys._getframe(1).f_locals\n", beside.__dict__)
+    program = Program("a = thing('a')\nprobe('')\n")
+    program.main.__file__ = str(tmp_path / "bin" / "program")
+    assert program.run().failures == []
+
+
+@bytecode
 def test_only_own_frames_have_dead_names() -> None:
     program = Program(expecting(""))
     program.is_own = lambda frame: False  # type: ignore[method-assign]
