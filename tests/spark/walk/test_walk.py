@@ -186,10 +186,10 @@ def test_an_iterator_of_java_holds_what_its_collection_holds(run: Walking, kind:
     shelf.put("here", handle._jrdd) if kind == "HashMap" else shelf.add(handle._jrdd)
     iterator = (shelf.entrySet() if kind == "HashMap" else shelf).iterator()
     needs = {root.root: root.needs for root in run.roots()}
-    assert needs.get(bound(iterator)) == {shuffle}
+    assert needs.get(bound(iterator)) == frozenset({shuffle})
     entry = iterator.next()
     needs = {root.root: root.needs for root in run.roots()}
-    assert needs.get(bound(entry)) == {shuffle}
+    assert needs.get(bound(entry)) == frozenset({shuffle})
 
 
 def test_an_rdd_that_hides_its_parents_needs_everything(run: Walking) -> None:
