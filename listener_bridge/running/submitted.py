@@ -4,7 +4,7 @@
                  --conf spark.shuffleLifecycle.policy=reachable … app.py ARG …
     spark-submit --conf spark.shuffleLifecycle.policy=reachable … "$(python -m listener_bridge)" app.py ARG …
 
-The first is conf alone, and so works in a cluster's driver too, wherever this package is installed there.
+The first is conf alone, so a driver that starts in a cluster can have it too; tried was a driver of one's own machine.
 
 Responsible for what `spark-submit` would have done with the program itself: its name, its arguments, its exit code.
 Refuses to take options of its own: all wishes are conf. Invariant: as of `program` and `contexts`.

@@ -293,6 +293,12 @@ a = thing("a")
 probe("")
 runpy.run_path
 """,
+    "the names of the main module that a text reads": """
+import pkgutil
+a = thing("a")
+probe("")
+pkgutil.resolve_name("__main__:a")
+""",
     "super reads the first argument": """
 class Base:
     def m(self):

@@ -106,7 +106,9 @@ def _analysed(code: CodeType) -> Analysis:
         inspects=not INSPECTS.isdisjoint(own_words)
         or _passes_on(instructions)
         or any(analysis.inspects for analysis in nested),
-        reaches_modules=not MODULES.isdisjoint(code.co_names) or any(analysis.reaches_modules for analysis in nested),
+        reaches_modules=not MODULES.isdisjoint(code.co_names)
+        or _tells_of_main(code)
+        or any(analysis.reaches_modules for analysis in nested),
     )
 
 
@@ -130,6 +132,11 @@ def _always(code: CodeType) -> frozenset[str]:
 def _named_in_texts(code: CodeType) -> Iterator[str]:
     for text in _texts(code.co_consts):
         yield from _MARKED.findall(text)
+
+
+def _tells_of_main(code: CodeType) -> bool:
+    """`"__main__:ranks"`, `"from __main__ import ranks"`: whoever is given such a text reads what it names later."""
+    return any("__main__" in text and text != "__main__" for text in _texts(code.co_consts))
 
 
 def _texts(constants: tuple[object, ...] | frozenset[object]) -> Iterator[str]:
