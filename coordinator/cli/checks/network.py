@@ -68,13 +68,18 @@ def etcd(config: Config) -> list[Finding]:
 def _member(endpoint: str, address: EtcdAddress) -> Finding:
     scheme = "https" if address.tls is not None else "http"
     try:
-        with urllib.request.urlopen(f"{scheme}://{endpoint}/version", timeout=_WAIT_S, context=_tls(address)) as reply:
+        with _past_proxies(_tls(address)).open(f"{scheme}://{endpoint}/version", timeout=_WAIT_S) as reply:
             version = str(json.loads(reply.read())["etcdserver"])
     except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
         return fail("etcd", f"{endpoint} does not answer ({error})", "Check that it runs and is reachable from here.")
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_ETCD:
         return warn("etcd", f"{endpoint} is etcd {version}", "Use 3.6 or newer: older ones can lose data in a crash.")
     return ok("etcd", f"{endpoint} is etcd {version}")
+
+
+def _past_proxies(tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
+    """As the store's own client goes."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
 
 
 def _tls(address: EtcdAddress) -> ssl.SSLContext | None:
