@@ -69,6 +69,9 @@ _DENIED = (
     "etcdserver: user name is empty",
     "etcdserver: user name not found",
 )
+#: What stands before etcd's words where it tells them in an answer, as it does when a watch ends.
+_WRAPPED = re.compile(r"^rpc error: code = \w+ desc = ")
+
 _COMPACTED = "required revision has been compacted"
 
 
@@ -85,6 +88,7 @@ def failure_of(error: grpc.aio.AioRpcError, attempt: Attempt) -> StateBackendErr
 
 def _refusal_of(told: str, attempt: Attempt) -> StateBackendError | None:
     """What etcd said no to, None where it said nothing about the request itself."""
+    told = _WRAPPED.sub("", told)
     if told.startswith(_TOKEN_EXPIRED):
         return TokenExpired(attempt.where, told)
     if told.startswith(_DENIED):

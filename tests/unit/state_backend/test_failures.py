@@ -48,6 +48,9 @@ def told(details: str) -> grpc.aio.AioRpcError:
         ("etcdserver: permission denied", Denied),
         ("etcdserver: user name is empty", Denied),
         ("etcdserver: invalid auth token", TokenExpired),
+        ("rpc error: code = Unauthenticated desc = etcdserver: invalid auth token", TokenExpired),
+        ("rpc error: code = PermissionDenied desc = etcdserver: permission denied", Denied),
+        ("rpc error: code = Unavailable desc = etcdserver: leader changed", OutcomeUnknown),
         ("etcdserver: corrupt cluster", Corrupt),
     ],
 )
