@@ -204,6 +204,6 @@ def _celeborn(folder: Path) -> Iterator[Service]:
 @contextmanager
 def _uniffle(folder: Path) -> Iterator[Service]:
     folder.mkdir(parents=True)
-    with running_uniffle(folder, servers=6) as cluster:
+    with running_uniffle(folder, servers=6, server_heap="1500m") as cluster:
         conf = cluster.conf()
         yield Service("Uniffle", conf, cluster.files, lambda path: (path.parts[-4], int(path.parts[-3])), True)

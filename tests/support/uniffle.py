@@ -105,8 +105,8 @@ class Uniffle:
 
 
 @contextmanager
-def running_uniffle(folder: Path, servers: int = 4) -> Iterator[Uniffle]:
-    """A cluster of its own, ready; it ends with the block."""
+def running_uniffle(folder: Path, servers: int = 4, server_heap: str = "400m") -> Iterator[Uniffle]:
+    """A cluster of its own, ready; it ends with the block. A server's buffers for readers are as large as its heap."""
     be_alone()
     os.environ["RSS_IP"] = "127.0.0.1"
     home = Home(Path(os.environ["UNIFFLE_HOME"]))
@@ -114,7 +114,7 @@ def running_uniffle(folder: Path, servers: int = 4) -> Iterator[Uniffle]:
     try:
         cluster.coordinator.start()
         for number in range(servers):
-            _start_server(cluster, number)
+            _start_server(cluster, number, server_heap)
         wait_for(lambda: _registered(cluster) == servers, f"{servers} servers that are registered: {folder}", READY_S)
         yield cluster
     finally:
@@ -144,7 +144,7 @@ def _coordinator(home: Home, folder: Path) -> Server:
     )
 
 
-def _start_server(cluster: Uniffle, number: int) -> None:
+def _start_server(cluster: Uniffle, number: int, heap: str) -> None:
     folder = cluster.folder / f"server-{number}"
     settings = {
         "rss.rpc.server.port": SERVERS + number,
@@ -162,7 +162,7 @@ def _start_server(cluster: Uniffle, number: int) -> None:
     }
     (folder / "data").mkdir(parents=True)
     main = "org.apache.uniffle.server.ShuffleServer"
-    cluster.servers.append(_server(cluster.home, folder, "server", main, settings, "-Xmx400m"))
+    cluster.servers.append(_server(cluster.home, folder, "server", main, settings, f"-Xmx{heap}"))
     cluster.servers[-1].start()
 
 
