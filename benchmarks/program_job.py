@@ -99,9 +99,9 @@ def watch(wishes: str) -> None:
 
 def _attach(context: Any, wished: Mapping[str, str]) -> Any:
     from listener_bridge import attach
-    from listener_bridge.running.contexts import _ContextAsSession
+    from listener_bridge.running.contexts import ContextAsSession
 
-    session: Any = _ContextAsSession(context)
+    session: Any = ContextAsSession(context)
     return attach(session, policy=wished["policy"], store=f"sqlite://{wished['folder']}/coordinator.db")
 
 

@@ -29,10 +29,10 @@ def attach_to_each(overrides: Mapping[str, str]) -> None:
 def _attach(context: Any, overrides: Mapping[str, str]) -> None:
     from listener_bridge import attach
 
-    attach(_ContextAsSession(context), **overrides)  # type: ignore[arg-type]
+    attach(ContextAsSession(context), **overrides)  # type: ignore[arg-type]
 
 
-class _ContextAsSession:
+class ContextAsSession:
     """What `attach` asks of a session, from a context: no session is made that the program would find there."""
 
     def __init__(self, context: Any) -> None:
