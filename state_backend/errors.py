@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from state_backend.values import FailedCompare, Keyspace, Revision
 
+_OF_A_CLUSTER = "check that it runs, has a leader, and is reachable from here"
+
 
 class StateBackendError(Exception):
     """The root of all errors of a state backend."""
@@ -59,12 +61,12 @@ class Conflict(NothingHappened):
 class Unavailable(NothingHappened):
     """No member of the store could be reached, or none could answer; no write of this call was sent."""
 
-    def __init__(self, where: str, cause: str) -> None:
+    def __init__(self, where: str, cause: str, advice: str = _OF_A_CLUSTER) -> None:
         self.where = where
         self.cause = cause
         super().__init__(
             f"the store at {where} cannot be reached ({cause}); nothing was changed; try again, and if it stays so "
-            "check that it runs, has a leader, and is reachable from here"
+            f"{advice}"
         )
 
 

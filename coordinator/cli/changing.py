@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import re
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
@@ -17,16 +18,23 @@ from coordinator.cli.exits import Exit, failure, refusal
 from coordinator.cli.finding import app_shuffle, find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
+from coordinator.cli.rows import shuffle_row
+from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import CHANGING, verb
 from coordinator.core.commands import Command, RemovePin, ResumeDeletion, SetPin, SetPolicy
+from coordinator.core.ids import ApplicationId
+from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Rejection
 from coordinator.core.values import Policy, Rule
+from replay.units import few
 
 AppShuffleName = Annotated[
     str, typer.Argument(metavar="SHUFFLE", help="An app shuffle, as `shufflectl shuffles` lists.")
 ]
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "": 1_000}
 _DEFAULT_GRACE_MS = 60_000
+#: What a pin comes too late for.
+_GONE = frozenset({Life.FENCED.value, Life.DELETED.value, Life.LOST.value})
 
 
 def pin(
@@ -37,7 +45,7 @@ def pin(
 ) -> Any:
     """Keeps an app shuffle, whatever the policy says."""
     number = app_shuffle(shuffle)
-    return _do(here, app, SetPin(number, why), f"app shuffle {number} is pinned")
+    return _pin(here, app, SetPin(number, why))
 
 
 def unpin(here: Here, app: Application, shuffle: AppShuffleName) -> Any:
@@ -67,16 +75,38 @@ def resume(here: Here, app: Application) -> Any:
     return _do(here, app, ResumeDeletion(_who()), "deletion goes on")
 
 
+async def _pin(here: Here, app: str, wish: SetPin) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        await _carry_out(source, application, wish)
+        rows = map(shuffle_row, await source.shuffles(application))
+        states = {row["state"] for row in rows if row["app_shuffle"] == wish.app_shuffle}
+        gone = f"; its data are gone ({few(states, 3)}): what is written again is kept" if _are_gone(states) else ""
+        _say(here, application, f"app shuffle {wish.app_shuffle} is pinned{gone}")
+
+
+def _are_gone(states: Collection[str]) -> bool:
+    return bool(states) and _GONE.issuperset(states)
+
+
 async def _do(here: Here, app: str, command: Command, done: str) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        answer = await source.command(application, command)
-        if isinstance(answer, Rejection):
-            raise refusal(answer)
-        if here.form == "table":
-            output.say(f"{done[0].upper()}{done[1:]} ({application}).")
-        else:
-            output.data(here.form, {"application": application, "done": done})
+        await _carry_out(source, application, command)
+        _say(here, application, done)
+
+
+async def _carry_out(source: Source, application: ApplicationId, command: Command) -> None:
+    answer = await source.command(application, command)
+    if isinstance(answer, Rejection):
+        raise refusal(answer)
+
+
+def _say(here: Here, application: ApplicationId, done: str) -> None:
+    if here.form == "table":
+        output.say(f"{done[0].upper()}{done[1:]} ({application}).")
+    else:
+        output.data(here.form, {"application": application, "done": done})
 
 
 def policy_of(chosen: str, rule: str, grace: str) -> Policy:

@@ -6,6 +6,8 @@ in the order of the log, and where some are missing that is said.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +19,10 @@ from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row, event_row
+from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import verb
-from coordinator.core.events import Recorded
+from coordinator.core.events import ApplicationEnded, Recorded
+from coordinator.core.ids import ApplicationId
 from replay.explain import explain as tell
 from replay.holders import holders as weigh
 from replay.names import Names
@@ -37,7 +41,7 @@ def events(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_DEFAULT_LIMIT:,}, else all.")
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until the end.")] = False,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Only of this kind, as GenerationExpired.")] = None,
 ) -> Any:
     """Shows the log of an application."""
@@ -66,10 +70,24 @@ async def _events(here: Here, app: str, after: int, limit: int | None, wanted: s
 async def _follow(here: Here, app: str, after: int, wanted: set[str]) -> None:
     async with here.source() as source:
         names = Names()
-        async for recorded in source.follow(await find(source, app), after):
+        async for recorded in to_the_end(source, await find(source, app), after):
             names.hear(recorded)
             if not wanted or type(recorded.event).__name__ in wanted:
                 _show_one(here, _told(recorded, names))
+
+
+async def to_the_end(source: Source, application: ApplicationId, after: int) -> AsyncIterator[Recorded]:
+    """What comes, for as long as something can come: who has ended writes nothing more."""
+    if not (await source.application(application)).ending:
+        following: Any = source.follow(application, after)
+        async with aclosing(following):
+            async for recorded in following:
+                yield recorded
+                after = recorded.sequence
+                if isinstance(recorded.event, ApplicationEnded):
+                    break
+    async for recorded in source.events(application, after):
+        yield recorded
 
 
 def explain(

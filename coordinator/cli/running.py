@@ -16,6 +16,7 @@ import typer
 
 from coordinator.cli.exits import Exit, failure
 from listener_bridge.running import contexts, program
+from state_backend.address import parse_address
 
 _FREE = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -57,9 +58,11 @@ def _check(settings: dict[str, str], overrides: dict[str, str]) -> None:
     from listener_bridge import settings as choices
 
     try:
-        choices.read(settings, overrides)
+        chosen = choices.read(settings, overrides)
     except choices.WrongSettingError as error:
         raise failure(Exit.USAGE, str(error), "a known key and value", "See docs/configuration.md.") from error
+    if chosen.store:
+        parse_address(chosen.store)
 
 
 def _submit_with(settings: dict[str, str]) -> None:

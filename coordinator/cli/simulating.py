@@ -101,13 +101,15 @@ async def _simulate(
             output.remark(f"{one.recording}: {warning}")
     read = [one for one in found if not one.failed]
     _show(here, read, each)
-    _end(len(found) - len(read), sum(one.is_cut for one in read), len(read))
+    _end(found, read)
 
 
-def _end(failed: int, cut: int, read: int) -> None:
+def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
     """Who only asks for the exit code learns that figures are missing."""
+    failed, cut = len(found) - len(read), sum(one.is_cut for one in read)
     if not read:
-        raise failure(Exit.NOT_FOUND, "nothing was simulated", "one record that can be read", "Name other logs.")
+        code = Exit.DAMAGED if any(one.is_damaged for one in found) else Exit.NOT_FOUND
+        raise failure(code, "nothing was simulated", "one record that can be read", "Name other logs.")
     if failed or cut:
         told = f"{count(failed + cut, 'record')} could not be read to the end"
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")

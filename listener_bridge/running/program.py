@@ -10,7 +10,9 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import pkgutil
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -28,7 +30,7 @@ class NoProgramError(Exception):
 
 def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None:
     """Runs it to its end. Ends this process where the program does so itself, or fails. Raises `NoProgramError`."""
-    main, code = _module(named) if is_module else _script(named)
+    main, code = _module(named) if is_module else _file(named)
     sys.modules["__main__"] = main
     sys.argv = [str(main.__file__) if is_module else named, *arguments]
     try:
@@ -39,16 +41,43 @@ def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None
         _end(error)
 
 
-def _script(named: str) -> tuple[ModuleType, CodeType]:
+def _file(named: str) -> tuple[ModuleType, CodeType]:
     path = Path(named)
+    if path.is_dir() or zipfile.is_zipfile(path):
+        return _folder(named)
     if not path.is_file():
-        raise NoProgramError(f"there is no program {named!r}", "a Python file")
+        raise NoProgramError(
+            f"there is no program {named!r}", "a Python file, or a folder or zip file with __main__.py"
+        )
+    return _script(named, path)
+
+
+def _folder(named: str) -> tuple[ModuleType, CodeType]:
+    """A folder or a zip file, which is run by its `__main__` with itself on the path."""
+    place = _from_here(named)
+    finder: Any = pkgutil.get_importer(place)
+    spec = finder.find_spec("__main__") if finder is not None else None
+    code = spec.loader.get_code("__main__") if spec is not None else None
+    if spec is None or code is None:
+        raise NoProgramError(f"there is no __main__.py in {named!r}", "a Python file, or a folder or zip file with one")
+    sys.path[0] = place
+    main = _main(str(spec.origin), spec)
+    main.__package__ = ""
+    main.__loader__ = spec.loader
+    return main, code
+
+
+def _script(named: str, path: Path) -> tuple[ModuleType, CodeType]:
     sys.path[0] = str(path.resolve().parent)
-    file = os.path.join(Path.cwd(), named)  # noqa: PTH118 - as the interpreter does: `..` is left as it is
+    file = _from_here(named)
     main = _main(file, None)
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
     with io.open_code(file) as source:
         return main, _compiled(source.read(), file)
+
+
+def _from_here(named: str) -> str:
+    return os.path.join(Path.cwd(), named)  # noqa: PTH118 - as the interpreter does: `..` is left as it is
 
 
 def _module(named: str) -> tuple[ModuleType, CodeType]:

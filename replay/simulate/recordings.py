@@ -60,6 +60,7 @@ class Simulated:
     summaries: tuple[Summary, ...] = ()
     warnings: tuple[str, ...] = ()
     failed: str = ""
+    is_damaged: bool = False  #: It is a log of ours, and not even its beginning can be read.
     is_history: bool = False  #: Of Spark's history logs, which show no variables of the program.
     run: Run | None = None
     facts: int = 0
@@ -96,7 +97,7 @@ def simulated(
     try:
         return _simulated(recording, policies, lessons or {}, capacity_bytes)
     except (Unread, WireError, OSError) as error:
-        return Simulated(recording.name, failed=str(error))
+        return Simulated(recording.name, failed=str(error), is_damaged=isinstance(error, WireError))
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Simulated(recording.name, failed=odd("simulated", error))
 

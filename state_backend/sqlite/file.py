@@ -19,6 +19,8 @@ APPLICATION_ID = 0x53484C43  # "SHLC", at a fixed place in the file's header
 _HEADER = b"SQLite format 3\0"
 _BUSY_TIMEOUT_SECONDS = 5.0
 _CACHE_KIBIBYTES = 16_384
+_IF_LOCKED = "find the process that holds the file (`fuser FILE` names it) and end what it does"
+_IF_UNREADABLE = "check that the file and its folder can be read and written, and that their disk is sound"
 
 # One row is one version of a key: the state (`ended` is null) and the history (the rest) are one table, and rows are in
 # commit order. A row without a value is a removal; it is never current.
@@ -92,7 +94,7 @@ def _name(error: sqlite3.DatabaseError, where: str, commit_of: str | None) -> St
         return NoSpace(where, told)
     if commit_of is not None and "locked" not in told:
         return OutcomeUnknown(commit_of, told)
-    return Unavailable(where, told)
+    return Unavailable(where, told, _IF_LOCKED if "locked" in told else _IF_UNREADABLE)
 
 
 def _check_header(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +16,7 @@ from coordinator.wire.codec import Segment, encode_segment, segment_to_message
 from coordinator.wire.logfile import MAGIC, salvage, write_log
 from coordinator.wire.sealing import seal
 from state_backend.open import open_backend
+from state_backend.sqlite import file
 from state_backend.values import Keyspace
 from tests.unit.cli.calling import Called, Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -32,6 +34,22 @@ def is_clear(called: Called, code: Exit, *words: str) -> bool:
 @pytest.mark.parametrize("address", ["etcd:/x", "postgres://x", "sqlite://", "etcd://h:1?nope=1"])
 def test_a_wrong_store_address(shufflectl: Shufflectl, address: str) -> None:
     assert is_clear(shufflectl("apps", "--store", address), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
+
+
+@pytest.mark.parametrize("given", [("--store", "foo://x"), ("--conf", "spark.shuffleLifecycle.store=sqlite://")])
+def test_a_wrong_store_is_told_before_a_program_runs(shufflectl: Shufflectl, given: tuple[str, str]) -> None:
+    assert is_clear(shufflectl("run", *given, "nowhere.py"), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
+
+
+def test_a_locked_store_says_who_holds_it(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file, "_BUSY_TIMEOUT_SECONDS", 0.1)
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        called = shufflectl("pin", "--store", address, "-", 1)
+    assert is_clear(called, Exit.UNAVAILABLE, "locked", "find the process that holds the file")
 
 
 def test_a_store_that_is_not_there_is_not_made(shufflectl: Shufflectl, tmp_path: Path) -> None:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.cli.exits import Exit, Failure
+from coordinator.cli.history import to_the_end
 from coordinator.cli.sources.server import ServerSource
+from coordinator.cli.sources.store import StoreSource
+from coordinator.core import commands as c
+from coordinator.core.commands import Request
+from coordinator.core.events import ApplicationEnded, Recorded
+from coordinator.core.ids import ClientId
+from coordinator.core.values import Ending
+from coordinator.runtime.options import Options
+from coordinator.runtime.replica import Replica
+from state_backend.open import open_backend
+from tests.unit.cli.calling import Shufflectl, store
+from tests.unit.replay.logs import deleted_and_missed
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, TOKEN, FakeCoordinator, register, running
 
@@ -42,3 +56,32 @@ async def test_who_follows_the_only_coordinator_hears_that_it_is_gone() -> None:
     with pytest.raises(Failure) as gone:
         await asyncio.wait_for(anext(following), _PATIENCE_S)
     assert (gone.value.exit_code, "no coordinator answers" in str(gone.value)) == (Exit.UNAVAILABLE, True)
+
+
+@pytest.mark.parametrize("after", [0, 3, 1_000])
+def test_who_follows_an_application_that_has_ended_comes_to_the_end(
+    shufflectl: Shufflectl, tmp_path: Path, after: int
+) -> None:
+    told = deleted_and_missed()
+    told.say(c.EndApplication(Ending.ENDED))
+    here = ("--store", store(tmp_path / "store.db", told), "-", "--after", after)
+    heard = [line.split()[0] for line in shufflectl("events", "--follow", *here).out.splitlines()]
+    assert heard == [str(recorded.sequence) for recorded in told.log if recorded.sequence > after]
+
+
+async def test_who_follows_hears_the_end_and_no_more() -> None:
+    told = deleted_and_missed()
+    first, *others = (Request(ClientId(""), 0, command) for command in told.said)
+    async with await open_backend("memory:") as backend, Replica(backend, Options(replica="w", reap=False)) as replica:
+        await replica.register(first)
+        await replica.submit(told.application, others)
+        following = to_the_end(StoreSource(backend, "memory:", None), told.application, 0)
+        heard = [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in told.log]
+        await replica.submit(told.application, [Request(ClientId(""), 0, c.EndApplication(Ending.ENDED))])
+        heard += await asyncio.wait_for(_rest(following), _PATIENCE_S)
+        assert heard == await replica.events(told.application)
+        assert ApplicationEnded in map(type, (recorded.event for recorded in heard))
+
+
+async def _rest(following: AsyncIterator[Recorded]) -> list[Recorded]:
+    return [recorded async for recorded in following]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,8 @@ from coordinator.app import Replica, start_replica
 from coordinator.server.options import ServerOptions
 from coordinator.server.tokens import hash_of
 from tests.integration.cli.processes import tell
-from tests.unit.cli.calling import Shufflectl
-from tests.unit.replay.logs import APP, deleted_and_missed
+from tests.unit.cli.calling import Shufflectl, store
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
 ADMIN = "of an administrator"
 
@@ -34,6 +35,16 @@ def test_an_applications_own_token_shows_it_and_does_not_decide(server: Replica,
     listed = shufflectl("apps", "--server", server.address, "--token", token)
     assert (listed.code, "serve.administrators" in listed.err) == (5, True)
     assert shufflectl("apps", "--server", server.address, "--token", ADMIN, "-o", "json").data[0]["application"] == APP
+
+
+def test_a_pin_that_comes_too_late_says_so(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told()
+    told.whole_chain()
+    told.carried_out()
+    here = ("--store", store(tmp_path / "store.db", told), "-")
+    assert shufflectl("pin", *here, 1).out == f"App shuffle 1 is pinned ({APP}).\n"
+    late = shufflectl("pin", *here, 0).out
+    assert late == f"App shuffle 0 is pinned; its data are gone (deleted): what is written again is kept ({APP}).\n"
 
 
 def test_a_token_is_made_with_what_is_kept_of_it(shufflectl: Shufflectl) -> None:

@@ -96,6 +96,10 @@ def test_what_could_not_be_read_is_told_by_the_exit_code(shufflectl: Shufflectl,
     (tmp_path / "notes").write_text("no log at all\n")
     nothing = shufflectl("simulate", tmp_path / "notes")
     assert (nothing.code, "nothing was simulated; expected one record" in nothing.err) == (3, True)
+    head, body = log.read_bytes()[:24], log.read_bytes()[24:]
+    log.write_bytes(head + bytes(byte ^ 0x5A for byte in body))
+    damaged = shufflectl("simulate", log)
+    assert (damaged.code, "nothing was simulated; expected one record" in damaged.err) == (6, True)
 
 
 def test_policies_as_people_write_them() -> None:

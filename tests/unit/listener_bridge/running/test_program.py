@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -13,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[4]
 START = "import sys\nfrom listener_bridge.running import program\n"
 START += "program.start(sys.argv[2], sys.argv[3:], sys.argv[1] == 'm')"
 
+#: Exit code, standard output and standard error.
+Ended: TypeAlias = tuple[int, str, str]
 SEES = """
 import sys, os
 import beside
@@ -54,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *command: str) -> tuple[int, str, str]:
+def run(folder: Path, *command: str) -> Ended:
     environment = {"PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
@@ -62,7 +66,7 @@ def run(folder: Path, *command: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def both(folder: Path, *arguments: str, module: bool = False) -> tuple[object, object]:
+def both(folder: Path, *arguments: str, module: bool = False) -> tuple[Ended, Ended]:
     plain = run(folder, *(("-m",) if module else ()), *arguments)
     return plain, run(folder, "-c", START, "m" if module else "s", *arguments)
 
@@ -70,6 +74,27 @@ def both(folder: Path, *arguments: str, module: bool = False) -> tuple[object, o
 def test_a_script_sees_what_it_would_see(folder: Path) -> None:
     plain, ours = both(folder, "sees.py", "--store", "x", "-o", "y")
     assert ours == plain
+
+
+@pytest.mark.parametrize("named", ["program", "./program/", "program.zip"])
+def test_a_folder_or_a_zip_file_sees_what_it_would_see(folder: Path, named: str) -> None:
+    (folder / "program").mkdir()
+    (folder / "program" / "__main__.py").write_text(SEES)
+    (folder / "program" / "beside.py").write_text("value = 4\n")
+    with zipfile.ZipFile(folder / "program.zip", "w") as packed:
+        for name in ("__main__.py", "beside.py"):
+            packed.write(folder / "program" / name, name)
+    plain, ours = both(folder, named, "--store", "x")
+    assert ours == plain
+    assert plain[0] == 0
+
+
+@pytest.mark.parametrize("named", ["empty", "empty.zip", "nowhere.py"])
+def test_where_there_is_nothing_to_start_that_is_said(folder: Path, named: str) -> None:
+    (folder / "empty").mkdir()
+    zipfile.ZipFile(folder / "empty.zip", "w").close()
+    code, _, error = run(folder, "-c", START, "s", named)
+    assert (code, f"in {named!r}; expected" in error or f"program {named!r}; expected" in error) == (1, True)
 
 
 def test_a_script_elsewhere_finds_what_lies_beside_it(folder: Path, tmp_path: Path) -> None:
