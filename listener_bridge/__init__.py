@@ -8,6 +8,10 @@
 Invariant: it never raises into the driver and never blocks it. Without a coordinator the job is as without the bridge.
 """
 
-from listener_bridge.plugin import Attachment, Status, attach
+from listener_bridge.forks import import_grpc
+
+import_grpc()
+
+from listener_bridge.plugin import Attachment, Status, attach  # noqa: E402 - it imports gRPC
 
 __all__ = ["Attachment", "Status", "attach"]

@@ -10,6 +10,7 @@ its end. Only a wrong argument of `attach` itself raises.
 from __future__ import annotations
 
 import atexit
+import functools
 import logging
 import os
 import platform
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
-from listener_bridge import channels, words
+from listener_bridge import channels, forks, words
 from listener_bridge import settings as choices
 from listener_bridge.bridge import STOP_LIMIT_S, Bridge
 from listener_bridge.disks import Watch, Watermarks
@@ -339,8 +340,19 @@ def _in_a_fork() -> None:
         attached._why = "this is a forked process: the one that it was forked from is attached"  # noqa: SLF001
 
 
+@functools.cache
+def _warn_of_forks() -> None:
+    if forks.are_dangerous():
+        log.warning("%s", forks.ADVICE)
+
+
+def _after_a_fork() -> None:
+    if _RUNNING:
+        _warn_of_forks()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_a_fork)
+    os.register_at_fork(after_in_child=_in_a_fork, after_in_parent=_after_a_fork)
 
 
 @atexit.register

@@ -10,6 +10,10 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from listener_bridge import forks
+
+forks.import_grpc()  # as in a driver, before any test brings gRPC in: some of them fork
+
 FOLDERS = {Path(__file__).parent / marker: marker for marker in ("spark", "remote")}
 
 # Machines that run tests are shared and slow at times: a slow example is no failure, an unrepeatable one would be.

@@ -13,7 +13,9 @@ from io import TextIOWrapper
 
 def main() -> None:
     """Runs the command line and ends the process."""
-    if sys.argv[1:2] != ["run"]:  # a program that is run has its own environment
+    if sys.argv[1:2] == ["run"]:
+        import listener_bridge  # noqa: F401 - gRPC is imported as a driver that forks needs it
+    else:  # a program that is run has its own environment
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
         _show_what_has_no_sign()
     from coordinator.cli import output

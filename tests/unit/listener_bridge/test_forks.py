@@ -1,0 +1,63 @@
+"""A driver that forks: its children end as they would without the plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+FORKS = 60
+#: gRPC's threads are at work in this process, and its children only end.
+PROGRAM = f"""
+import collections, json, os, threading, time
+import listener_bridge
+from listener_bridge import forks
+import grpc
+from coordinator.app import start_replica
+from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
+
+replica = start_replica("memory:")
+stub = service_pb2_grpc.ShuffleLifecycleStub(grpc.insecure_channel(replica.address))
+
+def ask():
+    while True:
+        stub.ListReplicas(service_pb2.ListReplicasRequest())
+
+threading.Thread(target=ask, daemon=True).start()
+ends = collections.Counter()
+for _ in range({FORKS}):
+    child = os.fork()
+    if child == 0:
+        time.sleep(0.05)
+        os._exit(0)
+    ends[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])] += 1
+print(json.dumps([ends, forks.are_dangerous(), os.environ.get(forks.SWITCH)]), flush=True)
+os._exit(0)
+"""
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONWARNINGS": "ignore", **environment}
+    return subprocess.run(
+        [sys.executable, "-c", program], env=given, capture_output=True, text=True, timeout=100, check=True
+    )
+
+
+def test_forked_children_live() -> None:
+    done = run(PROGRAM)
+    assert json.loads(done.stdout.splitlines()[-1]) == [{"0": FORKS}, False, None]
+    assert "fork() handlers" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "chosen", "dangerous"),
+    [("import os", "", False), ("import grpc", "", True), ("import grpc", "0", False), ("import os", "1", True)],
+)
+def test_what_the_program_has_chosen_stays_and_is_known(first: str, chosen: str, dangerous: bool) -> None:
+    program = f"{first}; from listener_bridge import forks; print(forks.are_dangerous())"
+    assert run(program, **({"GRPC_ENABLE_FORK_SUPPORT": chosen} if chosen else {})).stdout.strip() == str(dangerous)
