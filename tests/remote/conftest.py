@@ -105,8 +105,10 @@ class OnCeleborn(Remote):
 
     def ids(self, app_shuffle: int) -> dict[int, bool]:
         """Celeborn's own ids of an app shuffle, and whether each is valid."""
-        mapping = self.tap.driver.shuffle_manager.getLifecycleManager().getShuffleIdMapping()
-        told = str(mapping.get(app_shuffle))
+        lifecycle = self.tap.driver.shuffle_manager.getLifecycleManager()
+        mapping = lifecycle.getClass().getDeclaredField("shuffleIdMapping")  # 0.5.4 has no method that gives it
+        mapping.setAccessible(True)
+        told = str(mapping.get(lifecycle).get(app_shuffle))
         return {int(number): valid == "true" for number, valid in re.findall(r"\((\d+),(true|false)\)", told)}
 
     def bytes_stored(self, app_shuffle: int) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from listener_bridge.shuffle_services.api import Fenced, Freed, Held
 from listener_bridge.shuffle_services.testing import TIMEOUT, ShuffleServiceContract
-from tests.remote.conftest import OnCeleborn
+from tests.remote.conftest import OnCeleborn, spark_version
 
 
 class TestCeleborn(ShuffleServiceContract):
@@ -31,5 +31,6 @@ class TestCeleborn(ShuffleServiceContract):
         stored = world.bytes_stored(shuffle)
         fenced = world.service.fence(shuffle, TIMEOUT)
         assert isinstance(fenced, Fenced)
-        assert fenced.bytes == stored
-        assert world.service.free(fenced.locator, TIMEOUT) == Freed(stored)
+        is_old = "-0.5" in world.cluster.home.client(spark_version()).name  # tells some more than it has written
+        assert fenced.bytes == stored or (is_old and stored < fenced.bytes < 1.1 * stored)
+        assert world.service.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)

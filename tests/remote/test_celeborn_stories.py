@@ -16,7 +16,7 @@ from tests.support.spark import LOCAL_CLUSTER, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 FALLBACK = {"spark.celeborn.client.spark.shuffle.fallback.policy": "ALWAYS"}
-NO_RERUN = {"spark.celeborn.client.spark.stageRerun.enabled": "false"}
+NO_RERUN = {f"spark.celeborn.client.spark.{key}": "false" for key in ("stageRerun.enabled", "fetch.throwsFetchFailure")}
 
 
 def test_what_fell_back_to_spark_is_only_observed(celeborn: Celeborn, tmp_path: Path) -> None:

@@ -41,7 +41,9 @@ class Home:
         return f"{built}:{self.path}/{module}/target/scala-2.12/jars/*"
 
     def client(self, spark: tuple[int, int]) -> Path:
-        """The stock client for this Spark."""
+        """The stock client for this Spark, or the one that `CELEBORN_CLIENT` names."""
+        if "CELEBORN_CLIENT" in os.environ:
+            return Path(os.environ["CELEBORN_CLIENT"])
         name, scala = f"spark-{spark[0]}", "2.12" if spark[0] == 3 else "2.13"
         pattern = f"celeborn-client-{name}-shaded_{scala}-*.jar"
         if (self.path / "spark").is_dir():
@@ -64,13 +66,14 @@ class Celeborn:
     def conf(self, spark: tuple[int, int]) -> dict[str, str]:
         """What a session of Spark needs to use it."""
         client = str(self.home.client(spark))
+        rerun = "spark.fetch.throwsFetchFailure" if "-0.5" in client else "spark.stageRerun.enabled"
         return {
             "spark.driver.extraClassPath": client,
             "spark.executor.extraClassPath": client,
             "spark.shuffle.manager": "org.apache.spark.shuffle.celeborn.SparkShuffleManager",
             "spark.shuffle.service.enabled": "false",
             "spark.celeborn.master.endpoints": f"127.0.0.1:{MASTER}",
-            "spark.celeborn.client.spark.stageRerun.enabled": "true",
+            f"spark.celeborn.client.{rerun}": "true",
             "spark.celeborn.data.io.retryWait": "100ms",
             "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
             "spark.sql.adaptive.localShuffleReader.enabled": "false",
@@ -103,6 +106,19 @@ def running_celeborn(folder: Path, workers: int = 2) -> Iterator[Celeborn]:
     finally:
         for server in cluster.servers:
             server.kill()
+
+
+@contextmanager
+def another_worker(cluster: Celeborn) -> Iterator[Server]:
+    """One worker more, until the block ends; its number is never used again."""
+    before = _registered(cluster)
+    _start(cluster, "worker", len(cluster.workers))
+    wait_for(lambda: _registered(cluster) == before + 1, "another worker that is registered", READY_S)
+    worker = cluster.workers[-1]
+    try:
+        yield worker
+    finally:
+        worker.kill()
 
 
 def _registered(cluster: Celeborn) -> int:
