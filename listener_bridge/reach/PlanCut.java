@@ -114,13 +114,20 @@ public class PlanCut {
     return rows instanceof Future && ((Future) rows).isDone();
   }
 
+  /**
+   * A table's cache is dropped by whoever writes over what was read, replaces a view or uncaches an equal plan. Who has
+   * planned over it computes it again then, by the plan that filled it: from that one's stages, or, if they were gone,
+   * from files that say something else by now.
+   */
   private void cached(InMemoryRelation relation) {
     Object buffers = Fields.get(relation.cacheBuilder(), "_cachedColumnBuffers");
+    SparkPlan filledBy = relation.cacheBuilder().cachedPlan();
     if (buffers instanceof RDD) {
       need(lineage.of((RDD) buffers));
-    } else {
-      stages.collect(relation.cacheBuilder().cachedPlan());
-      physical(relation.cacheBuilder().cachedPlan());
+    }
+    if (!(buffers instanceof RDD) || new Sources(deadline).mayChange(filledBy)) {
+      stages.collect(filledBy);
+      physical(filledBy);
     }
   }
 

@@ -108,6 +108,33 @@ def test_11_a_partly_filled_cache_keeps_what_it_still_needs(program: Program) ->
     frame.unpersist()
 
 
+def test_11_what_filled_a_cache_goes_when_all_of_it_is_cached(program: Program) -> None:
+    spark = program.spark
+    rows = spark.createDataFrame(spark.sparkContext.parallelize([(n % 20, n) for n in range(400)], 4), ["k", "v"])
+    counts = rows.join(spark.range(0, 20, 1, 2).withColumnRenamed("id", "k"), "k").groupBy("k").count().cache()
+    assert counts.count() == 20
+    program.wait_gone(*program.written())
+    assert sorted(row["count"] for row in counts.collect()) == [20] * 20
+    counts.unpersist()
+
+
+def test_11_what_filled_a_cache_from_files_stays_as_they_may_be_written_over(program: Program, tmp_path: Path) -> None:
+    """Writing over what was read drops the cache, and who has planned over it computes it again from its shuffle."""
+    spark, path = program.spark, str(tmp_path / "table")
+    spark.range(0, 400, 1, 4).selectExpr("id % 20 as k", "id as v").write.parquet(path)
+    sums = spark.read.parquet(path).groupBy("k").sum("v").withColumnRenamed("sum(v)", "v").cache()
+    assert sums.count() == 20
+    program.look()
+    large = sums.where("v > 4000")
+    before = sorted(large.collect())
+    program.look()
+    sums.selectExpr("k", "v + 1 as v").write.mode("overwrite").parquet(path)
+    assert sorted(large.collect()) == before
+    sums.unpersist()
+    del sums, large
+    program.wait_gone(*program.written())
+
+
 def test_12_an_exchange_that_is_reused_stays_for_its_last_reader(program: Program) -> None:
     spark = program.spark
     spark.range(0, 4_000, 1, 4).selectExpr("id % 50 as k", "id as v").createOrReplaceTempView("numbers")
