@@ -19,6 +19,32 @@ rdd3 = thing("three")
 probe("one two")
 use(rdd3)
 """,
+    "dataclasses, whose methods are compiled from texts": """
+from dataclasses import dataclass, field
+@dataclass(order=True)
+class Settings:
+    rows: int = 3
+    names: list = field(default_factory=list)
+@dataclass(frozen=True)
+class Step:
+    name: str
+    def again(self):
+        return use(later)
+first = thing("first"); later = thing("later"); named = thing("named")
+probe("first named")
+Settings(), Step("one")
+""",
+    "a field that is called as a name is, and a class that is defined in a function": """
+from dataclasses import dataclass
+def make():
+    @dataclass
+    class Made:
+        named: int = 1
+    return Made
+Made = make()
+first = thing("first"); named = thing("named")
+probe("first")
+""",
     "a name that is read later lives": """
 def f():
     a = thing("a"); b = thing("b")

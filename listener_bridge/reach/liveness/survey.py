@@ -73,23 +73,33 @@ def is_module_frame(frame: FrameType, namespace: Namespace | None) -> bool:
 
 def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interactive: bool) -> Survey:
     """Takes milliseconds for code that is new."""
+    defined = tuple(_defined_in(namespace or {}))
     around = [codes.analysis_of(each.code) for each in running if each.is_own or each.is_main]
+    around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
     if any(analysis.inspects for analysis in (*around, *beside)):
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)
     modules = [codes.analysis_of(each.code) for each in running if each.is_main and each.code.co_name == "<module>"]
-    if len(modules) != 1 or not _is_whole(modules[0], running, namespace):
+    if len(modules) != 1 or not _is_whole(modules[0], running, defined):
         return Survey(True, None)
     return Survey(True, _globals_alive(modules[0], around, beside))
 
 
-def _is_whole(module: Analysis, running: Sequence[Running], namespace: Namespace) -> bool:
-    """Is all code that has the main module's globals nested in the main module's code?"""
-    members = {id(each.code) for each in running if each.is_main}
-    members.update(id(code) for code in _defined_in(namespace))
-    return members <= module.nested
+def _is_whole(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
+    """Is all code that has the main module's globals nested in the main module's code, or made for a class in it?"""
+    members = [*(each.code for each in running if each.is_main), *defined]
+    return {id(code) for code in members if not _is_made_by_dataclasses(code)} <= module.nested
+
+
+def _is_made_by_dataclasses(code: CodeType) -> bool:
+    """They compile methods from a text, with the globals of the class's module. The text names fields and types."""
+    return code.co_filename == "<string>" and _qualified(code).startswith("__create_fn__.<locals>.")
+
+
+def _qualified(code: CodeType) -> str:
+    return getattr(code, "co_qualname", "")  # from 3.11 on, as all that is read here
 
 
 def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequence[Analysis]) -> frozenset[str] | None:
