@@ -27,6 +27,11 @@ public class Answer {
     return close(new Row("superseded").text("by", by));
   }
 
+  /** Spark has no such app shuffle: it never had, or has cleaned it. */
+  public static String unregistered(int shuffle) {
+    return close(new Row("unregistered").number("shuffle", shuffle));
+  }
+
   public static String cannot(String why) {
     return close(new Row("cannot").text("why", why));
   }

@@ -44,7 +44,7 @@ public class FenceWork implements Work {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
     if (!status.isDefined()) {
       generations.cleaned(shuffle.id); // to ask for it has made an entry
-      return Answer.cannot("app shuffle " + shuffle.id + " is not registered with Spark: never written, or cleaned");
+      return Answer.unregistered(shuffle.id);
     }
     Set who = decision.users(users);
     int available = Outputs.available((ShuffleStatus) status.get());

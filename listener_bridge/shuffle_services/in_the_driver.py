@@ -19,6 +19,7 @@ from listener_bridge.tap.jvm import JavaObject
 from listener_bridge.tap.tap import Tap
 
 _ANY_GENERATION = -1
+_UNREGISTERED_MAX = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class InTheDriver:
         self._application = str(tap.driver.context.applicationId())
         self._capability = capability
         self._java = attach(tap) if capability.deletes is True else None
+        self._unregistered: set[int] = set()
 
     # ---- what a service says ----
 
@@ -123,7 +125,20 @@ class InTheDriver:
             return api.Busy(tuple(answer["who"]))
         if kind == "superseded":
             return api.Superseded(answer["by"])
+        if kind == "unregistered":
+            return self._gone(answer["shuffle"])
         return api.Cannot(answer["why"])
+
+    def _gone(self, app_shuffle: int) -> api.FenceOutcome:
+        """Spark's cleaner says so itself, a moment later; what cleans without a word is believed when asked again."""
+        why = f"app shuffle {app_shuffle} is not registered with Spark: never written, or cleaned"
+        if app_shuffle in self._unregistered:
+            self._unregistered.remove(app_shuffle)
+            return api.Superseded(f"nothing: {why}")
+        if len(self._unregistered) >= _UNREGISTERED_MAX:
+            self._unregistered.clear()
+        self._unregistered.add(app_shuffle)
+        return api.Cannot(why)
 
     def _locator(self, app_shuffle: int, present: str) -> api.Locator:
         return api.Locator(self.service, f"{self._application}/{app_shuffle}/{present}")

@@ -75,8 +75,9 @@ class ShuffleServiceContract:
         assert world.service.fence(shuffle, TIMEOUT, fenced.locator) == fenced
         assert world.read_again(shuffle)
 
-    def test_what_was_never_written_cannot_be_fenced(self, world: World) -> None:
+    def test_what_spark_does_not_know_cannot_be_fenced_and_is_gone_when_asked_again(self, world: World) -> None:
         assert isinstance(world.service.fence(NEVER_WRITTEN, TIMEOUT), Cannot)
+        assert isinstance(world.service.fence(NEVER_WRITTEN, TIMEOUT), Superseded)
 
     def test_a_running_reader_is_busy_and_nothing_changes(self, world: World) -> None:
         shuffle = world.write()

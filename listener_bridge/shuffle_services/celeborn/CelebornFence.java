@@ -39,8 +39,11 @@ public class CelebornFence implements Work {
   public Object run() throws Exception {
     LinkedHashMap known = client.idsOf(shuffle.id);
     scala.Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
-    if (known == null || !found.isDefined()) {
-      return Answer.cannot("app shuffle " + shuffle.id + " is not Celeborn's: never written, cleaned, or kept by Spark itself");
+    if (!found.isDefined()) {
+      return Answer.unregistered(shuffle.id);
+    }
+    if (known == null) {
+      return Answer.cannot("app shuffle " + shuffle.id + " is not Celeborn's: never written, or kept by Spark itself");
     }
     Set who = decision.users(users); // nobody joins them while we are in the scheduler's thread
     boolean written = !users.writersOf(shuffle.id).isEmpty();

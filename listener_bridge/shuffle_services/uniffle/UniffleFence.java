@@ -43,9 +43,12 @@ public class UniffleFence implements Work {
   /** A final answer; `AGAIN` after the first run. */
   public Object run() throws Exception {
     scala.Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
-    RssShuffleHandle handle = found.isDefined() ? client.handle(shuffle.id) : null;
+    if (!found.isDefined()) {
+      return Answer.unregistered(shuffle.id);
+    }
+    RssShuffleHandle handle = client.handle(shuffle.id);
     if (handle == null) {
-      return Answer.cannot("app shuffle " + shuffle.id + " is not Uniffle's: never written, cleaned, or in no lineage");
+      return Answer.cannot("app shuffle " + shuffle.id + " is not Uniffle's: never written, or in no lineage");
     }
     ShuffleStatus status = (ShuffleStatus) found.get();
     Set who = new TreeSet(decision.users(users));
