@@ -237,7 +237,10 @@ class Engine:
             self._in_flight = frozenset()
 
     def _break(self, error: CoordinatorError) -> None:
-        log.error("application stopped here", application=self.application, error=str(error))
+        if self.broken is None and isinstance(error, UnknownApplication):
+            log.info("application has left the store", application=self.application)
+        elif self.broken is None:
+            log.error("application stopped here", application=self.application, error=str(error))
         self.broken = error
         self._waiting.refuse_all(error)
         self.changed.tell()

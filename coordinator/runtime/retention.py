@@ -7,6 +7,7 @@ gives signs of life; until then the application is found where it was, and its l
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from coordinator import logs
@@ -25,6 +26,9 @@ from state_backend.values import Absent, Compare, Delete, Entry, Keyspace, Revis
 
 _MANY = (Keyspace.SNAPSHOTS, Keyspace.EVENTS, Keyspace.LIVE, Keyspace.EXPIRED, Keyspace.FENCED)
 _ONE = (Keyspace.DELETED, Keyspace.LOST)
+#: Applications that leave at the same time. Each waits for the store and the archive most of the time, some twenty
+#: times, and thousands may end in an hour.
+_AT_ONCE = 8
 
 log = logs.logger(__name__)
 
@@ -40,9 +44,21 @@ class Retention(Chore):
         self._clock = clock
 
     async def look(self, lock: Lock) -> None:
+        over: list[Entry] = []
         async for entry in entries(self._backend, Keyspace.APPLICATIONS):
             if self._is_over(entry):
-                await self._try(lock, entry)
+                over.append(entry)
+            if len(over) == _AT_ONCE:
+                await self._try_all(lock, over)
+                over = []
+        await self._try_all(lock, over)
+
+    async def _try_all(self, lock: Lock, over: list[Entry]) -> None:
+        """All of them come to an end, also where one fails for a reason that is not its own."""
+        done = await asyncio.gather(*(self._try(lock, entry) for entry in over), return_exceptions=True)
+        for failed in done:
+            if failed is not None:
+                raise failed
 
     def _is_over(self, entry: Entry) -> bool:
         try:

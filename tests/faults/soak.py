@@ -4,7 +4,8 @@
 
 Responsible for ending and killing processes of drivers and starting others in their place, for samples of memory, file
 descriptors, the store's size and latency, and for a page that shows them. Refuses to judge what drivers were answered
-(`run`). Invariant: at the end nothing of any driver that is gone waits in the store, or it says what does.
+(`run`). Invariant: at the end nothing of any driver that is gone is in the store and the archive has all of their logs,
+each of which can be proven, or it says what is not so.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,11 +27,12 @@ from pathlib import Path
 import psutil
 from shuffle_lifecycle.v1 import service_pb2
 
+from tests.faults import store
 from tests.faults.cluster import Cluster, running_cluster
 from tests.faults.driver import Driver
 from tests.faults.history import Recorder
 from tests.faults.nemesis import Nemesis
-from tests.faults.run import SETTINGS, SILENCE_S, Drivers, end_in_order, etcd_arguments, harm, left_behind
+from tests.faults.run import SETTINGS, SILENCE_S, Drivers, end_in_order, etcd_arguments, harm
 from tests.faults.schedule import Kind, schedule
 
 EVERY_S = 5.0
@@ -37,6 +40,10 @@ CALM_S = (15.0, 60.0)  #: Between two faults.
 EACH = 20
 MIB = 1 << 20
 #: The churn kills drivers by itself.
+#: What has ended leaves the store after a minute, as it does after days in production.
+RETENTION_S, ARCHIVE_EVERY_S = 60.0, 10.0
+#: Of so many archived logs every step is proven.
+PROVEN = 20
 KINDS = tuple(kind for kind in Kind if kind not in (Kind.KILL_DRIVERS, Kind.PAUSE_DRIVERS, Kind.FILL))
 
 Series = dict[str, list[tuple[float, float]]]
@@ -97,7 +104,9 @@ class Sampler:
                 told = self._cluster.etcdctl(name, "endpoint", "status", "-w", "json", "--command-timeout", "1s")
             except Exception:  # noqa: BLE001 - a member that does not answer has no size
                 continue
-            self.samples.add("etcd, MiB", name, json.loads(told)[0]["Status"]["dbSizeInUse"] / MIB)
+            status = json.loads(told)[0]["Status"]
+            self.samples.add("etcd in use, MiB", name, status["dbSizeInUse"] / MIB)
+            self.samples.add("etcd's file, MiB", name, status["dbSize"] / MIB)
 
     def _ask(self) -> None:
         asked_s = time.monotonic()
@@ -138,7 +147,7 @@ class Churn:
 def soak(folder: Path, seconds: float, drivers: int, seed: int) -> tuple[Samples, list[str], int]:
     """The samples, what is wrong, and how many drivers have come and gone."""
     recorder = Recorder(folder / "nemesis.jsonl")
-    with running_cluster(folder, settings=SETTINGS, arguments=etcd_arguments(seconds)) as cluster:
+    with running_cluster(folder, settings=settings(folder), arguments=etcd_arguments(seconds)) as cluster:
         running = Drivers(folder, cluster.addresses, seed, min(EACH, drivers), pace_s=5.0)
         sampler = Sampler(cluster, running, folder)
         churn = Churn(running, max(5.0, 10 * EVERY_S * EACH / drivers), seed)
@@ -150,13 +159,49 @@ def soak(folder: Path, seconds: float, drivers: int, seed: int) -> tuple[Samples
             harm(Nemesis(cluster, recorder, running), schedule(seed, seconds, KINDS, CALM_S), seconds)
             churn.close()
             cluster.heal()
+            sampler.close()  # the curves end as they began: under load
             gone = churn.gone | set(running.applications())
             running.end()
-            wrong = left_behind(cluster, gone, within_s=5 * SILENCE_S)
-            sampler.close()
+            wrong = left_in_store(cluster, gone, 5 * SILENCE_S + RETENTION_S + 20 * ARCHIVE_EVERY_S)
+            wrong += unproven(folder, gone, seed)
         finally:
             running.kill()
         return sampler.samples, wrong, len(gone)
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """What has ended moves to an archive and leaves the store."""
+    return {
+        **SETTINGS,
+        "SHUFFLECTL_ARCHIVE": str(folder / "archive"),
+        "SHUFFLECTL_SERVE__ARCHIVE_EVERY_S": str(ARCHIVE_EVERY_S),
+        "SHUFFLECTL_SERVE__RETENTION_S": str(RETENTION_S),
+    }
+
+
+def left_in_store(cluster: Cluster, gone: set[str], within_s: float) -> list[str]:
+    """Any key of an application that has ended, when there was time enough to take it out."""
+    deadline_s = time.monotonic() + within_s
+    while True:
+        try:
+            left = [key for key in store.keys_of_etcd(cluster) if gone & set(key.split("/"))]
+        except subprocess.SubprocessError as error:
+            left = [f"nobody knows: {error}"]
+        if not left or time.monotonic() > deadline_s:
+            return [f"left in the store: {key}" for key in left[:5]]
+        time.sleep(1)
+
+
+def unproven(folder: Path, gone: set[str], seed: int) -> list[str]:
+    """Applications whose log the archive has not; and of some, what `shufflectl verify` says against theirs."""
+    archived = {path.name for path in (folder / "archive").glob("*") if path.is_dir()}
+    wrong = [f"not in the archive: {application}" for application in sorted(gone - archived)[:5]]
+    for application in random.Random(seed).sample(sorted(gone & archived), min(PROVEN, len(gone & archived))):
+        command = [sys.executable, "-m", "coordinator.cli.main", "--archive", str(folder / "archive")]
+        done = subprocess.run([*command, "verify", application], capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            wrong.append(f"verify {application} ended with {done.returncode}: {(done.stdout + done.stderr)[-500:]}")
+    return wrong
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------

@@ -26,6 +26,13 @@ def of_sqlite(path: Path) -> Bytes:
     return {f"{keyspace}/{key}": value for keyspace, key, value in rows}
 
 
+def keys_of_etcd(cluster: Cluster, prefix: str = PREFIX) -> list[str]:
+    """All keys without their values, which may be many: at one revision, from whichever member answers first."""
+    name = next(name for name in cluster.members if name not in cluster.paused and cluster.running(name))
+    told = cluster.etcdctl(name, "get", f"{prefix}/", "--prefix", "--keys-only", "--command-timeout", "60s")
+    return [key.removeprefix(f"{prefix}/") for key in told.split()]
+
+
 def of_etcd(cluster: Cluster, prefix: str = PREFIX) -> Bytes:
     """All keys, at one revision, from whichever member answers first."""
     name = next(name for name in cluster.members if name not in cluster.paused and cluster.running(name))

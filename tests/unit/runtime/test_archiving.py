@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from coordinator.archive.api import Archive, ArchiveAway
 from coordinator.archive.folder import Folder
@@ -19,6 +20,7 @@ from coordinator.core.events import Recorded
 from coordinator.core.evolve import fold
 from coordinator.core.ids import ApplicationId
 from coordinator.core.state import empty
+from coordinator.core.values import Capabilities, Driver, Ending, Policy, Settings
 from coordinator.runtime import archiving, places
 from coordinator.runtime.archiving import Application, Archiver
 from coordinator.runtime.errors import (
@@ -36,9 +38,9 @@ from coordinator.runtime.retention import Retention, take_out
 from coordinator.runtime.shelf import Shelf
 from coordinator.runtime.snapshot import Snapshots, at_once
 from coordinator.runtime.verifying import Verdict, verify
-from coordinator.wire.records import Head, decode
-from state_backend.api import StateBackend
-from state_backend.errors import Conflict, Corrupt, StateBackendError
+from coordinator.wire.records import ApplicationRecord, Head, decode, encode
+from state_backend.api import Lock, StateBackend
+from state_backend.errors import Conflict, Corrupt, StateBackendError, Unavailable
 from state_backend.memory import MemoryBackend
 from state_backend.testing.faults import AnswerLost, Fault, Faults, FaultyBackend, Late, Overtaken, Refused, RequestLost
 from state_backend.values import Delete, Keyspace, Page, Put, Reading
@@ -46,6 +48,7 @@ from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
 OFTEN = replace(OPTIONS, snapshot_every_events=15, archive_every_s=5.0)
+ENDED = ApplicationRecord(facts.APP, Driver(), Capabilities(), Policy(), Settings(), ended_ms=1, ending=Ending.ENDED)
 SMALL = 600
 JOBS = 7
 
@@ -463,6 +466,62 @@ def test_an_application_that_ended_leaves_the_store_and_can_be_read_for_ever(tmp
             found = await verdict(world, archive)
             assert (found.problems, found.events) == ((), len(log))
 
+    virtual.run(story())
+
+
+def test_that_an_application_has_left_is_no_error_of_a_replica_that_knew_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        archive = Folder(tmp_path)
+        async with World() as world:
+            await told(world, end=True)
+            async with (
+                replica(world, archive, replica="keeper", reap=True, retention_s=3600),
+                replica(world, archive, replica="other", reap=False) as other,
+            ):
+                await other.view(facts.APP)
+                await asyncio.sleep(4_000)
+                with pytest.raises(UnknownApplication):
+                    await other.view(facts.APP)
+
+    with capture_logs() as said:
+        virtual.run(story())
+    assert [line for line in said if line["log_level"] in ("warning", "error")] == []
+    assert "application left the store" in {line["event"] for line in said}
+
+
+def test_several_leave_at_the_same_time_and_all_come_to_an_end_where_one_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other took four seconds each on a busy machine: more came than went."""
+    begun: list[str] = []
+    ended: list[str] = []
+
+    async def leave(_: StateBackend, __: Lock, application: Application) -> bool:
+        begun.append(application.name)
+        if len(begun) == 3:
+            raise Unavailable("the store", "it is to fail")
+        await asyncio.sleep(1)
+        ended.append(application.name)
+        return True
+
+    async def story() -> None:
+        async with World() as world:
+            store = world.reader()
+            for number in range(20):
+                record = encode(replace(ENDED, application=ApplicationId(f"app-{number:02}")))
+                await store.put(Keyspace.APPLICATIONS, places.of_application(ApplicationId(f"app-{number:02}")), record)
+            async with store.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                often = replace(OFTEN, retention_s=1)
+                retention = Retention(store, lambda name: opened(store, Folder(tmp_path), name), often, virtual.clock())
+                await asyncio.sleep(10)
+                with pytest.raises(Unavailable):
+                    await retention.look(lock)
+                assert (len(begun), len(ended)) == (8, 7)
+                before_s = asyncio.get_running_loop().time()
+                await retention.look(lock)
+                assert (len(ended), asyncio.get_running_loop().time() - before_s) == (27, 3)
+
+    monkeypatch.setattr("coordinator.runtime.retention.take_out", leave)
     virtual.run(story())
 
 
