@@ -76,10 +76,11 @@ class EtcdWatch(Watch):
         self._drop_stream()
 
     async def _read_on(self) -> None:
-        if self._stream is None:
-            self._stream = _Stream(*await self._cluster.member())
-            await self._guarded(self._stream, self._stream.write(self._create_request()))
-        response = await self._guarded(self._stream, self._stream.read(self._closing))
+        stream = self._stream  # `close` drops ours while we wait
+        if stream is None:
+            stream = self._stream = _Stream(*await self._cluster.member())
+            await self._guarded(stream, stream.write(self._create_request()))
+        response = await self._guarded(stream, stream.read(self._closing))
         if response is not None:
             self._take(response)
 

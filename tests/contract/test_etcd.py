@@ -17,8 +17,6 @@ pytestmark = pytest.mark.etcd
 
 
 class EtcdContract(StateBackendContract):
-    ttl_seconds = 1.0
-
     @pytest.fixture
     def cluster(self) -> Cluster:
         raise NotImplementedError

@@ -17,7 +17,7 @@ from state_backend.errors import Compacted, Conflict, LockLost, NoSpace, Outcome
 from state_backend.etcd.backend import EtcdBackend, open_etcd
 from state_backend.etcd.cluster import Deadlines
 from state_backend.testing.watching import keys, take
-from tests.support.etcd import Cluster, free_ports, running_etcd
+from tests.support.etcd import PATIENT, Cluster, free_ports, running_etcd
 
 pytestmark = pytest.mark.etcd
 
@@ -40,6 +40,20 @@ def trio(tmp_path: Path) -> Iterator[Cluster]:
 @pytest.fixture
 async def one(single: Cluster) -> AsyncIterator[EtcdBackend]:
     async with await open_etcd(EtcdAddress(single.endpoints, "one"), BRISK) as backend:
+        yield backend
+
+
+@pytest.fixture
+async def patient(single: Cluster) -> AsyncIterator[EtcdBackend]:
+    """Of a store that answers, however long its disk takes: what is said of a write is never that nobody knows."""
+    async with await open_etcd(EtcdAddress(single.endpoints, "one"), PATIENT) as backend:
+        yield backend
+
+
+@pytest.fixture
+async def steady(trio: Cluster) -> AsyncIterator[EtcdBackend]:
+    """The same of three members."""
+    async with await open_etcd(EtcdAddress(trio.endpoints, "three"), PATIENT) as backend:
         yield backend
 
 
@@ -73,8 +87,8 @@ async def test_a_dead_endpoint_in_the_list_costs_nothing(single: Cluster) -> Non
         await backend.put(LIVE, "a", b"1")
 
 
-async def test_a_write_to_a_dead_store_did_not_happen(single: Cluster, one: EtcdBackend) -> None:
-    before = await one.put(LIVE, "a", b"1")
+async def test_a_write_to_a_dead_store_did_not_happen(single: Cluster, one: EtcdBackend, patient: EtcdBackend) -> None:
+    before = await patient.put(LIVE, "a", b"1")
     single.members[0].kill()
     with pytest.raises((Unavailable, OutcomeUnknown)):
         await one.put(LIVE, "a", b"2")
@@ -86,8 +100,8 @@ async def test_a_write_to_a_dead_store_did_not_happen(single: Cluster, one: Etcd
     assert (entry.value, entry.revision) == (b"1", before)
 
 
-async def test_a_write_to_a_frozen_store_is_unknown_and_may_still_happen(single: Cluster, one: EtcdBackend) -> None:
-    before = await one.put(HEADS, "a", b"before")
+async def test_a_write_to_a_frozen_store_is_unknown_and_may_still_happen(single: Cluster, one: EtcdBackend, patient: EtcdBackend) -> None:
+    before = await patient.put(HEADS, "a", b"before")
     single.members[0].freeze()
     try:
         with pytest.raises(OutcomeUnknown, match="submit it again"):
@@ -110,18 +124,18 @@ async def test_a_read_from_a_frozen_store_is_unavailable(single: Cluster, one: E
         single.members[0].thaw()
 
 
-async def test_reads_go_on_when_the_member_in_use_dies(trio: Cluster, three: EtcdBackend) -> None:
-    await three.put(LIVE, "a", b"1")
+async def test_reads_go_on_when_the_member_in_use_dies(trio: Cluster, three: EtcdBackend, steady: EtcdBackend) -> None:
+    await steady.put(LIVE, "a", b"1")
     trio.members[0].kill()
     entry = (await three.get(LIVE, "a")).entry
     assert entry is not None
     assert entry.value == b"1"
 
 
-async def test_an_append_happens_once_through_a_change_of_leaders(trio: Cluster, three: EtcdBackend) -> None:
-    head = await three.put(HEADS, "a", b"0")
+async def test_an_append_happens_once_through_a_change_of_leaders(trio: Cluster, three: EtcdBackend, steady: EtcdBackend) -> None:
+    head = await steady.put(HEADS, "a", b"0")
     for _ in range(20):
-        head = await three.put_txn((RevisionIs(HEADS, "a", head),), (Put(HEADS, "a", b"1"),))
+        head = await steady.put_txn((RevisionIs(HEADS, "a", head),), (Put(HEADS, "a", b"1"),))
     leader = await asyncio.to_thread(trio.leader)
     leader.kill()
     await settle(three, "a", head)
@@ -130,8 +144,8 @@ async def test_an_append_happens_once_through_a_change_of_leaders(trio: Cluster,
     assert entry.version == 22
 
 
-async def test_a_watch_misses_nothing_when_leader_and_members_change(trio: Cluster, three: EtcdBackend) -> None:
-    start = await three.put(LIVE, "start", b"")
+async def test_a_watch_misses_nothing_when_leader_and_members_change(trio: Cluster, three: EtcdBackend, steady: EtcdBackend) -> None:
+    start = await steady.put(LIVE, "start", b"")
     watch = three.watch(LIVE, "", Revision(start + 1))
     for number, member in enumerate(trio.members):
         await settled_put(three, f"{number}/before")
@@ -156,8 +170,8 @@ async def settled_put(backend: StateBackend, key: str) -> None:
             return
 
 
-async def test_a_watch_resumes_after_its_only_member_was_away(single: Cluster, one: EtcdBackend) -> None:
-    start = await one.put(LIVE, "start", b"")
+async def test_a_watch_resumes_after_its_only_member_was_away(single: Cluster, one: EtcdBackend, patient: EtcdBackend) -> None:
+    start = await patient.put(LIVE, "start", b"")
     watch = one.watch(LIVE, "", start)
     assert keys(await take(watch, 1)) == ["start"]
     reading = asyncio.ensure_future(take(watch, 1))
@@ -168,13 +182,13 @@ async def test_a_watch_resumes_after_its_only_member_was_away(single: Cluster, o
     await watch.close()
 
 
-async def test_a_watch_that_was_away_during_a_compaction_says_so(single: Cluster, one: EtcdBackend) -> None:
-    start = await one.put(LIVE, "a", b"")
+async def test_a_watch_that_was_away_during_a_compaction_says_so(single: Cluster, patient: EtcdBackend) -> None:
+    start = await patient.put(LIVE, "a", b"")
     for number in range(5):
-        last = await one.put(LIVE, "a", str(number).encode())
-    watch = one.watch(LIVE, "", start)
+        last = await patient.put(LIVE, "a", str(number).encode())
+    watch = patient.watch(LIVE, "", start)
     assert len(await take(watch, 2)) == 2  # the rest is under way to us and may be lost with the connection
-    late = one.watch(LIVE, "", start)
+    late = patient.watch(LIVE, "", start)
     single.etcdctl("compact", str(last))
     with pytest.raises(Compacted):
         await take(late, 1)
@@ -194,19 +208,19 @@ async def test_a_lock_is_lost_loudly_when_the_store_is_away(single: Cluster, one
         single.members[0].thaw()
 
 
-async def test_the_keys_of_a_client_that_died_go_with_its_lease(single: Cluster, one: EtcdBackend) -> None:
-    async with await open_etcd(EtcdAddress(single.endpoints, "one"), BRISK) as dying:
+async def test_the_keys_of_a_client_that_died_go_with_its_lease(single: Cluster, patient: EtcdBackend) -> None:
+    async with await open_etcd(EtcdAddress(single.endpoints, "one"), PATIENT) as dying:
         lease = await dying.grant(1)
         put = await dying.put(Keyspace.REPLICAS, "r", b"here", lease.id)
-    watch = one.watch(Keyspace.REPLICAS, "", Revision(put + 1))
+    watch = patient.watch(Keyspace.REPLICAS, "", Revision(put + 1))
     assert keys(await take(watch, 1)) == ["-r"]
     await watch.close()
     with pytest.raises(Conflict):
-        await one.put_txn((Present(Keyspace.REPLICAS, "r"),), (Put(HEADS, "x", b""),))
+        await patient.put_txn((Present(Keyspace.REPLICAS, "r"),), (Put(HEADS, "x", b""),))
 
 
-async def test_a_minority_neither_reads_nor_writes(trio: Cluster, three: EtcdBackend) -> None:
-    await three.put(LIVE, "a", b"1")
+async def test_a_minority_neither_reads_nor_writes(trio: Cluster, three: EtcdBackend, steady: EtcdBackend) -> None:
+    await steady.put(LIVE, "a", b"1")
     for member in trio.members[:2]:
         member.kill()
     with pytest.raises(Unavailable):
@@ -216,14 +230,14 @@ async def test_a_minority_neither_reads_nor_writes(trio: Cluster, three: EtcdBac
 
 
 async def test_a_quiet_watch_does_not_fall_behind_a_compaction(
-    single: Cluster, one: EtcdBackend, monkeypatch: pytest.MonkeyPatch
+    single: Cluster, one: EtcdBackend, patient: EtcdBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("state_backend.etcd.watch.IDLE_SECONDS", 0.05)
-    start = await one.put(LIVE, "quiet", b"")
+    start = await patient.put(LIVE, "quiet", b"")
     watch = one.watch(LIVE, "quiet", Revision(start + 1))
     reading = asyncio.ensure_future(take(watch, 1))
     for number in range(10):
-        last = await one.put(LIVE, "busy", str(number).encode())
+        last = await patient.put(LIVE, "busy", str(number).encode())
     while watch.revision < last:  # noqa: ASYNC110 - the watch is told how far the store is, but tells nobody
         await asyncio.sleep(0.01)
     single.etcdctl("compact", str(last))
