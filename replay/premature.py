@@ -92,6 +92,7 @@ class _Miss:
     missed: e.Recorded | None = None
     missed_by: str = ""
     job_ms: int = 0  #: When the job began that misses it.
+    rewritten_ms: int = 0  #: Task time of the stage attempts that wrote it again.
 
 
 @dataclass(slots=True)
@@ -104,6 +105,7 @@ class _Listener:
     job_ms: dict[int, int] = field(default_factory=dict)
     facts: dict[int, e.Recorded] = field(default_factory=dict)
     misses: list[_Miss] = field(default_factory=list)
+    rewriting: dict[AppShuffle, _Miss] = field(default_factory=dict)  #: Missed, and not complete again.
 
     def hear(self, recorded: e.Recorded) -> None:
         event = recorded.event
@@ -120,6 +122,10 @@ class _Listener:
             self._go_on(recorded, event.shuffle_id)
         elif isinstance(event, e.PrematureDeletion):
             self._missed(recorded, event)
+        elif isinstance(event, e.StageCompleted):
+            self._wrote(event)
+        elif isinstance(event, e.GenerationCompleted):
+            self._is_complete(event.shuffle_id)
         apply(self.state, recorded)
 
     def _expired(self, recorded: e.Recorded, event: e.GenerationExpired) -> None:
@@ -148,6 +154,18 @@ class _Listener:
         going.job_ms = self.job_ms.get(job, recorded.time_ms) if job is not None else recorded.time_ms
         going.chain.append(self._cause(recorded))
         self.misses.append(going)
+        self.rewriting[going.app_shuffle] = going
+
+    def _wrote(self, event: e.StageCompleted) -> None:
+        attempt = self.state.attempts.get(event.stage)
+        miss = self.rewriting.get(attempt.writes) if attempt is not None and attempt.writes is not None else None
+        if miss is not None:
+            miss.rewritten_ms += event.task_ms
+
+    def _is_complete(self, shuffle_id: ShuffleId) -> None:
+        generation = self.state.generations.get(shuffle_id)
+        if generation is not None:
+            self.rewriting.pop(generation.app_shuffle, None)
 
     def _cause(self, recorded: e.Recorded) -> Cause:
         return Cause(recorded.sequence, recorded.time_ms, phrase(recorded.event, self.names))
@@ -233,6 +251,7 @@ def _pinned(facts: Iterable[Fact], app_shuffle: AppShuffle) -> Iterator[Fact]:
 def _told(miss: _Miss, trial: _Trial) -> Premature:
     cost = next((one for one in trial.recorded.misses if one.shuffle_id == miss.shuffle_id), None)
     sequence = miss.missed.sequence if miss.missed is not None else Sequence(0)
+    guessed = cost.recomputed_task_seconds if cost is not None else None
     return Premature(
         miss.shuffle_id,
         miss.app_shuffle,
@@ -243,7 +262,7 @@ def _told(miss: _Miss, trial: _Trial) -> Premature:
         miss.missed_by,
         tuple(miss.chain),
         cost.recomputed_bytes if cost is not None else 0,
-        cost.recomputed_task_seconds if cost is not None else None,
+        miss.rewritten_ms / _SECOND_MS if miss.rewritten_ms else guessed,
         trial.advice(miss),
     )
 

@@ -7,6 +7,7 @@ this program, and only that shows a traceback.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 import grpc
@@ -75,14 +76,21 @@ def failure_of(error: BaseException) -> Failure | None:
         return _of_call(error)
     if isinstance(error, UnknownShuffle):
         return failure(Exit.NOT_FOUND, error.fact, error.expected, "List them with `shufflectl shuffles`.")
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return failure(Exit.FAILED, f"what was to be shown could not be written: {error.strerror}", "room for it",
+                       "Make room, or write it elsewhere.")  # fmt: skip
     code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
     return Failure(code, str(error)) if code is not None else None
 
+
+#: Where output goes there is no room.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 _CODES: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
     ((WrongConfig, BindRefused, WrongBind, WrongCertificates), Exit.USAGE),
     ((store.WrongAddress, store.InvalidKey, archive.WrongArchive), Exit.USAGE),
     ((store.NewerStore, wire.TooNew, wire.UnknownEvent, runtime.NewerLog), Exit.NEWER),
+    ((wire.NoFile,), Exit.NOT_FOUND),
     ((store.Corrupt, store.NotAStore, wire.WireError, runtime.DamagedLog, runtime.EventsMissing), Exit.DAMAGED),
     ((runtime.ArchiveUnread, archive.ArchiveAway), Exit.UNAVAILABLE),
     ((runtime.UnknownApplication, runtime.Archived), Exit.NOT_FOUND),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 
 
@@ -29,6 +30,9 @@ def main() -> None:
         if told is None:
             raise
         output.remark(told)
+        if isinstance(error, OSError):  # what is left in it could not be written before
+            with suppress(OSError):
+                sys.stdout.close()
         sys.exit(told.exit_code)
     sys.exit(Exit.OK)
 

@@ -27,6 +27,10 @@ class Malformed(WireError):
         return Malformed(f"{place}: {self.fact}", self.expected, self.next_step)
 
 
+class NoFile(Malformed):
+    """There is no such file."""
+
+
 class Torn(WireError):
     """Bytes end before they should: the writer died, or the copy is not finished."""
 
@@ -41,8 +45,14 @@ class Torn(WireError):
 class Corrupt(WireError):
     """Bytes are not what was written."""
 
-    def __init__(self, place: str, fact: str, expected: str) -> None:
-        super().__init__(f"{place}: {fact}", expected, "Restore it from another copy: it is not read over.")
+    def __init__(
+        self,
+        place: str,
+        fact: str,
+        expected: str,
+        next_step: str = "Restore it from another copy: it is not read over.",
+    ) -> None:
+        super().__init__(f"{place}: {fact}", expected, next_step)
 
 
 class UnknownEvent(WireError):

@@ -17,6 +17,8 @@ from typing import BinaryIO
 from coordinator.wire.errors import Corrupt, Torn
 
 _LENGTH = struct.Struct(">I")
+_OF_SPARK = b'{"Event"'
+_SPARKS = "It is a history log of Spark's: give it to `shufflectl advise`, `simulate` or `learn`."
 
 
 def pack(magic: bytes, values: Iterable[bytes]) -> bytes:
@@ -58,7 +60,8 @@ def check_magic(magic: bytes, content: bytes, name: str) -> None:
         return
     if magic.startswith(content):
         raise Torn(f"{name}, offset 0", f"{len(content)} bytes and no beginning")
-    raise Corrupt(f"{name}, offset 0", f"it begins with {content[: len(magic)]!r}", f"{magic!r}")
+    found = f"{name}, offset 0", f"it begins with {content[: len(magic)]!r}", f"{magic!r}"
+    raise Corrupt(*found, _SPARKS) if content.startswith(_OF_SPARK) else Corrupt(*found)
 
 
 def _value(content: bytes, offset: int, place: str) -> bytes:

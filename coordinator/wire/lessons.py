@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.core.values import Lesson
-from coordinator.wire.errors import Corrupt, Malformed, TooNew
+from coordinator.wire.errors import Corrupt, Malformed, NoFile, TooNew
 
 FORMAT = "shuffle-lifecycle lessons"
 VERSION = 1
@@ -63,9 +63,8 @@ def read_lessons(path: Path) -> dict[str, tuple[Lesson, ...]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
-        raise Malformed(
-            f"{path} cannot be read ({why})", "what `shufflectl learn` writes", "Check the path."
-        ) from error
+        kind = NoFile if isinstance(error, FileNotFoundError) else Malformed
+        raise kind(f"{path} cannot be read ({why})", "what `shufflectl learn` writes", "Check the path.") from error
     return {name: taught.lessons for name, taught in parse(text, str(path)).items()}
 
 

@@ -43,6 +43,7 @@ class TablePiece:
     parts: tuple[int, ...]
     first: int
     last: int | None
+    only: str = ""  #: Of the applications in the column, this one; empty: all.
 
 
 @dataclass(frozen=True, slots=True)

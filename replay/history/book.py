@@ -219,7 +219,8 @@ class Book:
     def _job_started(self, record: r.JobStart) -> None:
         by_id = {stage.id: stage for stage in record.stages}
         parents = {parent for stage in record.stages for parent in stage.parents or ()}
-        self._parents_missing |= len(by_id) > 1 and all(stage.parents is None for stage in record.stages)
+        told = any(stage.parents is not None or _reads(stage, by_id) for stage in record.stages)
+        self._parents_missing |= len(by_id) > 1 and not told
         final = max((one for one in by_id if one not in parents), default=0)
         for stage in record.stages:
             self._list(stage, by_id, record.id, None if stage.id == final else True)

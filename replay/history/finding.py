@@ -79,7 +79,7 @@ def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
     except OSError as error:
         return [], [_unread(place, error)]
     missing: list[Missing] = []
-    found = list(_there(root, sorted(_files(root, missing)) if is_folder else [root], missing))
+    found = list(_there(sorted(_files(root, missing)) if is_folder else [root], missing))
     if not found and not missing:
         missing.append(Missing(place, "it holds no file; expected Spark history logs"))
     return found, missing
@@ -93,12 +93,15 @@ def _files(root: Path, missing: list[Missing]) -> Iterator[Path]:
         yield from (Path(folder, name) for name in names)
 
 
-def _there(root: Path, files: Iterable[Path], missing: list[Missing]) -> Iterator[Part]:
+def _there(files: Iterable[Path], missing: list[Missing]) -> Iterator[Part]:
     """With their sizes. Who looks into a directory in use finds files that are renamed, or deleted, the next moment."""
     for path in files:
         try:
-            if path.is_file() or path == root:
+            if path.is_file():
                 yield Part(str(path.absolute()), path.stat().st_size)
+            elif path.exists() or path.is_symlink():
+                what = "a link that leads nowhere" if not path.exists() else "no file but a pipe, a socket or a device"
+                missing.append(Missing(shown(str(path)), f"it is {what}; expected a file"))
         except FileNotFoundError:
             pass
         except OSError as error:

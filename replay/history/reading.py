@@ -28,8 +28,9 @@ from replay.history.run import Run
 #: How a file is opened. The Python workers open local paths; what Spark has read for them they have as bytes.
 Open: TypeAlias = Callable[[Part], AbstractContextManager[IO[bytes]]]
 
-_BEGIN = b'{"Event":"'
-_HEAD_BYTES = len(_BEGIN)
+#: As Spark writes it, and as tools do that write its events again.
+_BEGINS = (b'{"Event":"', b'{"Event": "')
+_KEY_BYTES = len(b'{"Event":')
 #: A log's first line is an event: this much of a file tells whether it is one.
 _ENOUGH_BYTES = 64 << 10
 
@@ -89,9 +90,10 @@ class _Reader:
 
     def _line(self, line: bytes) -> str:
         """What is wrong with a line; empty: nothing."""
-        if not line.startswith(_BEGIN):
+        if not line.startswith(_BEGINS):
             return "it is no event" if line.strip() else ""
-        name = line[_HEAD_BYTES : line.find(b'"', _HEAD_BYTES)]
+        begin = line.find(b'"', _KEY_BYTES) + 1
+        name = line[begin : line.find(b'"', begin)]
         decoder = DECODERS.get(name)
         if decoder is None:
             self.events += name.find(b"SparkListener") >= 0
@@ -119,7 +121,7 @@ def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
                 break
     except (Damaged, OSError) as error:
         damage = error
-    if _BEGIN not in head:
+    if not any(begin in head for begin in _BEGINS):
         what = f"its first {len(head):,} bytes hold no event of Spark's; it is no history log"
         raise damage or Damaged(what if head else "it is empty")
     yield head

@@ -6,6 +6,7 @@ hold parts of one log. Refuses to know what is in them. Invariant: a file that c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,6 +17,7 @@ from replay.frames.pieces import Piece, Trouble
 from replay.frames.salvage import Problem
 from replay.frames.sources import logs, tables
 from replay.frames.sources.logs import LogFile
+from replay.frames.sources.tables import Table
 
 _SCHEME = "file:"
 
@@ -25,16 +27,21 @@ def plan(reading: Reading) -> list[Piece]:
     files = list(_files(_path(reading)))
     found: list[Piece] = []
     surveyed: list[LogFile] = []
+    exported: list[Table] = []
     for path in files:
-        if path.suffix in tables.SUFFIXES:
-            found += _of_table(path, reading)
-            continue
-        log = logs.survey(path, _archived_of(path))
-        if isinstance(log, Problem):
-            found.append(Trouble("", log))
-        elif reading.wants(log.application):
-            surveyed.append(log)
-    return [*found, *_of_logs(surveyed, reading)]
+        is_table = path.suffix in tables.SUFFIXES
+        one = tables.survey(path) if is_table else logs.survey(path, _archived_of(path))
+        if isinstance(one, Problem):
+            found.append(Trouble("", one))
+        elif isinstance(one, Table):
+            exported.append(one)
+        elif reading.wants(one.application):
+            surveyed.append(one)
+    reached: dict[str, int] = {}
+    found += _of_logs(surveyed, reading, reached)
+    if len(files) == 1:
+        return [*found, *(piece for table in exported for piece in tables.pieces(table, reading))]
+    return [*found, *_of_tables(exported, reading, reached)]
 
 
 def _path(reading: Reading) -> Path:
@@ -64,14 +71,26 @@ def _archived_of(path: Path) -> str:
     return application_of(path.parent.name) if events_files([name]) else ""
 
 
-def _of_table(path: Path, reading: Reading) -> list[Piece]:
-    found = tables.survey(path)
-    return [Trouble("", found)] if isinstance(found, Problem) else list(tables.pieces(found, reading))
+def _of_tables(exported: list[Table], reading: Reading, reached: dict[str, int]) -> Iterator[Piece]:
+    """As `_of_logs`, whatever the form of the file before. What no other file has a part of is read as it is."""
+    spans = {table.path: tables.spans_of(table) for table in exported}
+    files_of = Counter(application for found in spans.values() for application in found)
+    shared: list[tuple[str, int, int, Table]] = []
+    for table in exported:
+        found = spans[table.path]
+        if any(application in reached or files_of[application] > 1 for application in found):
+            shared += [(application, first, last, table) for application, (first, last) in found.items()]
+        else:
+            yield from tables.pieces(table, reading)
+    for application, _, last, table in sorted(shared, key=lambda one: (one[0], one[1], -one[2], one[3].path)):
+        before = reached.get(application, 0)
+        if last > before:
+            yield from tables.pieces(table, reading, application, before)
+            reached[application] = last
 
 
-def _of_logs(surveyed: list[LogFile], reading: Reading) -> Iterator[Piece]:
+def _of_logs(surveyed: list[LogFile], reading: Reading, reached: dict[str, int]) -> Iterator[Piece]:
     """One log in several files is read once: what an earlier file has given is not taken from a later one."""
-    reached: dict[str, int] = {}
     for log in sorted(surveyed, key=lambda one: (one.application, one.first, -one.last, one.path)):
         yield from (Trouble(log.application, one) for one in log.problems)
         before = reached.get(log.application, 0)

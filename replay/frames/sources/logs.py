@@ -114,7 +114,8 @@ def _opens_with(content: bytes) -> int | None:
 def pieces(log: LogFile, first: int, last: int | None, size: int) -> Iterator[LogPiece]:
     """The part of the file that holds these events, in parts of about ``size`` events."""
     held: list[Frame] = []
-    for frame, following in zip(log.frames, (*log.frames[1:], None), strict=True):
+    # no frames where the first record is torn, so not strict
+    for frame, following in zip(log.frames, (*log.frames[1:], None), strict=False):
         goes_on_with = following.opens_with if following is not None else log.last + 1
         before = goes_on_with is not None and goes_on_with <= first
         behind = last is not None and frame.opens_with is not None and frame.opens_with > last

@@ -57,6 +57,26 @@ def _arrow_parts(path: Path) -> tuple[pa.Schema, tuple[int, ...]]:
         return file.schema, tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
 
 
+def spans_of(table: Table) -> dict[str, tuple[int, int]]:
+    """The first and the last event of each application. None where its rows cannot be read: who reads them says so."""
+    try:
+        rows = _columns(table.path, ["sequence"] if table.application else ["application", "sequence"])
+    except (pa.ArrowException, OSError, ValueError):
+        return {}
+    if table.application:
+        rows = rows.append_column("application", pa.array([table.application] * rows.num_rows, pa.string()))
+    found = rows.group_by("application").aggregate([("sequence", "min"), ("sequence", "max")]).to_pylist()
+    known = (one for one in found if one["application"] and one["sequence_max"] is not None)
+    return {one["application"]: (one["sequence_min"], one["sequence_max"]) for one in known}
+
+
+def _columns(path: str, names: list[str]) -> pa.Table:
+    if path.endswith(".parquet"):
+        return pq.ParquetFile(path).read(columns=names)
+    with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
+        return file.read_all().select(names).combine_chunks()
+
+
 def _wrong_form(path: Path, schema: pa.Schema) -> Problem | None:
     version = (schema.metadata or {}).get(VERSION_KEY)
     if version is None or not version.isdigit():
@@ -72,17 +92,18 @@ def _application_of(path: Path) -> str:
     return unquote(folder.removeprefix(APPLICATION))
 
 
-def pieces(table: Table, reading: Reading) -> Iterator[TablePiece]:
-    """The file in parts of about as many rows as were asked for."""
+def pieces(table: Table, reading: Reading, only: str = "", after: int = 0) -> Iterator[TablePiece]:
+    """The file in parts of about as many rows as were asked for; ``only`` one application's, behind ``after``."""
     if table.application and not reading.wants(table.application):
         return
+    first = max(reading.first, after + 1)
     held: list[int] = []
     rows = 0
     for number, count in enumerate(table.parts):
         held.append(number)
         rows += count
         if rows >= reading.partition_events or number == len(table.parts) - 1:
-            yield TablePiece(table.application, table.path, tuple(held), reading.first, reading.last)
+            yield TablePiece(table.application, table.path, tuple(held), first, reading.last, only)
             held, rows = [], 0
 
 
@@ -128,6 +149,8 @@ def _wanted(
         chosen.append(pc.greater_equal(sequence, piece.first))
     if piece.last is not None:
         chosen.append(pc.less_equal(sequence, piece.last))
+    if piece.only and not piece.application:
+        chosen.append(_is_in(batch, "application", [piece.only]))
     if applications and not piece.application:
         chosen.append(_is_in(batch, "application", applications))
     if kinds is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import struct
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import cast
@@ -34,6 +36,27 @@ def is_clear(called: Called, code: Exit, *words: str) -> bool:
 @pytest.mark.parametrize("address", ["etcd:/x", "postgres://x", "sqlite://", "etcd://h:1?nope=1"])
 def test_a_wrong_store_address(shufflectl: Shufflectl, address: str) -> None:
     assert is_clear(shufflectl("apps", "--store", address), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
+
+
+def test_output_that_has_no_room(tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    command = [sys.executable, "-m", "coordinator.cli.main", "--store", address, "apps"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert is_clear(Called(done.returncode, "", done.stderr), Exit.FAILED, "No space left on device")
+
+
+def test_lessons_that_are_not_there(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    given = ("--policy", "history", "--history", tmp_path / "nowhere.json")
+    called = shufflectl("simulate", log_file(tmp_path / "a.log", deleted_and_missed()), *given, "--master", "none")
+    assert is_clear(called, Exit.NOT_FOUND, "nowhere.json", "No such file")
+
+
+def test_a_history_log_of_sparks_where_one_of_ours_is_expected(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    sparks = tmp_path / "app-1"
+    sparks.write_text('{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n')
+    called = shufflectl("timeline", sparks, "-o", tmp_path / "page.html")
+    assert is_clear(called, Exit.DAMAGED, "a history log of Spark's", "simulate")
 
 
 @pytest.mark.parametrize("given", [("--store", "foo://x"), ("--conf", "spark.shuffleLifecycle.store=sqlite://")])

@@ -61,6 +61,25 @@ def test_the_cost_is_what_was_written_again_and_what_that_took() -> None:
     assert 3.0 <= found.recomputed_task_seconds < 3.1
 
 
+def test_the_cost_is_that_of_the_stage_that_wrote_it_again_and_not_of_the_first_one() -> None:
+    """The first one starts the Python workers, and reads files that nobody has read before."""
+    told = Told(policy=Policy(Rule.EAGER, observe=False))
+    told.chain_job()
+    told.say(c.ReportStageSubmitted(attempt(0), (), AppShuffle(0), 4, "map at chain.py:12"))
+    told.say(c.ReportStageCompleted(attempt(0), shuffle_bytes_written=9_000, task_ms=15_000))
+    told.say(c.ReportStageSubmitted(attempt(2), (AppShuffle(0),), None, 4, "save at chain.py:20"))
+    told.say(c.ReportStageCompleted(attempt(2), output_bytes=5))
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.carried_out()
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.say(c.ReportStageSubmitted(attempt(3), (), AppShuffle(0), 4, "map at chain.py:12"))
+    told.say(c.ReportStageCompleted(attempt(3), shuffle_bytes_written=9_000, task_ms=1_400))
+    told.stage(4, "collect at chain.py:31", reads=(0,))
+    told.done(4)
+    (found,) = premature(told.log)
+    assert (found.recomputed_bytes, found.recomputed_task_seconds) == (9_000, 1.4)
+
+
 def test_the_grace_that_is_advised_keeps_it() -> None:
     (found,) = premature(comes_back().log)
     (grace,) = [one for one in found.advice if "grace" in one.change]

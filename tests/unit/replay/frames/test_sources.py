@@ -16,6 +16,7 @@ from coordinator.wire.sealing import seal
 from replay.frames.options import WrongOption, reading_of
 from replay.frames.salvage import Unread
 from replay.frames.sources.opening import plan
+from replay.frames.writing import ArrowFile
 from state_backend.open import open_backend
 from state_backend.values import Keyspace
 from tests.unit.cli.calling import Shufflectl, log_file, store
@@ -132,6 +133,35 @@ def test_one_log_in_several_files_is_read_once(told: Told, log: Path) -> None:
     longer = replace_log(told, slice(0, 2))
     (log.parent / "earlier.log").write_bytes(b"".join(write_log(longer)))
     assert rows(log.parent) == whole
+
+
+def test_one_log_in_several_forms_is_read_once(told: Told, shufflectl: Shufflectl, tmp_path: Path) -> None:
+    other = Told(application=OTHER, name="other")  # type: ignore[arg-type]
+    address = store(tmp_path / "store.db", told, other)
+    whole = rows(address)
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    for form in ("arrow", "parquet"):
+        shufflectl("export", "--store", address, "--all", "--format", form, "-o", folder / f"all.{form}")
+        assert rows(folder) == whole, form
+    one = folder / "one.log"
+    assert shufflectl("export", "--store", address, "chain", "-o", one).code == 0
+    assert rows(folder) == whole
+    size = len(one.read_bytes())
+    one.write_bytes(one.read_bytes()[: size * 2 // 3])  # the beginning of its log, and a torn record
+    assert events(rows(folder)) == events(whole)
+    part = [row for row in events(whole) if row["sequence"] in (5, 6, 7)]
+    assert events(rows(folder, first=5, last=7)) == part
+
+
+def test_a_file_with_later_events_that_is_named_first_costs_none_of_the_earlier_ones(
+    told: Told, tmp_path: Path
+) -> None:
+    for name, part in (("a", told.log[10:]), ("b", told.log[:20])):
+        file = ArrowFile(tmp_path / f"{name}.arrow")
+        file.write(APP, part)
+        file.finish()
+    assert sequences(rows(tmp_path)) == [*range(1, len(told.log) + 1)]
 
 
 def replace_log(told: Told, part: slice) -> list[Segment]:

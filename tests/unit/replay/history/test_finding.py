@@ -25,6 +25,19 @@ def test_a_file_is_a_log() -> None:
     }
 
 
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    """Opening a pipe that nobody writes to would wait for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "lost").symlink_to(tmp_path / "nowhere")
+    found, missing = local_parts(str(tmp_path))
+    assert found == []
+    assert [(Path(one.place).name, one.why) for one in missing] == [
+        ("lost", "it is a link that leads nowhere; expected a file"),
+        ("pipe", "it is no file but a pipe, a socket or a device; expected a file"),
+    ]
+    assert local_parts(str(tmp_path / "pipe")) == ([], [missing[1]])
+
+
 def test_a_rolling_directory_is_one_log_in_the_order_of_its_numbers() -> None:
     folder = "/logs/eventlog_v2_app-1"
     found = logs(

@@ -46,6 +46,13 @@ def run(tmp_path: Path) -> Run:
     return run_of(chain().write(tmp_path / "app-1"))
 
 
+def test_events_that_a_tool_has_written_again_with_blanks(tmp_path: Path, run: Run) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in chain().lines).encode()
+    assert text.startswith(b'{"Event": "')
+    again = run_of_text(tmp_path, text)
+    assert (again.warnings, again.shuffles, again.facts) == (run.warnings, run.shuffles, run.facts)
+
+
 def test_who_it_is(run: Run) -> None:
     assert (run.application_id, run.name, run.user, run.spark_version) == ("app-1", "a job", "ann", "4.0.1")
     assert (run.started_ms, run.ended_ms, run.ended, run.warnings) == (at(0), at(110), True, ())
@@ -173,6 +180,16 @@ def test_without_parents_the_rdds_tell(tmp_path: Path) -> None:
     log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=1000).stage(reader, 10, 20).end(30)
     run = run_of(log.write(tmp_path / "app-1"))
     assert told(run, c.ReportStageSubmitted)[1].reads == (1,)
+
+
+def test_where_no_stage_names_its_parents_and_the_rdds_do_the_readers_are_known(tmp_path: Path) -> None:
+    first, reader = Stage(0, rdd=1, parents=None), Stage(1, rdd=5, parents=None, outside=(1,))
+    log = Log().start().job(0, 0, first, reader).stage(first, 0, 10, written=1000).stage(reader, 10, 20).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert (run.readers_known, run.warnings) == (True, ())
+    untold = Stage(1, rdd=5, parents=None)
+    log = Log().start().job(0, 0, first, untold).stage(first, 0, 10, written=1000).stage(untold, 10, 20).end(30)
+    assert not run_of(log.write(tmp_path / "app-2")).readers_known
 
 
 def test_a_plan_is_a_root_while_it_reads(tmp_path: Path) -> None:
