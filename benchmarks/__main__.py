@@ -28,6 +28,7 @@ QUESTIONS = (
     "failover",
     "advise",
     "remote",
+    "asking_rates",
 )
 
 
