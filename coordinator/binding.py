@@ -7,7 +7,7 @@ accepted here has a port that exists.
 from __future__ import annotations
 
 _LAST_PORT = 65_535
-A_BIND = f"HOST:PORT such as 127.0.0.1:7337, the port from 0 (any that is free) to {_LAST_PORT}"
+A_BIND = f"HOST:PORT such as 127.0.0.1:7457, the port from 0 (any that is free) to {_LAST_PORT}"
 
 
 def is_bind(text: str) -> bool:

@@ -33,7 +33,7 @@ from state_backend.address import masked
 
 PREFIX = "SHUFFLECTL_"
 FILE_VARIABLE = f"{PREFIX}CONFIG"
-DEFAULT_LISTEN = "127.0.0.1:7337"
+DEFAULT_LISTEN = "127.0.0.1:7457"
 
 
 def _checked_bind(given: str) -> str:

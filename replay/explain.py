@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from coordinator.core import events as e
 from coordinator.core.evolve import apply
-from coordinator.core.ids import ApplicationId, AppShuffle, Sequence, ShuffleId, StageAttempt
+from coordinator.core.ids import NO_SHUFFLE, ApplicationId, AppShuffle, Sequence, ShuffleId, StageAttempt
 from coordinator.core.state import State, empty
 from replay.ending import Ending, verdict
 from replay.holding import reasons
@@ -39,7 +39,7 @@ def explain(
     """The story of an app shuffle, or of the one generation with this shuffle id. Raises `UnknownShuffle`."""
     records = list(log)
     wanted = app_shuffle if shuffle_id is None else _app_shuffle_of(records, shuffle_id)
-    teller = _Teller(AppShuffle(-1) if wanted is None else wanted)
+    teller = _Teller(NO_SHUFFLE if wanted is None else wanted)
     for recorded in records:
         teller.hear(recorded)
     return teller.story(shuffle_id)

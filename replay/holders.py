@@ -14,7 +14,6 @@ from coordinator.core import cuts
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import apply
 from coordinator.core.ids import AppShuffle
-from coordinator.core.lifecycle import INTACT
 from coordinator.core.state import State, empty
 from replay.names import Names
 
@@ -62,7 +61,7 @@ def weigh(state: State, names: Names) -> tuple[Holder, ...]:
 
 def _weights(state: State) -> dict[AppShuffle, int]:
     """The bytes of every app shuffle that is there."""
-    there = (one for one in state.generations.values() if one.life in INTACT and one.complete)
+    there = (one for one in state.generations.values() if one.intact)
     return {generation.app_shuffle: generation.bytes for generation in there}
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from coordinator.core import cuts, lineages
+from coordinator.core import cuts, lineages, policies
 from coordinator.core.lifecycle import Life
-from coordinator.core.policies import policy_of
 from coordinator.core.state import Generation, State
-from coordinator.core.values import Hold, Level, Rule
+from coordinator.core.values import Hold, Rule
 from replay.names import Names
 from replay.units import clock, few
 
@@ -85,10 +84,14 @@ def _holders(state: State, generation: Generation, names: Names) -> Iterator[str
     for _, job in sorted(state.jobs.items()):
         if generation.app_shuffle in cuts.of_job(state, job):
             yield f"{names.job(job.job)} may still need it"
-    if policy_of(state, generation).rule in (Rule.REACHABLE, Rule.PRESSURE):
-        for _, root in sorted(state.roots.items()):
-            if generation.app_shuffle in cuts.walk(state, root.needs):
-                yield f"{root.kind.value} {root.why or root.root} reaches it"
+        elif not generation.complete and generation.app_shuffle in cuts.listed_by(state, (job,)):
+            yield f"{names.job(job.job)} may write what is missing of it"
+    if generation.app_shuffle in cuts.of_recoveries(state):
+        yield "an open recovery needs it"
+    counted = policies.counted(state, generation)
+    for _, root in sorted(state.roots.items()):
+        if root.kind in counted and generation.app_shuffle in cuts.walk(state, root.needs):
+            yield f"{root.kind.value} {root.why or root.root} reaches it"
 
 
 def _doubts(state: State, generation: Generation) -> Iterator[str]:
@@ -96,14 +99,11 @@ def _doubts(state: State, generation: Generation) -> Iterator[str]:
     if gap is not None:
         until = f"jobs {few(sorted(gap.until))} have ended" if gap.until else "the whole truth has been told again"
         yield f"facts were missed, and nothing expires until {until}"
-    shuffle = state.shuffles.get(generation.app_shuffle)
-    indeterminate = shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE
-    settings = state.meta.settings
-    if not indeterminate or settings.delete_indeterminate:
+    if not policies.may_not_be_guessed(state, generation):
         return
-    if settings.strict:
+    if state.meta.settings.strict:
         yield "Spark calls it indeterminate, and `strict` fails jobs that miss such; delete.indeterminate allows it"
-    elif policy_of(state, generation).rule not in (Rule.REACHABLE, Rule.PRESSURE):
+    elif policies.policy_of(state, generation).rule not in policies.PROVING:
         yield "Spark calls it indeterminate, and this policy guesses: only `reachable` may let it go"
 
 
@@ -111,10 +111,10 @@ def _doubts(state: State, generation: Generation) -> Iterator[str]:
 
 
 def _not_released(state: State, generation: Generation, names: Names) -> str:
-    rule = policy_of(state, generation).rule
+    rule = policies.policy_of(state, generation).rule
     if rule is Rule.EAGER:
         return "policy eager waits for a stage that reads it and writes bytes"
-    if rule in (Rule.REACHABLE, Rule.PRESSURE):
+    if rule in policies.PROVING:
         return f"policy {rule.value} waits for the end of a look that began after it was complete"
     lesson = lineages.lesson_of(state, generation.app_shuffle) if rule is Rule.HISTORY else None
     if lesson is not None and lesson.late and lesson.loops:
@@ -126,17 +126,12 @@ def _not_released(state: State, generation: Generation, names: Names) -> str:
 
 
 def _frontier(state: State, generation: Generation, names: Names) -> str:
-    unfinished = [a for a in sorted(generation.map_readers) if not _is_on_disk(state, generation.last_read_by_map, a)]
+    unfinished = [made for made in sorted(generation.map_readers) if not policies.is_intact_or_let_go(state, made)]
     if generation.last_read_by_map and unfinished:
         return f"waits until what was made of it is on disk: {few(map(names.shuffle, unfinished), 3)}"
-    read_last = generation.last_read_execution if generation.last_read_by_map is False else generation.execution
-    if read_last is not None:
-        return f"waits for SQL execution {read_last} to end"
+    running = policies.running_executions(state, generation)
+    if running and policies.last_execution(generation) is not None:
+        return f"waits for SQL execution {few(map(str, running))} to end"
     if generation.last_read_by_map is None:
         return "waits for a reader whose own output is on disk: nobody has read it to an end yet"
     return "keeps it: its last reader was the result stage of an RDD job, so the next job may read it again"
-
-
-def _is_on_disk(state: State, read_by_map: bool | None, app_shuffle: int) -> bool:
-    made = next((g for g in state.generations.values() if g.app_shuffle == app_shuffle), None)
-    return bool(read_by_map) and made is not None and made.complete

@@ -31,7 +31,7 @@ The file is TOML: the one that `--config` or `{FILE_VARIABLE}` names, else
 store = "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/shuffles"
 
 [serve]
-listen = "127.0.0.1:7337"
+listen = "127.0.0.1:7457"
 silence_s = 120
 ```
 

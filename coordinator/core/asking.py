@@ -58,7 +58,7 @@ def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Non
     generation = desk.state.current(app_shuffle)
     if generation is None or generation.life is Life.FENCED:
         ask_to_read(desk, app_shuffle, stage)
-    elif generation.life is not Life.EXPIRED or desk.may_move(app_shuffle):
+    elif generation.life is not Life.EXPIRED or desk.take_move_of(app_shuffle):
         _register(desk, generation, stage)
 
 
@@ -138,19 +138,17 @@ def unknown(state: State, app_shuffle: AppShuffle) -> Rejection:
 # --- writers ----------------------------------------------------------------------------------------------------------
 
 
-def ask_to_write(
-    desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None, job: JobId | None = None
-) -> Answer:
-    """What a writer is told. ``missing_tasks``: how many tasks its attempt has, where the scheduler has said so."""
+def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    """What a writer is told. ``missing_tasks``: how many the scheduler has submitted with it; None: it has not said."""
     generation = desk.state.current(app_shuffle)
     shuffle = desk.state.shuffles.get(app_shuffle)
     if missing_tasks is None and _is_past(desk.state, stage):
         return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
-        return _start(desk, app_shuffle, stage, job, None)
+        return _start(desk, app_shuffle, stage, None)
     if generation is None or generation.life is Life.FENCED:
         found = _found(desk, app_shuffle, stage)
-        return _start(desk, app_shuffle, stage, job, found.recovery if found else None)
+        return _start(desk, app_shuffle, stage, found.recovery if found else None)
     if generation.life is Life.FENCING:
         if stage not in generation.written_by:
             desk.emit(e.WriterJoined(generation.shuffle_id, stage))
@@ -158,8 +156,8 @@ def ask_to_write(
     if stage in generation.written_by:
         return Ready(generation.shuffle_id, generation.locator)
     if begins_anew(desk.state, app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
-        return _replace(desk, generation, stage, job, Loss.INVALIDATED)
-    return _continue(desk, generation, stage, job, missing_tasks)
+        return _replace(desk, generation, stage, Loss.INVALIDATED)
+    return _continue(desk, generation, stage, missing_tasks)
 
 
 def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
@@ -182,12 +180,9 @@ def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery
     return desk.state.recoveries.get(known)
 
 
-def _start(
-    desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, job: JobId | None, found: RecoveryId | None
-) -> Ready:
+def _start(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, found: RecoveryId | None) -> Ready:
     shuffle_id = desk.state.meta.next_shuffle_id
-    writing_job = job if job is not None else _job_of(desk.state, stage)
-    desk.emit(e.GenerationStarted(shuffle_id, app_shuffle, stage, writing_job, found))
+    desk.emit(e.GenerationStarted(shuffle_id, app_shuffle, stage, _job_of(desk.state, stage), found))
     return Ready(shuffle_id)
 
 
@@ -209,21 +204,19 @@ def _would_mix(state: State, generation: Generation, missing_tasks: int | None) 
     return named and (missing_tasks is None or missing_tasks >= maps)
 
 
-def _replace(desk: Desk, old: Generation, stage: StageAttempt, job: JobId | None, cause: Loss) -> Ready:
+def _replace(desk: Desk, old: Generation, stage: StageAttempt, cause: Loss) -> Ready:
     """The old generation is lost and a new one begins; its recovery is joined, or opened for what was complete."""
     lose(desk, old, cause)
     has_recovery = old.completed or old.shuffle_id in desk.state.recovered
     found = recovery.answer(desk, old.app_shuffle, stage) if has_recovery else None
-    return _start(desk, old.app_shuffle, stage, job, found.recovery if found else None)
+    return _start(desk, old.app_shuffle, stage, found.recovery if found else None)
 
 
-def _continue(
-    desk: Desk, generation: Generation, stage: StageAttempt, job: JobId | None, missing_tasks: int | None
-) -> Answer:
+def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
     """A further attempt of a determinate stage completes the generation, unless nothing of it is left."""
     maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
     if generation.completed and maps and missing_tasks is not None and missing_tasks >= maps:
-        return _replace(desk, generation, stage, job, Loss.OUTPUTS)
+        return _replace(desk, generation, stage, Loss.OUTPUTS)
     if generation.life is Life.EXPIRED:
         desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.WRITER, f"stage {stage}"))
     if generation.complete:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from coordinator.core.ids import AppShuffle
-from coordinator.core.lifecycle import INTACT, Life
+from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, Job, State
 from coordinator.core.values import RootKind
 
@@ -42,7 +42,7 @@ def reached(state: State, starts: Iterable[AppShuffle]) -> set[AppShuffle]:
         if shuffle is None:
             continue
         generation = generations.get(shuffle.current) if shuffle.current is not None else None
-        if generation is None or generation.life not in INTACT or not generation.complete:
+        if generation is None or not generation.intact:
             to_see.extend(shuffle.lineage.reads)
     return seen
 

@@ -22,7 +22,7 @@ from coordinator.core import asking, directives, looks, scheduler
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk, Tally
-from coordinator.core.ids import AppShuffle, within
+from coordinator.core.ids import NO_SHUFFLE, AppShuffle, within
 from coordinator.core.rejections import (
     Accepted,
     AlreadyConfirmed,
@@ -35,9 +35,7 @@ from coordinator.core.rejections import (
 )
 from coordinator.core.state import Client, State
 from coordinator.core.sweep import react
-
-#: Answers that a client may leave unconfirmed (design §3).
-UNCONFIRMED = 4096
+from coordinator.core.values import UNCONFIRMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ def decide(state: State, command: c.Command, now_ms: int) -> Decision:
 def carry_out(desk: Desk, command: c.Command) -> Answer:
     """Decides one command on a desk. A rejection leaves the desk as it was."""
     desk.turn_page()
-    refusal = _refuse(desk.state, command)
+    refusal = _not_decidable(desk.state, command)
     return refusal if refusal is not None else _RULES[type(command)](desk, command)
 
 
@@ -99,7 +97,7 @@ def refuse(desk: Desk, request: c.Request, refusal: Rejection) -> Rejection:
     desk.turn_page()
     tally.confirm(request.confirmed)
     if request.number > tally.confirmed and not within(tally.spans(), request.number):
-        tally.count(_refused(refusal, request.command))
+        tally.count(_withheld(refusal, request.command))
     return refusal
 
 
@@ -129,14 +127,15 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
         )
     remembered = desk.remembered(request.command)
     if remembered is not None:
-        tally.repeat(request.number, _refused(remembered, request.command))
+        tally.repeat(request.number, _withheld(remembered, request.command))
         return remembered
     before = len(desk.log)
     given = carry_out(desk, request.command)
-    tally.note(request.number, _refused(given, request.command))
+    tally.note(request.number, _withheld(given, request.command))
     if isinstance(request.command, c.GetShuffleId) and (len(desk.log) == before or isinstance(given, Recover)):
         desk.remember(request.command, given)
-        tally.repeats += isinstance(given, Ready)
+        if isinstance(given, Ready):
+            tally.repeats += 1
     return given
 
 
@@ -145,7 +144,7 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
     if type(request.command) in _FACTS or isinstance(request.command, c.EndApplication):
         return Accepted()
     if isinstance(request.command, c.ReportMissing):
-        return _refuse(desk.state, request.command) or asking.tell_again(desk, request.command)
+        return _not_decidable(desk.state, request.command) or asking.tell_again(desk, request.command)
     probe = Desk.over(desk.state, desk.now_ms)
     truth = carry_out(probe, request.command)
     if not isinstance(request.command, c.GetShuffleId):
@@ -157,14 +156,15 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
     return carry_out(desk, request.command)
 
 
-def _refused(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:
+def _withheld(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:
+    """Under which word and shuffle an answer is counted that did not give what was asked for; None: it did."""
     if type(given) is Ready or type(given) is Accepted:
         return None
     if isinstance(given, (NotReady, Recover)):
-        shuffle = getattr(command, "app_shuffle", AppShuffle(-1))
+        shuffle = getattr(command, "app_shuffle", NO_SHUFFLE)
         return ("not ready" if isinstance(given, NotReady) else "recover"), shuffle
     if isinstance(given, Rejection):
-        return given.reason.value, given.app_shuffle if given.app_shuffle is not None else AppShuffle(-1)
+        return given.reason.value, given.app_shuffle if given.app_shuffle is not None else NO_SHUFFLE
     return None
 
 
@@ -179,7 +179,7 @@ def close_commit(desk: Desk) -> None:
 # --- the rules of single commands -------------------------------------------------------------------------------------
 
 
-def _refuse(state: State, command: c.Command) -> Rejection | None:
+def _not_decidable(state: State, command: c.Command) -> Rejection | None:
     """What cannot be decided at all: before registration, twice, or after the end."""
     registering = isinstance(command, c.RegisterApplication)
     if state.meta.application is None and not registering:

@@ -13,14 +13,15 @@ from typing import TypeAlias
 from coordinator.core.commands import Command, GetShuffleId
 from coordinator.core.events import Event, JobEnded, Recorded, RequestsAnswered
 from coordinator.core.evolve import apply
-from coordinator.core.ids import AppShuffle, ClientId, Sequence, Span, add_span
+from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, Sequence, Span, add_span
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Client, State, first_due_ms, lay_over
 from coordinator.core.touching import WIDE, touched
 from coordinator.core.values import Refused
 
-#: Generations that one fact moves at the most, and that the sweep after it does (design §4: at most 50 records a
-#: segment, cut between commands). What a fact would move beyond that, the sweep takes up, in as many steps as it needs.
+#: Generations that one fact moves at the most, and that the sweep after it does: a segment, which is cut between
+#: commands, moves 50 records at the most. What a fact would move beyond that, the sweep takes up, in as many steps as
+#: it needs.
 MOVES = 24
 
 #: Kinds of refusal that one commit tells apart per client; the rest are counted together.
@@ -47,9 +48,8 @@ class Tally:
     repeats: int = 0
     changed: bool = False
     refused: Counter[tuple[str, AppShuffle]] = field(default_factory=Counter)
-    _run: tuple[int, int] | None = (
-        None  #: The numbers answered last, one after the other; the usual case costs nothing.
-    )
+    #: The numbers answered last, one after the other; the usual case costs nothing.
+    _run: tuple[int, int] | None = None
     _runs: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Tally:
         self.changed = True
         if refused is not None:
             known = refused in self.refused or len(self.refused) < _REFUSALS
-            self.refused[refused if known else (refused[0], AppShuffle(-1))] += 1
+            self.refused[refused if known else (refused[0], NO_SHUFFLE)] += 1
 
     def repeat(self, number: int, refused: tuple[str, AppShuffle] | None) -> None:
         """A number was answered as its like was a moment ago."""
@@ -97,6 +97,7 @@ class Tally:
         self.repeats += 1
 
     def event(self) -> RequestsAnswered:
+        """What the commit records of it."""
         refused = tuple(Refused(kind, shuffle, n) for (kind, shuffle), n in sorted(self.refused.items()))
         return RequestsAnswered(self.client, self.answered, self.confirmed, self.repeats, refused)
 
@@ -129,13 +130,19 @@ class Desk:
         self._because = None
         self.moves_left = MOVES
 
-    def may_move(self, app_shuffle: AppShuffle) -> bool:
-        """Takes one of the moves that a fact has. False: they are used up, and the sweep is to see to this one."""
-        if self.moves_left:
-            self.moves_left -= 1
-            return True
-        self._concerned.add(app_shuffle)
-        return False
+    def take_move(self) -> bool:
+        """Takes one of the moves that a fact has. False: they are used up."""
+        if not self.moves_left:
+            return False
+        self.moves_left -= 1
+        return True
+
+    def take_move_of(self, app_shuffle: AppShuffle) -> bool:
+        """The same; where they are used up, the sweep is to see to this one."""
+        taken = self.take_move()
+        if not taken:
+            self._concerned.add(app_shuffle)
+        return taken
 
     def emit(self, event: Event) -> None:
         """Records the event and applies it to the draft."""

@@ -79,7 +79,7 @@ def _superseded(desk: Desk, generation: Generation) -> None:
 
 def _begin_again(desk: Desk, generation: Generation, writers: list[StageAttempt]) -> None:
     for stage in writers:
-        asking.ask_to_write(desk, generation.app_shuffle, stage, 0)
+        asking.ask_to_write(desk, generation.app_shuffle, stage, missing_tasks=0)
 
 
 def _request_delete(desk: Desk, generation: Generation, locator: Locator) -> None:

@@ -21,6 +21,9 @@ LookId = NewType("LookId", int)  #: One reading of the program by the bridge; in
 ClientId = NewType("ClientId", str)
 Sequence = NewType("Sequence", int)  #: Place of an event in its application's log; from 1, without a gap.
 
+#: Where an app shuffle is to be named and none is meant; Spark counts its own from 0.
+NO_SHUFFLE = AppShuffle(-1)
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class StageAttempt:

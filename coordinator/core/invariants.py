@@ -1,4 +1,4 @@
-"""What must always hold of one application's state (design §6), as far as the core can say it.
+"""What must always hold of one application's state as far as the core can say it.
 
 Responsible for finding what is wrong in a state, in the changes of a commit and in a step. Refuses to repair, and to
 know who made the mistake. Invariant: ``check`` of a state equals ``check`` of the state below its draft, where that was
@@ -30,10 +30,7 @@ from coordinator.core.state import (
     State,
     changes,
 )
-from coordinator.core.values import DirectiveKind, Hold
-
-#: Answers that a client may leave unconfirmed (design §3).
-UNCONFIRMED = 4096
+from coordinator.core.values import UNCONFIRMED, DirectiveKind, Hold
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -61,10 +61,8 @@ TRANSITIONS: dict[tuple[Life, Turn], Life] = {
     **{(life, Turn.CLOSE): Life.DELETED for life in _ENDABLE},
 }
 
-#: Complete and readable by whoever asks, perhaps after a rescue: a walk down the lineage stops here.
-INTACT = frozenset({Life.READABLE, Life.EXPIRED})
-#: Gone or given up: who wants it needs a new generation.
-GONE = frozenset({Life.FENCED, Life.DELETED, Life.LOST})
+#: Where data may be read, perhaps after a rescue; what expired half-written is here too (`Generation.intact`).
+THERE = frozenset({Life.READABLE, Life.EXPIRED})
 
 
 def allows(life: Life, turn: Turn) -> bool:

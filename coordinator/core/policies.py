@@ -12,7 +12,7 @@ from functools import cached_property
 
 from coordinator.core import cuts, lineages
 from coordinator.core.ids import AppShuffle, ExecutionId, StageAttempt, within
-from coordinator.core.lifecycle import INTACT, Life
+from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State
 from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rescue, RootKind, Rule
 
@@ -32,7 +32,7 @@ COUNTED: dict[Rule, frozenset[RootKind]] = {
 REST_MS = 1_000
 
 #: Rules that let go what is proved to be unreachable.
-_PROVING = frozenset({Rule.REACHABLE, Rule.PRESSURE})
+PROVING = frozenset({Rule.REACHABLE, Rule.PRESSURE})
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class View:
         return {}
 
     def rooted(self, counted: frozenset[RootKind], app_shuffle: AppShuffle) -> bool:
-        """Whether it is in the cut of a root of these kinds: named by a look, else behind what was lost since."""
+        """Whether it is in the cut of a root of these kinds: named by a view, else behind what was lost since."""
         if counted not in self._needs:
             self._needs[counted] = cuts.needs_of(self.state, counted)
         if app_shuffle in self._needs[counted]:
@@ -108,33 +108,33 @@ def _is_pressed(state: State, generation: Generation) -> bool:
     return pressed and _rule_of(state, generation) is Rule.PRESSURE
 
 
-def verdict(look: View, generation: Generation) -> Expiry | None:
+def verdict(view: View, generation: Generation) -> Expiry | None:
     """Why the generation expires now; None where it does not."""
-    state = look.state
+    state = view.state
     if generation.life not in (Life.WRITING, Life.PARTIAL, Life.READABLE):
         return None
-    if generation.in_use or state.meta.gap is not None or generation.app_shuffle in look.jobs:
+    if generation.in_use or state.meta.gap is not None or generation.app_shuffle in view.jobs:
         return None
-    if generation.app_shuffle in look.recoveries or (not generation.complete and generation.app_shuffle in look.listed):
+    if generation.app_shuffle in view.recoveries or (not generation.complete and generation.app_shuffle in view.listed):
         return None
-    why = released(look, generation)
-    return None if why is None or look.rooted(counted(state, generation), generation.app_shuffle) else why
+    why = released(view, generation)
+    return None if why is None or view.rooted(counted(state, generation), generation.app_shuffle) else why
 
 
-def released(look: View, generation: Generation) -> Expiry | None:
+def released(view: View, generation: Generation) -> Expiry | None:
     """What its policy says of a generation that nobody uses and no cut reaches; None: to be kept."""
-    rule = _rule_of(look.state, generation)
-    proves = rule in _PROVING and not look.state.meta.settings.strict
-    if not proves and _may_not_be_guessed(look.state, generation):
+    rule = _rule_of(view.state, generation)
+    proves = rule in PROVING and not view.state.meta.settings.strict
+    if not proves and may_not_be_guessed(view.state, generation):
         return None
     if generation.complete:
-        return _RULES[rule](look, generation)
-    if (rule in _PROVING or generation.completed) and _RULES[rule](look, generation) is None:
+        return _RULES[rule](view, generation)
+    if (rule in PROVING or generation.completed) and _RULES[rule](view, generation) is None:
         return None  # what is left of a generation that was whole is let go by its rule only
     return Expiry.ABANDONED
 
 
-def _may_not_be_guessed(state: State, generation: Generation) -> bool:
+def may_not_be_guessed(state: State, generation: Generation) -> bool:
     """Losing an indeterminate shuffle can abort a result stage; only a proof or the user's word lets it go."""
     if state.meta.settings.delete_indeterminate:
         return False
@@ -142,22 +142,32 @@ def _may_not_be_guessed(state: State, generation: Generation) -> bool:
     return shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE
 
 
-def _reachable(look: View, generation: Generation) -> Expiry | None:
+def _reachable(view: View, generation: Generation) -> Expiry | None:
     """In no cut, and a look that began after it was complete has ended."""
-    seen = max(generation.completed, generation.rested) < look.state.meta.seen_sequence
+    seen = max(generation.completed, generation.rested) < view.state.meta.seen_sequence
     return Expiry.UNREACHABLE if seen else None
 
 
-def _frontier(look: View, generation: Generation) -> Expiry | None:
+def _frontier(view: View, generation: Generation) -> Expiry | None:
     """Read by map stages whose outputs are on disk or were let go; or its SQL execution is over."""
-    state = look.state
+    state = view.state
     if generation.last_read_by_map:
-        behind = all(_intact_or_let_go(state, written) for written in generation.map_readers)
+        behind = all(is_intact_or_let_go(state, written) for written in generation.map_readers)
         return Expiry.FRONTIER if behind else None
-    execution = generation.last_read_execution if generation.last_read_by_map is False else generation.execution
-    if execution is None or _may_run(state, execution) or _may_run(state, generation.execution):
+    if last_execution(generation) is None or running_executions(state, generation):
         return None
     return Expiry.EXECUTION_ENDED
+
+
+def last_execution(generation: Generation) -> ExecutionId | None:
+    """The SQL execution whose result stage read it last; the one that wrote it where no result stage has."""
+    return generation.last_read_execution if generation.last_read_by_map is False else generation.execution
+
+
+def running_executions(state: State, generation: Generation) -> tuple[ExecutionId, ...]:
+    """Of the SQL executions that wrote it and read it last, those that may read it again."""
+    concerned = (last_execution(generation), generation.execution)
+    return tuple(dict.fromkeys(one for one in concerned if one is not None and _may_run(state, one)))
 
 
 def _may_run(state: State, execution: ExecutionId | None) -> bool:
@@ -165,7 +175,8 @@ def _may_run(state: State, execution: ExecutionId | None) -> bool:
     return execution is not None and not within(state.meta.executions_ended, execution)
 
 
-def _intact_or_let_go(state: State, app_shuffle: AppShuffle) -> bool:
+def is_intact_or_let_go(state: State, app_shuffle: AppShuffle) -> bool:
+    """Whether it is on disk, or was whole when a policy or Spark let it go: what was made of it needs no more of it."""
     shuffle = state.shuffles.get(app_shuffle)
     if shuffle is None:
         return True  # Spark's own cleaner let it go
@@ -175,28 +186,28 @@ def _intact_or_let_go(state: State, app_shuffle: AppShuffle) -> bool:
         return let_go and shuffle.was_whole
     if generation.life in (Life.FENCING, Life.FENCED):
         return generation.completed > 0  # given up half-written, it is nowhere
-    return generation.life in INTACT and generation.complete
+    return generation.intact
 
 
-def _eager(look: View, generation: Generation) -> Expiry | None:
+def _eager(view: View, generation: Generation) -> Expiry | None:
     """A stage has read it and written bytes."""
     return Expiry.READ if generation.reader_wrote else None
 
 
-def _history(look: View, generation: Generation) -> Expiry | None:
+def _history(view: View, generation: Generation) -> Expiry | None:
     """As `frontier`, or earlier: read by as many stages as ever in earlier runs. What was read late there is held.
 
     What was read late, and by a loop round by round, is kept: this run may have more rounds.
     """
-    lesson = lineages.lesson_of(look.state, generation.app_shuffle)
+    lesson = lineages.lesson_of(view.state, generation.app_shuffle)
     if lesson is not None and generation.reads >= max(1, lesson.reads) and not lesson.loops:
         return Expiry.LEARNED
-    return _frontier(look, generation) if lesson is None or not lesson.late else None
+    return _frontier(view, generation) if lesson is None or not lesson.late else None
 
 
-def _pressure(look: View, generation: Generation) -> Expiry | None:
+def _pressure(view: View, generation: Generation) -> Expiry | None:
     """As `reachable`. What a full disk has let go (`may_be_pressed`) stays so while a disk is full."""
-    return Expiry.PRESSED if _is_pressed(look.state, generation) else _reachable(look, generation)
+    return Expiry.PRESSED if _is_pressed(view.state, generation) else _reachable(view, generation)
 
 
 _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
@@ -208,59 +219,59 @@ _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
 }
 
 
-def may_be_pressed(look: View, generation: Generation, now_ms: int) -> bool:
+def may_be_pressed(view: View, generation: Generation, now_ms: int) -> bool:
     """Whether a full disk may take it although it was not let go: complete, and by all that is known needed by nobody.
 
     Where looks are taken, one has seen it. Where it is not behind the frontier, it has not been used for a moment, and
     its SQL execution is over: what that reads later may be planned later.
     """
-    state, policy = look.state, policy_of(look.state, generation)
+    state, policy = view.state, policy_of(view.state, generation)
     if policy.rule is not Rule.PRESSURE or generation.life is not Life.READABLE or not generation.bytes:
         return False
     if generation.in_use or state.meta.gap is not None or _barred(state, generation) is not None:
         return False
-    if generation.used_ms + policy.grace_ms > now_ms or _may_not_be_guessed(state, generation):
+    if generation.used_ms + policy.grace_ms > now_ms or may_not_be_guessed(state, generation):
         return False
-    if generation.app_shuffle in look.jobs or generation.app_shuffle in look.recoveries:
+    if generation.app_shuffle in view.jobs or generation.app_shuffle in view.recoveries:
         return False
-    unseen = state.meta.look is not None and _reachable(look, generation) is None
-    if unseen or look.rooted(SURE, generation.app_shuffle):
+    unseen = state.meta.look is not None and _reachable(view, generation) is None
+    if unseen or view.rooted(SURE, generation.app_shuffle):
         return False
     rests = generation.used_ms + REST_MS <= now_ms and not _may_run(state, generation.execution)
-    return rests or is_behind(look, generation)
+    return rests or is_behind(view, generation)
 
 
-def rested_ms(look: View, generation: Generation) -> int:
+def rested_ms(view: View, generation: Generation) -> int:
     """When it has not been used for long enough, in event time."""
-    rest_ms = 0 if is_behind(look, generation) else REST_MS
-    return generation.used_ms + max(rest_ms, policy_of(look.state, generation).grace_ms)
+    rest_ms = 0 if is_behind(view, generation) else REST_MS
+    return generation.used_ms + max(rest_ms, policy_of(view.state, generation).grace_ms)
 
 
-def is_behind(look: View, generation: Generation) -> bool:
+def is_behind(view: View, generation: Generation) -> bool:
     """Whether it lies behind the frontier: less likely to be read again than what does not."""
-    return _frontier(look, generation) is not None
+    return _frontier(view, generation) is not None
 
 
-def wanted(look: View, generation: Generation) -> tuple[Rescue, str] | None:
+def wanted(view: View, generation: Generation) -> tuple[Rescue, str] | None:
     """Who wants an expired generation back, with a word for people; None where nobody does."""
-    policy = policy_of(look.state, generation)
-    if generation.app_shuffle in look.jobs:
-        return Rescue.JOB, _holder(look, generation, "a live job")
-    if generation.app_shuffle in look.recoveries:
+    policy = policy_of(view.state, generation)
+    if generation.app_shuffle in view.jobs:
+        return Rescue.JOB, _holder(view, generation, "a live job")
+    if generation.app_shuffle in view.recoveries:
         return Rescue.RECOVERY, "an open recovery"
-    if generation.why is Expiry.PRESSED and not _is_pressed(look.state, generation):
+    if generation.why is Expiry.PRESSED and not _is_pressed(view.state, generation):
         return Rescue.ROOM, ""
-    if look.rooted(counted(look.state, generation), generation.app_shuffle):
-        return Rescue.ROOT, _holder(look, generation, "a root")
-    if look.state.meta.gap is not None and not policy.observe:
+    if view.rooted(counted(view.state, generation), generation.app_shuffle):
+        return Rescue.ROOT, _holder(view, generation, "a root")
+    if view.state.meta.gap is not None and not policy.observe:
         return Rescue.GAP, "facts were missed"
-    if released(look, generation) is None:
+    if released(view, generation) is None:
         return Rescue.ROOT, f"{policy.rule.value} does not let it go"
     return None
 
 
-def _holder(look: View, generation: Generation, otherwise: str) -> str:
-    return next(iter(cuts.holders(look.state, generation.app_shuffle)), otherwise)
+def _holder(view: View, generation: Generation, otherwise: str) -> str:
+    return next(iter(cuts.holders(view.state, generation.app_shuffle)), otherwise)
 
 
 def hold_of(state: State, generation: Generation, now_ms: int) -> tuple[Hold, int]:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from coordinator.core import cuts, disks, policies
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
-from coordinator.core.lifecycle import INTACT, Life
+from coordinator.core.lifecycle import Life
 from coordinator.core.state import Disk, Generation, State
 from coordinator.core.values import Expiry, Hold, Pressed, Rule
 
@@ -54,8 +54,8 @@ def choose(state: State, now_ms: int) -> Choice | None:
     disk = fullest(state)
     if disk is None:
         return None
-    look = policies.View(state)
-    ranked = ((group, one) for one in state.generations.values() if (group := _group(look, one, now_ms)) is not None)
+    view = policies.View(state)
+    ranked = ((group, one) for one in state.generations.values() if (group := _group(view, one, now_ms)) is not None)
     first = min((_key(state, *one) for one in ranked), default=None)
     if first is None:
         return None
@@ -69,9 +69,9 @@ def next_due_ms(state: State) -> int | None:
     """When a full disk may take one that was used too lately until then, in event time; None: there is none."""
     if fullest(state) is None:
         return None
-    look = policies.View(state)
-    resting = ((policies.rested_ms(look, one), one) for one in state.generations.values())
-    return min((due_ms for due_ms, one in resting if policies.may_be_pressed(look, one, due_ms)), default=None)
+    view = policies.View(state)
+    resting = ((policies.rested_ms(view, one), one) for one in state.generations.values())
+    return min((due_ms for due_ms, one in resting if policies.may_be_pressed(view, one, due_ms)), default=None)
 
 
 def fullest(state: State) -> Disk | None:
@@ -91,7 +91,7 @@ def cost_ms(state: State, generation: Generation) -> int:
 
 
 def _is_there(generation: Generation | None) -> bool:
-    return generation is not None and generation.life in INTACT and generation.complete
+    return generation is not None and generation.intact
 
 
 def _task_ms(state: State, app_shuffle: AppShuffle) -> int:
@@ -99,16 +99,16 @@ def _task_ms(state: State, app_shuffle: AppShuffle) -> int:
     return shuffle.task_ms if shuffle is not None else 0
 
 
-def _group(look: policies.View, generation: Generation, now_ms: int) -> int | None:
+def _group(view: policies.View, generation: Generation, now_ms: int) -> int | None:
     """How sure it is that nobody needs it; None: it may not go."""
     if generation.life is Life.EXPIRED:
-        if generation.hold is not Hold.PRESSURE or policies.policy_of(look.state, generation).rule is not Rule.PRESSURE:
+        if generation.hold is not Hold.PRESSURE or policies.policy_of(view.state, generation).rule is not Rule.PRESSURE:
             return None
         if generation.why is not Expiry.PRESSED:
             return _UNREACHABLE
-    elif not policies.may_be_pressed(look, generation, now_ms):
+    elif not policies.may_be_pressed(view, generation, now_ms):
         return None
-    return _BEHIND if policies.is_behind(look, generation) else _UNNEEDED
+    return _BEHIND if policies.is_behind(view, generation) else _UNNEEDED
 
 
 def _key(state: State, group: int, generation: Generation) -> _Key:
@@ -133,6 +133,6 @@ def _counted(state: State) -> Disk | None:
 
 
 def _going_bytes(state: State) -> int:
-    """Of each disk: what is asked to go, or has gone as far as its readers."""
+    """Bytes a disk that are being fenced, or are fenced and not freed yet."""
     going = sum(one.bytes for one in state.generations.values() if one.life in _GOING)
     return going // max(1, len(state.meta.disks))

@@ -75,7 +75,7 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
         )
     )
     for rescued in plan.rescued:
-        if desk.may_move(state.generations[rescued].app_shuffle):
+        if desk.take_move_of(state.generations[rescued].app_shuffle):
             desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
     if plan.half_written is not None:
         lose(desk, plan.half_written, Loss.INVALIDATED)

@@ -194,8 +194,7 @@ def resync(desk: Desk, command: c.Resync) -> None:
 
 def _run_on(desk: Desk, command: c.ReportStageSubmitted) -> None:
     """A stage that runs. What there is no move left for is told once more, as a submission of its own."""
-    if desk.moves_left:
-        desk.moves_left -= 1
+    if desk.take_move():
         stage_submitted(desk, command)
 
 
@@ -239,7 +238,8 @@ def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
         before = len(desk.log)
         if desk.moves_left:
             verb(desk, subject)
-        desk.moves_left -= len(desk.log) > before
+        if len(desk.log) > before:
+            desk.take_move()
     _forget_cleaned(desk, there)
 
 

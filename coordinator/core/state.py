@@ -31,7 +31,7 @@ from coordinator.core.ids import (
     StageId,
     within,
 )
-from coordinator.core.lifecycle import Life
+from coordinator.core.lifecycle import THERE, Life
 from coordinator.core.making import replace
 from coordinator.core.overlay import GONE, Overlay
 from coordinator.core.values import (
@@ -176,6 +176,11 @@ class Generation:
     def in_use(self) -> bool:
         """Somebody that we know of reads or writes it, or will again."""
         return bool(self.readers or self.writers or self.retrying)
+
+    @property
+    def intact(self) -> bool:
+        """Complete, and readable by whoever asks, perhaps after a rescue: a walk down the lineage stops here."""
+        return self.complete and self.life in THERE
 
 
 @dataclass(frozen=True, slots=True)

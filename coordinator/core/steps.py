@@ -36,7 +36,7 @@ def check_step(before: State, recorded: e.Recorded, after: State) -> tuple[Viola
 def check_command(log: Sequence[e.Recorded]) -> tuple[Violation, ...]:
     """What is wrong with the events of one command taken together."""
     moved = Counter(r.event.shuffle_id for r in log if isinstance(r.event, _MOVES))
-    if len(moved) > 2 * MOVES:  # its own fact may move as many again (``Desk.may_move``)
+    if len(moved) > 2 * MOVES:  # its own fact may move as many again (``Desk.take_move``)
         return (Violation("10 bounded", f"event {log[0].sequence}", f"moves {len(moved)} generations, {MOVES} a step"),)
     return ()
 

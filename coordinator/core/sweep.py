@@ -64,8 +64,8 @@ def _steps(desk: Desk) -> Iterator[tuple[e.Event, ...]] | None:
     if not generations:
         pressed = _relieve(desk)
         return iter([pressed]) if pressed else None
-    look = policies.View(desk.state)
-    return (_consider(desk, look, generation) for generation in generations)
+    view = policies.View(desk.state)
+    return (_consider(desk, view, generation) for generation in generations)
 
 
 def _candidates(desk: Desk) -> list[Generation]:
@@ -75,14 +75,14 @@ def _candidates(desk: Desk) -> list[Generation]:
         found: Iterable[Generation | None] = state.generations.values()
     else:
         found = map(state.current, concerned)
-    movable = [generation for generation in found if generation is not None and may_move(state, generation)]
+    movable = [generation for generation in found if generation is not None and is_movable(state, generation)]
     return sorted(movable, key=lambda generation: generation.shuffle_id)
 
 
 _MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
 
 
-def may_move(state: State, generation: Generation) -> bool:
+def is_movable(state: State, generation: Generation) -> bool:
     """Whether a sweep looks at it at all."""
     return generation.life in _MOVABLE or _is_forgotten(state, generation)
 
@@ -96,13 +96,13 @@ def _is_forgotten(state: State, generation: Generation) -> bool:
     return current != generation.shuffle_id and generation.life is not Life.FENCED
 
 
-def _consider(desk: Desk, look: policies.View, generation: Generation) -> tuple[e.Event, ...]:
+def _consider(desk: Desk, view: policies.View, generation: Generation) -> tuple[e.Event, ...]:
     """The events by which one generation moves; none where it rests."""
     if _is_forgotten(desk.state, generation):
         return (e.GenerationDeleted(generation.shuffle_id, Deletion.SPARK),)
     if generation.life is Life.EXPIRED:
-        return _reconsider(desk, look, generation)
-    why = policies.verdict(look, generation)
+        return _reconsider(desk, view, generation)
+    why = policies.verdict(view, generation)
     if why is None:
         return ()
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)
@@ -110,12 +110,12 @@ def _consider(desk: Desk, look: policies.View, generation: Generation) -> tuple[
     return (expired, _fence(desk, generation)) if hold is Hold.NONE else (expired,)
 
 
-def _reconsider(desk: Desk, look: policies.View, generation: Generation) -> tuple[e.Event, ...]:
-    readers = look.running_readers.get(generation.app_shuffle)
+def _reconsider(desk: Desk, view: policies.View, generation: Generation) -> tuple[e.Event, ...]:
+    readers = view.running_readers.get(generation.app_shuffle)
     if readers:
         rescued = e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {readers[0]}")
         return (rescued, *(e.ReaderRegistered(generation.shuffle_id, stage) for stage in readers))
-    wanted = policies.wanted(look, generation)
+    wanted = policies.wanted(view, generation)
     if wanted is not None:
         return (e.ExpiryTakenBack(generation.shuffle_id, *wanted),)
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)

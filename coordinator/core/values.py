@@ -11,6 +11,9 @@ from enum import Enum
 
 from coordinator.core.ids import AppShuffle
 
+#: Answers that a client may leave unconfirmed.
+UNCONFIRMED = 4096
+
 
 class Level(Enum):
     """How far Spark promises that a stage, computed again, gives the same (``DeterministicLevel``)."""
@@ -21,7 +24,7 @@ class Level(Enum):
 
 
 class Rule(Enum):
-    """When a generation outside the cuts expires (design, *Policies*)."""
+    """When a generation outside the cuts expires."""
 
     REACHABLE = "reachable"  #: In no cut of any root, as far as looks have told.
     FRONTIER = "frontier"  #: What read it last is a map stage whose output is on disk.

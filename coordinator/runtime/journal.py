@@ -43,7 +43,7 @@ from state_backend.values import (
     RevisionIs,
 )
 
-#: Design §4; a segment beyond it is cut between commands.
+#: A segment beyond it is cut between commands: etcd takes requests of 1.5 MiB.
 SEGMENT_BYTES_MAX = 1 << 20
 #: Read at once. Small segments are read many at a time: each page is a round trip, and a driver waits for all of them.
 PAGE_SEGMENTS = 64

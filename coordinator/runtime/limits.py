@@ -17,6 +17,7 @@ from typing import Any
 from coordinator.core import commands as c
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.core.state import State
+from coordinator.core.values import UNCONFIRMED
 
 
 def _limit(default: int, meaning: str) -> Any:
@@ -36,7 +37,7 @@ class Limits:
     clients: int = _limit(1_000, "clients of one application")
     groups: int = _limit(1_000, "job groups of one application with a policy of their own")
     waiting: int = _limit(16_384, "requests of one application that wait for a commit; more wait at their caller")
-    unconfirmed: int = _limit(4_096, "requests of one session that were sent and not confirmed")
+    unconfirmed: int = _limit(UNCONFIRMED, "requests of one session that were sent and not confirmed")
     batch: int = _limit(1_024, "requests of one batch")
     message_bytes: int = _limit(4 * 1024 * 1024, "bytes of one message")
     text_bytes: int = _limit(65_536, "bytes of one text in a message")

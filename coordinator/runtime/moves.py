@@ -29,7 +29,7 @@ from coordinator.runtime import places
 from coordinator.wire.records import ApplicationRecord, SessionRecord, encode, generation_record
 from state_backend.values import Delete, Keyspace, Operation, Put
 
-#: Design §4: what moves more is cut between commands.
+#: What moves more is cut between commands: a transaction of etcd takes 128 operations.
 RECORDS_MAX = 50
 
 #: About a generation, and no part of its record: one stage may read more shuffles than a segment can move.

@@ -21,7 +21,7 @@ class BindRefused(ValueError):  # noqa: N818 - it says what is so
         super().__init__(
             f"{bind} listens on {resolved}, which other machines may reach, {how}; expected TLS with client "
             "certificates (serve.tls_certificate, serve.tls_key and serve.tls_client_ca), or a loopback address such "
-            "as 127.0.0.1:7337. Where the network itself keeps strangers out, --beyond-loopback allows it."
+            "as 127.0.0.1:7457. Where the network itself keeps strangers out, --beyond-loopback allows it."
         )
 
 

@@ -24,7 +24,7 @@ class ServerOptions:
     """How one server listens, and what it lets in."""
 
     replica: str = ""  #: Told in every Welcome: who answers here.
-    bind: str = "127.0.0.1:7337"  #: Port 0: any that is free.
+    bind: str = "127.0.0.1:7457"  #: Port 0: any that is free.
     bind_beyond_loopback: bool = False  #: Other machines may reach it although it does not ask for certificates.
     certificates: Certificates | None = field(default=None, repr=False)  #: TLS; None: plain text.
     administrators: tuple[str, ...] = ()  #: SHA-256 of each one's token.

@@ -123,6 +123,20 @@ def sort(parts: Iterable[Part]) -> list[Log]:
     return [log for (_, name), found in sorted(folders.items()) for log in _logs(shown(name), found)]
 
 
+def without_events(parts: Iterable[Part]) -> list[Missing]:
+    """Rolling directories in which only Spark's status file is left: the run was there, its events are not."""
+    names: dict[str, list[str]] = {}
+    for part in parts:
+        path = PurePosixPath(part.path)
+        names.setdefault(str(path.parent), []).append(path.name)
+    why = "it holds Spark's appstatus file and no events; expected events_1_… beside it"
+    return [
+        Missing(shown(folder), why)
+        for folder, found in sorted(names.items())
+        if any(name.startswith("appstatus_") for name in found) and all(map(_is_aside, found))
+    ]
+
+
 def _is_aside(name: str) -> bool:
     """Hadoop's and Spark's side files."""
     return name.startswith((".", "_", "appstatus_"))

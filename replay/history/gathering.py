@@ -61,7 +61,7 @@ def find(spark: SparkSession, places: Iterable[str]) -> tuple[list[Log], list[Re
     for place in places:
         found, missing = _remote_parts(spark, place) if finding.is_url(place) else finding.local_parts(place)
         parts.extend(found)
-        refused.extend(Refused(one.place, one.why) for one in missing)
+        refused.extend(Refused(one.place, one.why) for one in missing + finding.without_events(found))
     return finding.sort(parts), refused
 
 

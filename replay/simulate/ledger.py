@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion, Expiry
 from replay.simulate.outcome import Life, Miss
 from replay.units import left
@@ -209,7 +209,7 @@ class Ledger:
 
     def _premature(self, now_ms: int, event: e.PrematureDeletion) -> None:
         held = self._held.get(event.shuffle_id)
-        app_shuffle = held.app_shuffle if held is not None else AppShuffle(-1)
+        app_shuffle = held.app_shuffle if held is not None else NO_SHUFFLE
         missed = _Missed(event.shuffle_id, app_shuffle, now_ms, event.stage)
         self._misses.append(missed)
         self._open_miss[app_shuffle] = missed

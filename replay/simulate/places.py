@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
 from coordinator.wire.logfile import MAGIC
-from replay.history.finding import Missing, Part, local_parts, shown, sort
+from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
 from replay.simulate.recordings import Recording
 
 
@@ -32,7 +32,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
             if part in ours - archived
         ),
         *(Recording(log.name, log.bytes, log=log) for log in sort(others)),
-        *(Recording(one.place, 0, why_not=one.why) for one in missing),
+        *(Recording(one.place, 0, why_not=one.why) for one in missing + without_events(others)),
     ]
 
 

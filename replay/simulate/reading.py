@@ -20,7 +20,7 @@ from coordinator.core import events as e
 from coordinator.core.decide import carry_out
 from coordinator.core.desk import Desk
 from coordinator.core.evolve import fold
-from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import State, empty
 from coordinator.core.values import Deletion, Loss, Refusal, Rescue
@@ -74,7 +74,7 @@ class Reader:
         for event in events:
             if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)) and event.shuffle_id == shuffle_id:
                 return event.app_shuffle
-        return self._born.get(shuffle_id, AppShuffle(-1))
+        return self._born.get(shuffle_id, NO_SHUFFLE)
 
     def is_gone_by_policy(self, app_shuffle: AppShuffle) -> bool:
         """Whether it is not there because it was deleted early, or is about to."""

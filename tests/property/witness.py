@@ -25,7 +25,7 @@ def _everything(desk: Desk) -> list[Generation]:
     """All that would move, whatever the events concern."""
     desk.take_concerned()
     state, look = desk.state, View(desk.state)
-    movable = [one for _, one in sorted(state.generations.items()) if sweep.may_move(state, one)]
+    movable = [one for _, one in sorted(state.generations.items()) if sweep.is_movable(state, one)]
     return [generation for generation in movable if sweep._consider(desk, look, generation)]
 
 

@@ -100,7 +100,9 @@ async def test_a_write_to_a_dead_store_did_not_happen(single: Cluster, one: Etcd
     assert (entry.value, entry.revision) == (b"1", before)
 
 
-async def test_a_write_to_a_frozen_store_is_unknown_and_may_still_happen(single: Cluster, one: EtcdBackend, patient: EtcdBackend) -> None:
+async def test_a_write_to_a_frozen_store_is_unknown_and_may_still_happen(
+    single: Cluster, one: EtcdBackend, patient: EtcdBackend
+) -> None:
     before = await patient.put(HEADS, "a", b"before")
     single.members[0].freeze()
     try:
@@ -132,7 +134,9 @@ async def test_reads_go_on_when_the_member_in_use_dies(trio: Cluster, three: Etc
     assert entry.value == b"1"
 
 
-async def test_an_append_happens_once_through_a_change_of_leaders(trio: Cluster, three: EtcdBackend, steady: EtcdBackend) -> None:
+async def test_an_append_happens_once_through_a_change_of_leaders(
+    trio: Cluster, three: EtcdBackend, steady: EtcdBackend
+) -> None:
     head = await steady.put(HEADS, "a", b"0")
     for _ in range(20):
         head = await steady.put_txn((RevisionIs(HEADS, "a", head),), (Put(HEADS, "a", b"1"),))
@@ -144,7 +148,9 @@ async def test_an_append_happens_once_through_a_change_of_leaders(trio: Cluster,
     assert entry.version == 22
 
 
-async def test_a_watch_misses_nothing_when_leader_and_members_change(trio: Cluster, three: EtcdBackend, steady: EtcdBackend) -> None:
+async def test_a_watch_misses_nothing_when_leader_and_members_change(
+    trio: Cluster, three: EtcdBackend, steady: EtcdBackend
+) -> None:
     start = await steady.put(LIVE, "start", b"")
     watch = three.watch(LIVE, "", Revision(start + 1))
     for number, member in enumerate(trio.members):
@@ -170,7 +176,9 @@ async def settled_put(backend: StateBackend, key: str) -> None:
             return
 
 
-async def test_a_watch_resumes_after_its_only_member_was_away(single: Cluster, one: EtcdBackend, patient: EtcdBackend) -> None:
+async def test_a_watch_resumes_after_its_only_member_was_away(
+    single: Cluster, one: EtcdBackend, patient: EtcdBackend
+) -> None:
     start = await patient.put(LIVE, "start", b"")
     watch = one.watch(LIVE, "", start)
     assert keys(await take(watch, 1)) == ["start"]

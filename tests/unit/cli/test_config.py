@@ -60,8 +60,8 @@ def test_the_password_of_a_store_is_not_shown(shufflectl: Shufflectl) -> None:
         ("[serve]\nreap = 'perhaps'", "serve.reap is 'perhaps'"),
         ("timeout_s = -1", "timeout_s is -1"),
         ("[serve]\nlisten = '127.0.0.1:99999'", "serve.listen is '127.0.0.1:99999'"),
-        ("[serve]\nmetrics = 'abc:def'", "expected HOST:PORT such as 127.0.0.1:7337"),
-        ("[serve]\npages = '7338'", "serve.pages is '7338'"),
+        ("[serve]\nmetrics = 'abc:def'", "expected HOST:PORT such as 127.0.0.1:7457"),
+        ("[serve]\npages = '7459'", "serve.pages is '7459'"),
         ("store = ", "cannot be read"),
     ],
 )

@@ -23,7 +23,7 @@ def test_every_key_is_read() -> None:
         P + "policy": "delayed",
         P + "delayed.rule": "eager",
         P + "grace": "5min",
-        P + "address": "one:7337, two:7337",
+        P + "address": "one:7457, two:7457",
         P + "store": "sqlite:///f.db",
         P + "token": "t",
         P + "service": "native",
@@ -47,7 +47,7 @@ def test_every_key_is_read() -> None:
         "spark.app.name": "not ours",
     }
     expected = Settings(
-        True, Policy("eager", False, 300_000), ("one:7337", "two:7337"), "sqlite:///f.db", "t", "native", True, True, 3,
+        True, Policy("eager", False, 300_000), ("one:7457", "two:7457"), "sqlite:///f.db", "t", "native", True, True, 3,
         True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"), "lessons.json",
         Pressure(90, 60, 20 << 30, ("/a", "/b")), 16 << 20,
     )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core import commands as c
-from coordinator.core.ids import AppShuffle, JobId, ShuffleId
+from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId
 from coordinator.core.lifecycle import Life
-from coordinator.core.values import Capabilities, Policy, Rule
+from coordinator.core.values import Capabilities, Policy, RootKind, Rule
 from replay.explain import UnknownShuffle, explain
 from replay.story import Chapter, Line, shortened
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
@@ -114,6 +114,23 @@ def test_what_no_rule_has_released_says_what_the_rule_waits_for() -> None:
     eager.done(0, 5)
     eager.say(c.ReportJobEnded(JobId(0)))
     assert chapter(eager).held_by == ("policy eager waits for a stage that reads it and writes bytes",)
+
+
+def test_a_root_that_the_rule_counts_is_why_it_is_held() -> None:
+    """Guessing rules count persisted RDDs too, and no mere handles."""
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 5)
+    roots = (
+        c.ReportedRoot("rdd 7", RootKind.PERSISTED, (AppShuffle(0),), "`ranks` in chain.py:9"),
+        c.ReportedRoot("handle 3", RootKind.HANDLE, (AppShuffle(0),), "`old` in chain.py:8"),
+    )
+    told.say(c.BeginLook(LookId(1)), c.ReportCut(LookId(1), roots))
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, 5)
+    told.say(c.ReportJobEnded(JobId(0)))
+    assert chapter(told).held_by == ("persisted `ranks` in chain.py:9 reaches it",)
 
 
 def test_facts_that_were_missed_are_why_it_is_held() -> None:

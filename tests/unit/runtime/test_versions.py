@@ -52,7 +52,7 @@ async def told(replica: Replica, number: facts.Numbers) -> list[Answer]:
 def test_43_what_an_older_replica_could_not_read_is_refused_and_all_else_goes_on() -> None:
     async def story() -> None:
         async with World() as world:
-            older = ReplicaRecord("older", "10.0.0.9:7337", reads_version=1)
+            older = ReplicaRecord("older", "10.0.0.9:7457", reads_version=1)
             await world.reader().put(Keyspace.REPLICAS, "older", encode(older))
             replica = (await world.start(reap=False)).replica
             number = await registered(replica)

@@ -30,12 +30,12 @@ def test_a_token_comes_in_the_message_or_as_metadata(
     assert security.token_of(told, metadata) == expected
 
 
-@pytest.mark.parametrize("bind", ["127.0.0.1:7337", "127.8.8.8:0", "[::1]:7337", "localhost:7337", "unix:/run/sl.sock"])
+@pytest.mark.parametrize("bind", ["127.0.0.1:7457", "127.8.8.8:0", "[::1]:7457", "localhost:7457", "unix:/run/sl.sock"])
 def test_this_machine_may_be_listened_to(bind: str) -> None:
     interfaces.check_bind(bind, None, beyond_loopback=False)
 
 
-@pytest.mark.parametrize("bind", ["0.0.0.0:7337", "[::]:7337", ":7337", "10.1.2.3:7337"])
+@pytest.mark.parametrize("bind", ["0.0.0.0:7457", "[::]:7457", ":7457", "10.1.2.3:7457"])
 def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
     with pytest.raises(interfaces.BindRefused, match=r"in plain text; expected TLS with client"):
         interfaces.check_bind(bind, None, beyond_loopback=False)
@@ -43,7 +43,7 @@ def test_other_machines_may_not_unless_somebody_says_so(bind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "bind", ["127.0.0.1:99999", "abc:def", "127.0.0.1", "::1:7337", "127.0.0.1:-1", "h:", "", "h:٣"]
+    "bind", ["127.0.0.1:99999", "abc:def", "127.0.0.1", "::1:7457", "127.0.0.1:-1", "h:", "", "h:٣"]
 )
 @pytest.mark.parametrize("wished", [False, True])
 def test_what_has_no_port_is_named_whoever_may_reach_it(bind: str, wished: bool) -> None:
@@ -53,7 +53,7 @@ def test_what_has_no_port_is_named_whoever_may_reach_it(bind: str, wished: bool)
 
 def test_what_is_no_address_is_named() -> None:
     with pytest.raises(ValueError, match=r"'no such host' is no address"):
-        interfaces.check_bind("no such host:7337", None, beyond_loopback=False)
+        interfaces.check_bind("no such host:7457", None, beyond_loopback=False)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from replay.history.finding import Missing, Part, is_url, local_parts, sort
+from replay.history.finding import Missing, Part, is_url, local_parts, sort, without_events
 
 
 def logs(*paths: str) -> dict[str, list[str]]:
@@ -98,6 +98,14 @@ def test_a_folder_that_rolled_over_is_one_log() -> None:
 
 def test_side_files_are_left_alone() -> None:
     assert logs("/d/.app-1.crc", "/d/_SUCCESS", "/d/app-1") == {"app-1": ["app-1"]}
+
+
+def test_a_rolling_directory_without_events_is_named() -> None:
+    left = [Part("/d/eventlog_v2_a/appstatus_a", 0), Part("/d/eventlog_v2_a/.appstatus_a.crc", 8)]
+    whole = [Part("/d/eventlog_v2_b/appstatus_b", 0), Part("/d/eventlog_v2_b/events_1_b", 9)]
+    [missing] = without_events([*left, *whole, Part("/d/_SUCCESS", 0)])
+    assert missing.place == "/d/eventlog_v2_a"
+    assert "no events" in missing.why
 
 
 def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
