@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 from shuffle_lifecycle.v1 import service_pb2
 
@@ -27,12 +28,19 @@ from listener_bridge.reach.looker import Looker, Sight
 from listener_bridge.reporter import Reporter
 from listener_bridge.session import Session
 from listener_bridge.shuffle_services.api import ShuffleService
-from listener_bridge.tap.facts import Fact, JobEnded, ShuffleCleaned, Snapshot, StageCompleted
+from listener_bridge.tap.facts import (
+    ApplicationEnded,
+    Fact,
+    JobEnded,
+    MarkerPassed,
+    ShuffleCleaned,
+    Snapshot,
+    StageCompleted,
+)
 from listener_bridge.tap.tap import Tap
 
 log = logging.getLogger("shuffle_lifecycle")
 
-AGENT = "listener_bridge 0.1.0"
 STOP_LIMIT_S = 1.0
 LAST_MARKER = "last"
 ATTACH_SNAPSHOT_LIMIT_S = 1.0
@@ -178,7 +186,7 @@ class Bridge:
         self.stop(why)
 
     def _hear(self, facts: Sequence[Fact]) -> None:
-        if type(facts[-1]).__name__ == "ApplicationEnded":
+        if isinstance(facts[-1], ApplicationEnded):
             self._is_ended = True
             self.client.leave()
         self.reporter.facts(facts)
@@ -187,7 +195,7 @@ class Bridge:
         for fact in facts:
             if isinstance(fact, ShuffleCleaned):
                 self.executor.shuffle_cleaned(fact.app_shuffle)
-            elif getattr(fact, "name", "") == LAST_MARKER:
+            elif isinstance(fact, MarkerPassed) and fact.name == LAST_MARKER:
                 self._last_passed.set()
         if any(isinstance(fact, (StageCompleted, JobEnded)) for fact in facts):
             self.executor.tasks_ended()
@@ -203,7 +211,7 @@ class Bridge:
             client=f"driver-{self._clients}",
             confirmed=self.reporter.confirmed,
             register=self._registration,
-            agent=AGENT,
+            agent=_agent(),
         )
 
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
@@ -250,3 +258,11 @@ class Bridge:
 
 def _left(end_s: float) -> float:
     return max(0.0, end_s - time.monotonic())
+
+
+def _agent() -> str:
+    """Who we are, for the coordinator's log; without a version where we run from a folder."""
+    try:
+        return f"listener_bridge {version('shuffle-lifecycle')}"
+    except PackageNotFoundError:
+        return "listener_bridge"

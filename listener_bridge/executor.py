@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeAlias
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
@@ -29,8 +30,8 @@ from listener_bridge.words import Outcome, Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
-FENCE_TIMEOUT = 5.0
-FREE_TIMEOUT = 20.0
+FENCE_TIMEOUT_S = 5.0
+FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
 WAITING_MAX = 10_000  # directives: a coordinator sends 1,024 ahead of our answers; beyond this they are left out
 Directive: TypeAlias = service_pb2.Directive
@@ -49,18 +50,29 @@ class Counts:
     fence_ms: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
 
 
+class _Errand(Enum):
+    """What is done for nobody in particular."""
+
+    STOP = "stop"
+    SNAPSHOT = "snapshot"
+    FORGET = "forget"
+
+
 @dataclass(frozen=True, slots=True)
-class _Announced:
-    """Nobody reads it and nobody will, and its deletion follows: why wait until it is asked for?"""
+class _FreeAhead:
+    """It is fenced and its deletion follows for certain: its data go before that is asked for."""
 
     locator: api.Locator
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """A generation has begun: may it be fenced one day?"""
+class _AskWhetherKept:
+    """A generation has begun, and its service may have to keep it."""
 
     app_shuffle: int
+
+
+_Task: TypeAlias = Directive | _Errand | _FreeAhead | _AskWhetherKept
 
 
 class Executor:
@@ -77,13 +89,13 @@ class Executor:
         self._reporter = reporter
         self._forgets = service.probe().forget_is_separate
         self._may_have_to_keep = service.probe().may_have_to_keep
-        self._tasks: queue.SimpleQueue[Directive | str | _Written | _Announced] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
-        self._forget_due = 0.0  # monotonic seconds
+        self._forget_due_s = 0.0  # by the monotonic clock
         self._stopped = ""
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-executor", daemon=True)
 
@@ -134,7 +146,7 @@ class Executor:
         with self._lock:
             self._note_newest(app_shuffle, shuffle_id)
         if self._may_have_to_keep:
-            self._tasks.put(_Written(app_shuffle))
+            self._tasks.put(_AskWhetherKept(app_shuffle))
 
     def shuffle_cleaned(self, app_shuffle: int) -> None:
         with self._lock:
@@ -142,17 +154,17 @@ class Executor:
         self.ahead.forget(app_shuffle)
 
     def want_snapshot(self) -> None:
-        self._tasks.put("snapshot")
+        self._tasks.put(_Errand.SNAPSHOT)
 
     def tasks_ended(self) -> None:
         """Some stage or job is over: what waited for its tasks may be forgotten."""
         if self._to_forget:
-            self._tasks.put("forget")
+            self._tasks.put(_Errand.FORGET)
 
     def stop(self, why: str, timeout: float) -> None:
         """Carry out nothing more: what waits is revoked. Waits up to `timeout` seconds for what is under way."""
         self._stopped = why
-        self._tasks.put("stop")
+        self._tasks.put(_Errand.STOP)
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -164,23 +176,23 @@ class Executor:
     def _run(self) -> None:
         while True:
             task = self._tasks.get()
-            if task == "stop":
+            if task is _Errand.STOP:
                 return
             try:
                 self._do(task)
             except Exception:  # whatever it is, the driver must not hear of it, and the next task is another one
                 log.exception("a task of the executor failed and is left out: %s", task)
 
-    def _do(self, task: Directive | str | _Written | _Announced) -> None:
+    def _do(self, task: _Task) -> None:
         if isinstance(task, Directive):
             self._carry_out(task)
-        elif isinstance(task, _Written):
+        elif isinstance(task, _AskWhetherKept):
             self._look_whether_it_is_kept(task.app_shuffle)
-        elif isinstance(task, _Announced):
+        elif isinstance(task, _FreeAhead):
             self._free_ahead(task.locator)
-        elif task == "snapshot":
+        elif task is _Errand.SNAPSHOT:
             self._take_snapshot()
-        elif time.monotonic() >= self._forget_due:
+        elif task is _Errand.FORGET and time.monotonic() >= self._forget_due_s:
             self._forget_some()
 
     def _look_whether_it_is_kept(self, app_shuffle: int) -> None:
@@ -216,12 +228,12 @@ class Executor:
             return
         self._reporter.begin(directive.directive)
         began = time.perf_counter()
-        outcome = self._fenced(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT))
+        outcome = self._fenced(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
         self.counts.fence_ms.append((time.perf_counter() - began) * 1000)
         self._report(directive, outcome)
         if isinstance(outcome, api.Fenced) and directive.delete_follows:
             self.ahead.announce(outcome.locator, directive.app_shuffle)
-            self._tasks.put(_Announced(outcome.locator))  # behind the fences that wait
+            self._tasks.put(_FreeAhead(outcome.locator))  # behind the fences that wait
 
     def _free_ahead(self, locator: api.Locator) -> None:
         if not self._stopped and self.ahead.is_due(locator):
@@ -243,7 +255,7 @@ class Executor:
 
     def _free(self, locator: api.Locator) -> api.FreeOutcome:
         try:
-            outcome = self._service.free(locator, FREE_TIMEOUT)
+            outcome = self._service.free(locator, FREE_TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - as above
             return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
         if isinstance(outcome, api.Freed) and self._forgets:
@@ -258,7 +270,7 @@ class Executor:
             there = f"what is there of app shuffle {directive.app_shuffle}, whose generation nobody named"
             self._report(directive, api.Freed(0) if isinstance(held, api.NotHeld) else api.Superseded(there))
             return
-        outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT))
+        outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
         self._report(directive, self._free(outcome.locator) if isinstance(outcome, api.Fenced) else outcome)
 
     # ---- outcomes ----
@@ -301,9 +313,9 @@ class Executor:
             if not self._tasks.empty() or self._stopped:
                 return  # what others wait for goes first
             locator = self._to_forget.popleft()
-            if isinstance(self._service.forget(locator, FREE_TIMEOUT), (api.Busy, api.Failed)):
+            if isinstance(self._service.forget(locator, FREE_TIMEOUT_S), (api.Busy, api.Failed)):
                 self._to_forget.append(locator)
-        self._forget_due = time.monotonic() + FORGET_PAUSE_S
+        self._forget_due_s = time.monotonic() + FORGET_PAUSE_S
 
     def _take_snapshot(self) -> None:
         self._reporter.begin("snapshot")

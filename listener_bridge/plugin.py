@@ -139,10 +139,8 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
     _show_log()
     try:
         return _attach(spark, overrides)
-    except WrongSettingError as error:
-        return _off(f"{error}")
-    except CannotTapError as error:
-        return _off(f"{error}")
+    except (WrongSettingError, CannotTapError) as error:
+        return _off(str(error))
     except Exception as error:
         log.debug("attach failed", exc_info=True)
         return _off(f"{type(error).__name__}: {error}")

@@ -18,7 +18,6 @@ from replay.names import Names
 from replay.travel import Gone, Traveller
 
 LIVE = (Life.WRITING, Life.READABLE, Life.PARTIAL)
-GOING = (Life.EXPIRED, Life.FENCING, Life.FENCED)
 
 
 @dataclass(frozen=True, slots=True)

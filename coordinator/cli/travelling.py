@@ -181,9 +181,7 @@ class _Walk:
         """Until its reader has enough."""
         traveller, index = self._go(start)
         while True:
-            said = input(
-                f"[{index:,} of {len(self.log):,}] enter: next; a number: go there; s: all that is so; q: end > "
-            )
+            said = input(f"[{index:,} of {len(self.log):,}] {_KEYS} > ")
             if said.strip().lower() in ("q", "quit", "exit"):
                 return
             if said.strip().lower() == "s":

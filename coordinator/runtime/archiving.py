@@ -75,17 +75,16 @@ class Archiver(Chore):
         self._swept.clear()
 
     async def look(self, lock: Lock) -> None:
+        there: set[ApplicationId] = set()
         async for entry in entries(self._backend, Keyspace.HEADS):
-            await self._try(lock, entry)
+            with alone(entry.key, "not archived"):
+                there.add(name := places.application_of(entry.key))
+                await self._look_at(lock, self._opened(name), entry)
+        self._swept &= there
 
-    async def _try(self, lock: Lock, entry: Entry) -> None:
-        """What is wrong with one application, or with the archive, keeps nothing else from being done."""
-        application = self._opened(places.application_of(entry.key))
-        with alone(application.name, "not archived"):
-            await self._look_at(lock, application, application.journal.mark_of(entry))
-
-    async def _look_at(self, lock: Lock, application: Application, mark: Mark) -> None:
-        if mark.head.archived_below <= mark.head.previous_snapshot:
+    async def _look_at(self, lock: Lock, application: Application, entry: Entry) -> None:
+        mark = application.journal.mark_of(entry)
+        if 0 < mark.head.previous_snapshot >= mark.head.archived_below:
             await archive(self._backend, lock, application, mark.head.previous_snapshot)
             await self._keep_snapshot(application, mark.head.previous_snapshot)
         elif application.name in self._swept:
@@ -114,7 +113,7 @@ async def say(lock: Lock, journal: Journal, archived_below: int) -> Mark:
     """Has the head say that all events below are in the archive. Raises `Conflict` where the lock is not ours."""
     while True:
         mark, _ = await journal.mark()
-        if mark.head.archived_below >= archived_below:
+        if not mark.revision or mark.head.archived_below >= archived_below:  # it has left the store: its head is gone
             return mark
         head = replace(mark.head, archived_below=Sequence(archived_below))
         try:

@@ -170,6 +170,11 @@ class Engine:
         self.sessions -= 1
 
     @property
+    def closing(self) -> bool:
+        """It takes nothing more."""
+        return self._closing
+
+    @property
     def idle(self) -> bool:
         """Nobody would notice if it were forgotten here."""
         return not self.sessions and not self._waiting and not self.state.meta.sweeping
@@ -178,17 +183,23 @@ class Engine:
         """Takes nothing more; with ``drain`` what waits is committed first, unless the store is away for too long."""
         self._closing = True
         if not drain:
-            for batch in self._in_flight:
-                self._waiting.refuse(batch, InDoubt(self.application, 0))
-            self._waiting.refuse_all(Draining(self._options.replica))
+            self._refuse_unfinished()
             self._work.cancel()
         self._wake.set()
         tasks = [task for task in (self._work, self._snapshotting) if task is not None]
+        self.changed.tell()
         _, late = await asyncio.wait(tasks, timeout=self._options.answer_within_s)
-        for task in late:
-            task.cancel()
         if late:
+            self._refuse_unfinished()
+            for task in late:
+                task.cancel()
             await asyncio.wait(late)
+
+    def _refuse_unfinished(self) -> None:
+        """Of what is being written nobody knows; what waits has not happened."""
+        for batch in self._in_flight:
+            self._waiting.refuse(batch, InDoubt(self.application, 0))
+        self._waiting.refuse_all(Draining(self._options.replica))
 
     def _use(self) -> None:
         """Somebody asks; what others append is no reason to keep it here."""
@@ -263,7 +274,7 @@ class Engine:
         elif made.taken and await self._catch_up():
             return
         elif made.ticked:
-            self._ticked = (self.state.meta.next_sequence, self._due_ms)
+            self._note_idle_tick()
         for batch, answers in made.taken:
             self._waiting.answer(batch, answers)
 
@@ -279,7 +290,8 @@ class Engine:
                 continue
             if made.newer and made.ticked and not made.taken:
                 log.warning("not done: a replica could not read it", application=self.application, version=made.newer)
-                self._ticked, tick = (self.state.meta.next_sequence, self._due_ms), False
+                self._note_idle_tick()
+                tick = False
             elif made.full:
                 most = made.count
             elif made.newer:
@@ -301,7 +313,7 @@ class Engine:
         """Whether a tick may still be tried."""
         log.error("a rule has failed", application=self.application, exc_info=poisoned.__cause__)
         if poisoned.batch is None:
-            self._ticked = (self.state.meta.next_sequence, self._due_ms)
+            self._note_idle_tick()
             return False
         assert poisoned.__cause__ is not None
         self._waiting.refuse(poisoned.batch, poisoned.__cause__)
@@ -389,13 +401,17 @@ class Engine:
         """By the replica that holds the session; what an ended application left is swept by whoever knows of it."""
         if self._due_ms is None or not (self.sessions or self.state.meta.sweeping):
             return False
-        if self._ticked == (self.state.meta.next_sequence, self._due_ms):
-            return False
-        return self._due_ms <= self.time.now_ms()
+        return self._due_ms <= self.time.now_ms() and not self._tick_is_idle()
+
+    def _note_idle_tick(self) -> None:
+        """A tick has changed nothing, and will not before something else does."""
+        self._ticked = (self.state.meta.next_sequence, self._due_ms)
+
+    def _tick_is_idle(self) -> bool:
+        return self._ticked == (self.state.meta.next_sequence, self._due_ms)
 
     def _until_due_s(self) -> float | None:
-        ticked = self._ticked == (self.state.meta.next_sequence, self._due_ms)
-        if self._due_ms is None or ticked or not self.sessions:
+        if self._due_ms is None or not self.sessions or self._tick_is_idle():
             return None
         return max(0.001, (self._due_ms - self.time.now_ms()) / 1000)
 
@@ -406,7 +422,12 @@ class Engine:
             self._snapshotting = asyncio.create_task(self._snapshot(copy(self.state)), name="snapshot")
 
     def _snapshot_is_due(self) -> bool:
-        """Often, since a replica that takes over folds what came since; and never for less than what is written."""
+        """Often, since a replica that takes over folds what came since; and never for less than what is written.
+
+        Not of what is over: it goes on no more, and who takes it out of the store has its snapshots go first.
+        """
+        if moves.over(self.state):
+            return False
         behind = self.state.meta.next_sequence - 1 - self.mark.head.last_snapshot
         if behind < self._options.snapshot_every_events:
             return False

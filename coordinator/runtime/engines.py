@@ -117,11 +117,16 @@ class Engines:
                 raise Draining(self._options.replica) from None
             raise
 
-    async def forget(self, application: ApplicationId) -> None:
-        """Closes the engine; it is loaded anew when somebody asks."""
-        engine = self._alive.pop(application, None)
-        if engine is not None:
-            await engine.close(drain=True)
+    async def forget(self, engine: Engine) -> None:
+        """Closes this very engine; the application is loaded anew when somebody asks."""
+        if self._alive.get(engine.application) is engine:
+            del self._alive[engine.application]
+        await engine.close(drain=True)
+
+    async def forget_unregistered(self, engine: Engine) -> None:
+        """Keeps nothing of what nobody has registered; somebody else's registration may be under way."""
+        if not engine.mark.revision and engine.idle:
+            await self.forget(engine)
 
     async def _load(self, application: ApplicationId, end: tuple[Mark, Revision] | None) -> Engine:
         journal = self.journal(application)
@@ -137,8 +142,9 @@ class Engines:
             before_s = self._clock.monotonic_s() - self._options.idle_s
             for engine in self:
                 if engine.idle and engine.used_s <= before_s:
-                    on_forgotten(engine.application)
-                    await self.forget(engine.application)
+                    if self._alive.get(engine.application) is engine:
+                        on_forgotten(engine.application)
+                    await self.forget(engine)
 
 
 async def _is_registered(engine: Engine) -> bool:

@@ -57,8 +57,10 @@ class Follower:
                 return
             except StateBackendError as error:
                 log.warning("watch interrupted, starting again", error=str(error))
-                self._failures += 1
-                await self._clock.sleep(back_off_s(self._failures))
+            except Exception:  # what others append must be heard, whatever else stands in the store
+                log.exception("a defect in the watch, starting again")
+            self._failures += 1
+            await self._clock.sleep(back_off_s(self._failures))
 
     async def _follow(self) -> None:
         """From the present on; what came before it is read by every engine that is alive."""

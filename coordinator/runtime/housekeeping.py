@@ -15,7 +15,6 @@ from contextlib import contextmanager
 
 from coordinator import logs
 from coordinator.archive.api import ArchiveError
-from coordinator.core.ids import ApplicationId
 from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.options import Options
@@ -60,7 +59,7 @@ async def entries(backend: StateBackend, keyspace: Keyspace) -> AsyncIterator[En
 
 
 @contextmanager
-def alone(application: ApplicationId, failed: str) -> Iterator[None]:
+def alone(application: str, failed: str) -> Iterator[None]:
     """What is wrong with one application is told, and is no other one's."""
     try:
         yield

@@ -11,8 +11,9 @@ where it would stand says who has won.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from coordinator import logs
 from coordinator.archive.api import ArchiveError
@@ -22,7 +23,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.ids import Sequence as Place
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock, back_off_s
-from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, unread
+from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication, unread
 from coordinator.runtime.shelf import Shelf
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
 from coordinator.wire.errors import TooNew, UnknownEvent, WireError
@@ -42,6 +43,8 @@ from state_backend.values import (
     Revision,
     RevisionIs,
 )
+
+T = TypeVar("T")
 
 #: A segment beyond it is cut between commands: etcd takes requests of 1.5 MiB.
 SEGMENT_BYTES_MAX = 1 << 20
@@ -138,7 +141,12 @@ class Journal:
             return Mark(head, won.revision)
 
     async def set_head(self, mark: Mark, head: Head, compares: Sequence[Compare] = ()) -> Mark:
-        """Changes what the head says beside the place in the log. Raises `Conflict` where a compare does not hold."""
+        """Changes what the head says beside the place in the log. Raises `Conflict` where a compare does not hold.
+
+        Raises `UnknownApplication` where there is none: a head without a log would be one that nobody can read.
+        """
+        if not mark.revision:
+            raise UnknownApplication(self.application)
         return Mark(head, await self._settle((self._expect(mark), *compares), (self._put_head(head),)))
 
     def _expect(self, mark: Mark) -> Compare:
@@ -155,10 +163,19 @@ class Journal:
             return await self._backend.put_txn(compares, writes)
         except OutcomeUnknown as error:
             log.warning("outcome unknown, submitting again", application=self.application, error=str(error))
+        return await self._until_told(lambda: self._backend.put_txn(compares, writes))
+
+    async def _own_segment(self, key: str, commit_id: bytes) -> Entry | None:
+        """The entry of our segment, if it is ours that stands there; asks until the store says."""
+        entry = (await self._until_told(lambda: self._backend.get(Keyspace.EVENTS, key))).entry
+        return entry if entry is not None and self.decode(entry).commit_id == commit_id else None
+
+    async def _until_told(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Asks until the store says something. Raises `Conflict`, and `OutcomeUnknown` where the store was closed."""
         failures = 0
         while True:
             try:
-                return await self._backend.put_txn(compares, writes)
+                return await ask()
             except Conflict:
                 raise
             except Closed as error:
@@ -166,20 +183,6 @@ class Journal:
             except StateBackendError:
                 await self._clock.sleep(back_off_s(failures))
                 failures += 1
-
-    async def _own_segment(self, key: str, commit_id: bytes) -> Entry | None:
-        """The entry of our segment, if it is ours that stands there; asks until the store says."""
-        failures = 0
-        while True:
-            try:
-                entry = (await self._backend.get(Keyspace.EVENTS, key)).entry
-                break
-            except Closed as error:
-                raise OutcomeUnknown("a commit", "the store was closed meanwhile") from error
-            except StateBackendError:
-                await self._clock.sleep(back_off_s(failures))
-                failures += 1
-        return entry if entry is not None and self.decode(entry).commit_id == commit_id else None
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 

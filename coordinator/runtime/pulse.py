@@ -33,6 +33,7 @@ class Pulse:
 
     def __init__(self, backend: StateBackend, application: ApplicationId, options: Options, clock: Clock) -> None:
         self.on_replaced: Callable[[], None] = lambda: None  #: Somebody else holds the session now, or it is over.
+        self.on_unwritten: Callable[[], None] = lambda: None  #: Others will soon take the driver for silent.
         self._backend = backend
         self._application = application
         self._options = options
@@ -40,6 +41,7 @@ class Pulse:
         self._key = places.of_application(application)
         self._claimed = False
         self._last_s = float("-inf")
+        self._written_s = clock.monotonic_s()
         self._beating: asyncio.Task[None] | None = None
 
     async def claim(self, client: ClientId) -> None:
@@ -80,6 +82,8 @@ class Pulse:
         except StateBackendError as error:
             self._last_s = float("-inf")
             log.warning("heartbeat not written", application=self._application, error=str(error))
+            if self._claimed and self._clock.monotonic_s() - self._written_s >= self._options.silence_s / 2:
+                self.on_unwritten()
 
     def _is_elsewhere(self, record: SessionRecord) -> bool:
         return self._claimed and record.replica != self._options.replica
@@ -93,6 +97,7 @@ class Pulse:
         beat = replace(record, heartbeat_ms=self._clock.wall_ms(), beats=record.beats + 1)
         compare = RevisionIs(Keyspace.SESSIONS, self._key, entry.revision)
         await self._backend.put_txn((compare,), (Put(Keyspace.SESSIONS, self._key, encode(beat)),))
+        self._written_s = self._clock.monotonic_s()
 
     def _read(self, entry: Entry) -> SessionRecord:
         """The record; one that is damaged is only a sign of life, and is written anew."""

@@ -44,9 +44,7 @@ class Registration:
     def start(self) -> None:
         """Registers in the background, anew whenever the lease was lost, until `stop`."""
         self._started_ms = self._clock.wall_ms()
-        work = [(self._be_registered, "not registered")]
-        if VERSION > FIRST:  # else there is nothing that somebody could not read
-            work.append((self._watch, "other replicas not watched"))
+        work = [(self._be_registered, "not registered"), (self._watch, "other replicas not watched")]
         self._tasks = [asyncio.create_task(self._again(*one), name=one[1]) for one in work]
 
     async def stop(self) -> None:
@@ -90,6 +88,9 @@ class Registration:
             except StateBackendError as error:
                 failures += 1
                 log.warning("trying again", what=failed, replica=self._options.replica, error=str(error))
+            except Exception:
+                failures += 1
+                log.exception("a defect, trying again", what=failed, replica=self._options.replica)
             await self._clock.sleep(back_off_s(failures))
 
     async def _watch(self) -> None:

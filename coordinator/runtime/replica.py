@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from coordinator import logs
-from coordinator.archive.api import Archive
+from coordinator.archive.api import Archive, ArchiveAway
+from coordinator.archive.files import Ended
 from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, ClientId
@@ -35,6 +36,7 @@ from coordinator.runtime.errors import (
     InDoubt,
     Unavailable,
     UnknownApplication,
+    unread,
 )
 from coordinator.runtime.following import Follower
 from coordinator.runtime.housekeeping import Chore, Housekeeper
@@ -54,6 +56,8 @@ from state_backend.values import Compare, Entry, Keyspace
 
 T = TypeVar("T")
 
+#: Whether the archive knows an application is asked for so long: who registers waits for it.
+_ARCHIVE_S = 3.0
 #: A stopping replica waits no longer to learn where it can send its drivers.
 _FAREWELL_S = 1.0
 
@@ -156,32 +160,35 @@ class Replica(Coordinator):
         if engine.mark.revision and not request.number:
             return engine.register_again(request.command)
         if not engine.mark.revision:
-            await self._check_new(application)
-            await self._let_in(application)
+            try:
+                await self._check_new(application)
+                with _store_errors(application):
+                    await self._census.let_in(application)
+            except CoordinatorError:
+                await self._engines.forget_unregistered(engine)
+                raise
         answers = await engine.submit((request,), self._options.answer_within_s)
-        if engine.mark.revision == 0:
-            await self._engines.forget(application)
+        await self._engines.forget_unregistered(engine)
         return answers[0]
 
     async def _check_new(self, application: ApplicationId) -> None:
         """Its log has not left the store: a driver that was away for so long attaches again, under a new id."""
         try:
-            ended = await self._engines.journal(application).ended()
+            ended = await self._ended(application)
         except CoordinatorError as error:
             log.warning("archive not asked", application=application, error=str(error))
             return
         if ended is not None:
-            await self._engines.forget(application)
             raise ApplicationOver(application, "its log is in the archive")
 
-    async def _let_in(self, application: ApplicationId) -> None:
-        """One more application; where there is no room, nothing is kept of it."""
+    async def _ended(self, application: ApplicationId) -> Ended | None:
+        """The last record, where it has left the store. Raises `ArchiveUnread`, also where no answer comes in time."""
+        journal = self._engines.journal(application)
         try:
-            with _store_errors(application):
-                await self._census.let_in(application)
-        except CoordinatorError:
-            await self._engines.forget(application)
-            raise
+            return await asyncio.wait_for(journal.ended(), _ARCHIVE_S)
+        except asyncio.TimeoutError as error:
+            where = journal.shelf.where if journal.shelf is not None else ""
+            raise unread(application, ArchiveAway(where, f"no answer within {_ARCHIVE_S:g} s")) from error
 
     async def submit(
         self, application: ApplicationId, requests: Sequence[Request], within_s: float | None = None
@@ -211,8 +218,15 @@ class Replica(Coordinator):
         if self._leaving:
             session.send_away(self._farewell())
         pulse.on_replaced = lambda: self._sessions.send_away(application, GoAway("a newer session is open elsewhere"))
+        pulse.on_unwritten = lambda: self._send_on(application)
         self._follower.start()
         return session
+
+    def _send_on(self, application: ApplicationId) -> None:
+        """Another replica may reach the store where we do not, and would take a driver that is quiet for dead."""
+        if self._registration.elsewhere:
+            farewell = GoAway("the store cannot be reached from here", self._registration.elsewhere)
+            self._sessions.send_away(application, farewell)
 
     async def audit(self, peer: str, kind: str, detail: str) -> None:
         self._audit.note(peer, kind, detail)
@@ -230,7 +244,7 @@ class Replica(Coordinator):
         try:
             return (await self._engine(application)).state.meta
         except UnknownApplication:
-            ended = await self._engines.journal(application).ended()
+            ended = await self._ended(application)
             if ended is None:
                 raise
             return _meta_of(ended.record)

@@ -91,6 +91,8 @@ async def take_out(backend: StateBackend, lock: Lock, application: Application) 
         own = (RevisionIs(Keyspace.HEADS, key, mark.revision), RevisionIs(Keyspace.APPLICATIONS, key, record.revision))
         last = [Delete(keyspace, key) for keyspace in (*_ONE, Keyspace.HEADS, Keyspace.APPLICATIONS)]
         await backend.put_txn((*still, *own), last)
+        gone = (lock.guard, Absent(Keyspace.HEADS, key))
+        await _clear(backend, Keyspace.SNAPSHOTS, places.within_application(application.name), gone)
     except Conflict as conflict:
         check_held(lock, conflict)
         return False  # somebody has written to it meanwhile: the next look sees what

@@ -110,6 +110,8 @@ class OpenSession(Session):
     def _note_end(self) -> None:
         if self._engine.broken is not None:
             self.send_away(GoAway(str(self._engine.broken)))
+        elif self._engine.closing:
+            self.send_away(GoAway("the application is loaded anew"))
         elif self._engine.state.meta.ending is not None:
             self.send_away(GoAway(f"the application has {self._engine.state.meta.ending.value}"))
 

@@ -26,7 +26,7 @@ from coordinator.wire.records import Head
 from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
 from state_backend.errors import Conflict, OutcomeUnknown
-from state_backend.values import Absent, Delete, Keyspace, Put
+from state_backend.values import Absent, Delete, Keyspace, Present, Put
 
 if TYPE_CHECKING:
     from coordinator.runtime.shelf import Shelf
@@ -85,16 +85,19 @@ class Snapshots:
     async def write(self, state: State) -> int | None:
         """Stores the state, which nobody else may change meanwhile. Gives the number of parts.
 
-        None: another replica is at this very snapshot, or nobody knows whether a part was written.
+        None: another replica is at this very snapshot, the application has left the store, or nobody knows whether a
+        part was written.
         """
         sequence = Sequence(state.meta.next_sequence - 1)
         parts: list[bytes] = await self._aside(
             lambda: encode_snapshot(Snapshot(self._application, sequence, state, digest(state)))
         )
+        there = Present(Keyspace.HEADS, places.of_application(self._application))
         try:
             for number, value in enumerate(parts):
                 key = places.snapshot_part(self._application, sequence, number)
-                await self._backend.put_txn((Absent(Keyspace.SNAPSHOTS, key),), (Put(Keyspace.SNAPSHOTS, key, value),))
+                compares = (there, Absent(Keyspace.SNAPSHOTS, key))
+                await self._backend.put_txn(compares, (Put(Keyspace.SNAPSHOTS, key, value),))
         except (Conflict, OutcomeUnknown):
             return None
         return len(parts)

@@ -14,11 +14,13 @@ from typing import Any
 import grpc
 from shuffle_lifecycle.v1 import service_pb2
 
+from coordinator import logs
 from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer, Reason, Rejection
 from coordinator.core.state import Meta
 from coordinator.runtime.api import Coordinator, UnknownApplication
+from coordinator.runtime.errors import ArchiveUnread
 from coordinator.server.options import ServerOptions
 from coordinator.server.pace import Pace
 from coordinator.server.security import Gate, Shown, token_of
@@ -28,6 +30,8 @@ from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import answer_fields, answers_to_message, command_of, requests_of
 
 Context = grpc.aio.ServicerContext[Any, Any]
+
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,9 @@ class Calls:
         try:
             return await self.coordinator.registration(application)
         except UnknownApplication:
+            return None
+        except ArchiveUnread as error:  # the store does not know it; that is enough for a driver to begin
+            log.warning("archive not asked", application=application, error=str(error))
             return None
 
     async def submit(self, call: Any, context: Context) -> service_pb2.SubmitReply:

@@ -23,7 +23,7 @@ from coordinator.explained import Explained
 
 log = logs.logger(__name__)
 
-Stamps = tuple[tuple[int, int, int], ...]
+Stamps = tuple[tuple[int, int, int, int], ...]
 
 
 class WrongCertificates(Explained, ValueError):  # noqa: N818 - it says what is so
@@ -104,11 +104,11 @@ def _stamps(files: CertificateFiles) -> Stamps:
         stats = [path.stat() for path in files.all]
     except OSError as error:
         raise _unreadable(error) from error
-    return tuple((stat.st_mtime_ns, stat.st_size, stat.st_ino) for stat in stats)
+    return tuple((stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for stat in stats)
 
 
 def _read(files: CertificateFiles) -> grpc.ServerCertificateConfiguration:
-    """The content, once Python's own TLS finds nothing wrong with it."""
+    """The content, once Python's own TLS finds nothing wrong with it. Rights count as the files' stamps too (ctime)."""
     try:
         pair = (files.key.read_bytes(), files.certificate.read_bytes())
         roots = files.client_ca.read_bytes() if files.client_ca is not None else None

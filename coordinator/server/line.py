@@ -192,9 +192,7 @@ def _reply(message: Message) -> service_pb2.SessionReply:
         return service_pb2.SessionReply(directives=service_pb2.Directives(directives=[directive_shown(message)]))
     if isinstance(message, Notice):
         return service_pb2.SessionReply(notice=service_pb2.Notice(text=message.text))
-    if isinstance(message, GoAway):
-        return service_pb2.SessionReply(go_away=service_pb2.GoAway(why=message.why, elsewhere=message.elsewhere))
-    raise AssertionError(f"unexpected {message!r}")
+    return service_pb2.SessionReply(go_away=service_pb2.GoAway(why=message.why, elsewhere=message.elsewhere))
 
 
 def _in_pieces(answers: list[Numbered], bytes_max: int) -> Iterator[service_pb2.SessionReply]:

@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-PROPERTY_PREFIX = "spark.shuffleLifecycle."
-
 
 class Level(enum.Enum):
     """What Spark takes an RDD's output for when it is computed again."""

@@ -78,7 +78,10 @@ class EtcdWatch(Watch):
     async def _read_on(self) -> None:
         stream = self._stream  # `close` drops ours while we wait
         if stream is None:
-            stream = self._stream = _Stream(*await self._cluster.member())
+            member = await self._cluster.member()
+            if self._closing.is_set():
+                return
+            stream = self._stream = _Stream(*member)
             await self._guarded(stream, stream.write(self._create_request()))
         response = await self._guarded(stream, stream.read(self._closing))
         if response is not None:
@@ -90,6 +93,10 @@ class EtcdWatch(Watch):
             return await waiting
         except grpc.aio.AioRpcError as error:
             raise self._broken(stream, error) from error
+        except Unavailable:  # it ended without an error, which etcd does not do, and something between may
+            self._drop_stream()
+            self._cluster.avoid(stream.member)
+            raise
         except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:
             self._drop_stream()
             raise Unavailable(stream.member.endpoint, f"the stream broke: {error}") from error

@@ -33,8 +33,14 @@ _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 _RECOVERIES = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400)
 #: Lives of generations that hold data.
 _HOLDING = tuple(life for life in Life if life not in (Life.DELETED, Life.LOST))
-#: Recoveries under way that are followed; what is beyond is not weighed.
+#: Recoveries under way that are followed, the newest: what another replica closes is never heard of here.
 _FOLLOWED = 10_000
+
+
+def _make_room(followed: dict[Any, Any]) -> None:
+    """For one more; the oldest go."""
+    while len(followed) >= _FOLLOWED:
+        del followed[next(iter(followed))]
 
 
 class Figures(Observer):
@@ -105,8 +111,8 @@ class Figures(Observer):
 
     def _recovery_opened(self, commit: Committed, recorded: Recorded, event: e.RecoveryOpened) -> None:
         self._count.recoveries.inc()
-        if len(self._opened_ms) < _FOLLOWED:
-            self._opened_ms[commit.application, event.recovery] = recorded.time_ms
+        _make_room(self._opened_ms)
+        self._opened_ms[commit.application, event.recovery] = recorded.time_ms
 
     def _recovery_closed(self, commit: Committed, recorded: Recorded, event: e.RecoveryClosed) -> None:
         opened_ms = self._opened_ms.pop((commit.application, event.recovery), None)
@@ -117,7 +123,8 @@ class Figures(Observer):
         self._count.denied.inc()
 
     def _started(self, commit: Committed, recorded: Recorded, event: e.GenerationStarted) -> None:  # noqa: ARG002
-        if event.recovery is not None and len(self._again) < _FOLLOWED:
+        if event.recovery is not None:
+            _make_room(self._again)
             self._again[commit.application, event.shuffle_id] = None
 
     def _completed(self, commit: Committed, recorded: Recorded, event: e.GenerationCompleted) -> None:  # noqa: ARG002

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -487,6 +487,123 @@ def test_that_an_application_has_left_is_no_error_of_a_replica_that_knew_it(tmp_
         virtual.run(story())
     assert [line for line in said if line["log_level"] in ("warning", "error")] == []
     assert "application left the store" in {line["event"] for line in said}
+
+
+class TakenOut(MemoryBackend):
+    """Somebody takes the application out of the store before the next look at a head."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def get(self, keyspace: Keyspace, key: str) -> Reading:
+        if keyspace is Keyspace.HEADS and self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            await happens()
+        return await super().get(keyspace, key)
+
+
+def test_what_leaves_the_store_while_it_is_archived_leaves_nothing_there(tmp_path: Path) -> None:
+    """Both chores run under one lock; a head written by the one after the other would be of a log that is gone."""
+
+    async def story() -> None:
+        async with World() as world:
+            log = await told(world, end=True)
+            store, archive = TakenOut(world.store), Folder(tmp_path)
+
+            class Watched(Folder):
+                def write(self, name: str, content: bytes) -> None:
+                    super().write(name, content)
+                    store.meanwhile = self.once
+
+                async def once(self) -> None:
+                    if not self.done:
+                        self.done = True
+                        reader = world.reader()
+                        assert await take_out(reader, lock, opened(reader, archive))
+
+                done = False
+
+            watched = Watched(tmp_path)
+            async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                await Archiver(store, lambda _: opened(store, watched), OFTEN).look(lock)
+                assert watched.done
+                assert [key for one in Keyspace for key in await _keys(world, one) if one is not Keyspace.LOCKS] == []
+            await assert_whole(world, archive, log)
+
+    virtual.run(story())
+
+
+async def _keys(world: World, keyspace: Keyspace) -> Sequence[str]:
+    return (await world.reader().scan_keys(keyspace)).keys
+
+
+def test_a_replica_that_still_has_it_in_memory_does_not_keep_it_in_the_store(tmp_path: Path) -> None:
+    """It hears that the head names no snapshot any more, and would write a new one."""
+
+    async def story() -> None:
+        archive, other_app = Folder(tmp_path), ApplicationId("other")
+        async with World() as world:
+            await told(world, end=True)
+            async with (
+                replica(world, archive, replica="keeper", reap=True, retention_s=3600),
+                replica(world, archive, replica="other", idle_s=1e6) as other,
+            ):
+                await registered(other, other_app)
+                await other.open_session(other_app, facts.DRIVER)  # and it follows all heads
+                await other.view(facts.APP)
+                await asyncio.sleep(3_600 + 2 * OFTEN.archive_every_s)
+                kept_keys = [key for one in Keyspace for key in await _keys(world, one) if facts.APP in key]
+                assert kept_keys == []
+
+    virtual.run(story())
+
+
+def test_what_has_no_snapshot_is_looked_at_once(tmp_path: Path) -> None:
+    class Counting(MemoryBackend):
+        asked: list[Keyspace] = []  # noqa: RUF012 - one store, one test
+
+        async def get(self, keyspace: Keyspace, key: str) -> Reading:
+            self.asked.append(keyspace)
+            return await super().get(keyspace, key)
+
+        async def scan(self, keyspace: Keyspace, *more: Any, **others: Any) -> Page:
+            self.asked.append(keyspace)
+            return await super().scan(keyspace, *more, **others)
+
+        async def scan_keys(self, keyspace: Keyspace, *more: Any, **others: Any) -> Any:
+            self.asked.append(keyspace)
+            return await super().scan_keys(keyspace, *more, **others)
+
+    async def story() -> None:
+        async with World() as world:
+            async with replica(world, None, replica="teller") as teller:
+                await registered(teller)
+            store = Counting(world.store)
+            archiver = Archiver(store, lambda _: opened(store, Folder(tmp_path)), OFTEN)
+            async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                await archiver.look(lock)
+                assert set(store.asked) != {Keyspace.HEADS}
+                store.asked.clear()
+                await archiver.look(lock)
+                assert store.asked == [Keyspace.HEADS]
+            assert kept(tmp_path) == []
+
+    virtual.run(story())
+
+
+def test_an_archive_that_does_not_answer_keeps_nobody_from_registering(tmp_path: Path) -> None:
+    async def never(_: Callable[[], Any]) -> Any:
+        await asyncio.Event().wait()
+
+    async def story() -> None:
+        async with World() as world, world.reader() as backend:
+            alone = replace(OFTEN, reap=False)
+            async with Replica(backend, alone, virtual.clock(), aside=never, archive=Folder(tmp_path)) as replica:
+                with pytest.raises(ArchiveUnread, match="no answer within"):
+                    await replica.registration(facts.APP)
+                await registered(replica)
+                assert (await replica.registration(facts.APP)).driver.name == "story"
+
+    virtual.run(story())
 
 
 def test_several_leave_at_the_same_time_and_all_come_to_an_end_where_one_fails(

@@ -365,6 +365,28 @@ def test_stopping_does_not_wait_for_ever_for_a_store_that_is_away() -> None:
     virtual.run(story())
 
 
+def test_what_a_drain_could_not_end_is_told_as_unknown() -> None:
+    """It may land in the store after all."""
+
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+
+            async def never(*_: object) -> None:
+                await asyncio.Event().wait()
+
+            running.backend.put_txn = never  # type: ignore[method-assign, assignment]
+            last = asyncio.create_task(running.replica.submit(facts.APP, number(facts.writes(0)), within_s=60))
+            await virtual.moment()
+            await asyncio.wait_for(running.replica._engines.stop(drain=True), 30)
+            with pytest.raises(InDoubt):
+                await last
+            del running.backend.put_txn
+
+    virtual.run(story())
+
+
 def test_asking_for_what_nobody_registered_leaves_nothing_in_memory() -> None:
     async def story() -> None:
         async with World() as world:

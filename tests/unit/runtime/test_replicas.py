@@ -17,7 +17,7 @@ from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator, Policy, Rule
 from coordinator.runtime import sessions
 from coordinator.runtime.api import GoAway, Message, Notice, Session
-from coordinator.runtime.errors import ApplicationOver
+from coordinator.runtime.errors import ApplicationOver, Unavailable
 from coordinator.runtime.replica import Replica
 from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.testing.faults import Faults, Refused
@@ -354,6 +354,91 @@ def test_a_stopping_replica_tells_its_sessions_where_else_to_go() -> None:
             assert isinstance(farewell, GoAway)
             assert farewell.elsewhere == ("two:2",)
             assert {peer.address for peer in await two.replicas()} == {"two:2"}
+
+    virtual.run(story())
+
+
+def test_a_replica_that_cannot_reach_the_store_sends_quiet_drivers_on_before_others_take_them_for_dead() -> None:
+    async def story() -> None:
+        async with World() as world:
+            cut_off = await world.start(reap=False, address="one:1")
+            await world.start(reap=True, address="two:2")
+            await registered(cut_off.replica)
+            await asyncio.sleep(1)
+            session = await cut_off.replica.open_session(facts.APP, facts.DRIVER)
+            cut_off.backend.weather = Refused()
+            began_s = asyncio.get_running_loop().time()
+            farewell = asyncio.create_task(next_of(session, OPTIONS.silence_s))
+            while not farewell.done():
+                await session.heartbeat()
+                await asyncio.sleep(OPTIONS.heartbeat_s)
+            told = await farewell
+            assert isinstance(told, GoAway)
+            assert told.elsewhere == ("two:2",)
+            assert asyncio.get_running_loop().time() - began_s < OPTIONS.silence_s
+            cut_off.backend.weather = None
+
+    virtual.run(story())
+
+
+def test_who_is_alone_keeps_its_drivers_through_an_outage() -> None:
+    async def story() -> None:
+        async with World() as world:
+            alone = await world.start(reap=False)
+            await registered(alone.replica)
+            session = await alone.replica.open_session(facts.APP, facts.DRIVER)
+            alone.backend.weather = Refused()
+            for _ in range(2 * int(OPTIONS.silence_s)):
+                await session.heartbeat()
+                await asyncio.sleep(1)
+            alone.backend.weather = None
+            assert await silent(session, 5.0)
+
+    virtual.run(story())
+
+
+def test_one_registration_that_fails_takes_nothing_from_another_of_the_same_application() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            let_in, late = replica._census.let_in, asyncio.Event()
+
+            async def full(application: ApplicationId) -> None:
+                await late.wait()
+                raise Unavailable(application, "it is to fail")
+
+            replica._census.let_in = full  # type: ignore[method-assign]
+            failing = asyncio.create_task(replica.register(facts.opening()[0]))
+            await virtual.moment()
+            replica._census.let_in = let_in  # type: ignore[method-assign]
+            number = await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            late.set()
+            with pytest.raises(Unavailable):
+                await failing
+            await replica.submit(facts.APP, number(facts.whole(0)))
+            assert (await directive_of(session)).kind is DirectiveKind.FENCE
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("keyspace", [Keyspace.HEADS, Keyspace.REPLICAS])
+def test_a_foreign_key_in_the_store_ends_no_watch(keyspace: Keyspace) -> None:
+    async def story() -> None:
+        async with World() as world:
+            one = (await world.start(reap=False)).replica
+            two = (await world.start(reap=False)).replica
+            number = await registered(one)
+            session = await two.open_session(facts.APP, facts.DRIVER)
+            await asyncio.sleep(1)
+            await world.reader().put(keyspace, "%FF", b"foreign")
+            await asyncio.sleep(1)
+            await one.submit(facts.APP, number(facts.whole(0)))
+            assert (await directive_of(session)).kind is DirectiveKind.FENCE
+            three = (await world.start(reap=False, address="three:3")).replica
+            await asyncio.sleep(1)
+            assert "three:3" in two._registration.elsewhere
+            await three.stop()
 
     virtual.run(story())
 
