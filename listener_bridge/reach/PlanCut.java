@@ -33,13 +33,15 @@ public class PlanCut {
   private final Lineage lineage;
   private final Deadline deadline;
   private final Stages stages;
+  private final Caches caches;
   private final Set walked = Collections.newSetFromMap(new IdentityHashMap());
   private Ids needs = Ids.NONE;
 
-  public PlanCut(Lineage lineage, Deadline deadline, Stages stages) {
+  public PlanCut(Lineage lineage, Deadline deadline, Stages stages, Caches caches) {
     this.lineage = lineage;
     this.deadline = deadline;
     this.stages = stages;
+    this.caches = caches;
   }
 
   public Ids needs() {
@@ -66,7 +68,7 @@ public class PlanCut {
     } else if (plan instanceof ReusedSubqueryExec) {
       physical((SparkPlan) ((ReusedSubqueryExec) plan).child());
     } else if (plan instanceof InMemoryTableScanExec) {
-      cached(((InMemoryTableScanExec) plan).relation());
+      need(caches.needs(((InMemoryTableScanExec) plan).relation()));
     } else if (!isFinished(plan) && !(plan instanceof CommandResultExec)) {
       below(plan);
     }
@@ -79,7 +81,7 @@ public class PlanCut {
       return;
     }
     if (plan instanceof InMemoryRelation) {
-      cached((InMemoryRelation) plan);
+      need(caches.needs((InMemoryRelation) plan));
     } else {
       below(plan);
     }
@@ -112,23 +114,6 @@ public class PlanCut {
   private static boolean isFinished(SparkPlan plan) {
     Object rows = Fields.get(plan, "relationFuture");
     return rows instanceof Future && ((Future) rows).isDone();
-  }
-
-  /**
-   * A table's cache is dropped by whoever writes over what was read, replaces a view or uncaches an equal plan. Who has
-   * planned over it computes it again then, by the plan that filled it: from that one's stages, or, if they were gone,
-   * from files that say something else by now.
-   */
-  private void cached(InMemoryRelation relation) {
-    Object buffers = Fields.get(relation.cacheBuilder(), "_cachedColumnBuffers");
-    SparkPlan filledBy = relation.cacheBuilder().cachedPlan();
-    if (buffers instanceof RDD) {
-      need(lineage.of((RDD) buffers));
-    }
-    if (!(buffers instanceof RDD) || new Sources(deadline).mayChange(filledBy)) {
-      stages.collect(filledBy);
-      physical(filledBy);
-    }
   }
 
   private void below(QueryPlan plan) {

@@ -11,11 +11,13 @@ import org.apache.spark.sql.execution.SparkPlan;
 public class Queries {
   private final Lineage lineage;
   private final Deadline deadline;
+  private final Caches caches;
   private final Map held = new IdentityHashMap(); // query -> Ids
 
   public Queries(Lineage lineage, Deadline deadline) {
     this.lineage = lineage;
     this.deadline = deadline;
+    this.caches = new Caches(lineage, deadline);
   }
 
   /** What a program needs that holds the query: to run it again, or to build another one from it. */
@@ -30,20 +32,33 @@ public class Queries {
 
   private Ids cutOf(QueryExecution query) {
     Stages stages = new Stages(lineage, deadline);
-    PlanCut cut = new PlanCut(lineage, deadline, stages);
+    PlanCut cut = new PlanCut(lineage, deadline, stages, caches);
     cut.logical(logicalOf(query));
     SparkPlan plan = planOf(query);
     if (plan != null) {
       stages.collect(plan);
       cut.physical(plan);
+    } else {
+      chosen(query, cut);
     }
     Object rdd = part(query, "toRdd", "lazyToRdd");
     return rdd == null ? cut.needs() : cut.needs().and(lineage.of((RDD) rdd));
   }
 
+  /** Which caches a query reads is settled before its physical plan is made: whoever asks it for its files settles it. */
+  private static void chosen(QueryExecution query, PlanCut cut) {
+    Object plan = part(query, "optimizedPlan", "lazyOptimizedPlan");
+    if (plan == null) {
+      plan = part(query, "withCachedData", "lazyWithCachedData");
+    }
+    if (plan instanceof LogicalPlan) {
+      cut.logical((LogicalPlan) plan);
+    }
+  }
+
   /** What the rest of a running query needs; `shown` collects the shuffles that its plan has shown. */
   public Ids running(QueryExecution query, Stages shown) {
-    PlanCut cut = new PlanCut(lineage, deadline, shown);
+    PlanCut cut = new PlanCut(lineage, deadline, shown, caches);
     SparkPlan plan = planOf(query);
     if (plan != null) {
       shown.collect(plan);
@@ -53,14 +68,14 @@ public class Queries {
   }
 
   public Ids logical(LogicalPlan plan) {
-    PlanCut cut = new PlanCut(lineage, deadline, new Stages(lineage, deadline));
+    PlanCut cut = new PlanCut(lineage, deadline, new Stages(lineage, deadline), caches);
     cut.logical(plan);
     return cut.needs();
   }
 
   public Ids physical(SparkPlan plan) {
     Stages stages = new Stages(lineage, deadline);
-    PlanCut cut = new PlanCut(lineage, deadline, stages);
+    PlanCut cut = new PlanCut(lineage, deadline, stages, caches);
     stages.collect(plan);
     cut.physical(plan);
     return cut.needs();

@@ -4,11 +4,14 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.Dependency;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.CommandResultExec;
 import org.apache.spark.sql.execution.LocalTableScanExec;
+import org.apache.spark.sql.execution.RDDScanExec;
 import org.apache.spark.sql.execution.RangeExec;
 import org.apache.spark.sql.execution.ReusedSubqueryExec;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -18,42 +21,96 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 
 /**
- * Whether what a plan was computed from may be something else by now: files and tables are written over.
+ * Whether computing a plan again may give something else: files and tables are written over, and a function of the
+ * user's may read whatever it likes. For one look.
  *
- * Known not to change: ranges, rows that the plan holds itself, collections that the driver has handed out, checkpoints.
- * Whatever is not known may change.
+ * Known to give the same: what Spark itself makes of ranges, of rows that the plan holds, of collections that the driver
+ * has handed out, of checkpoints. Whatever is not known may change.
  */
 public class Sources {
+  private static final String[] FOREIGN = {
+    "Python", "Pandas", "Arrow", "Script", "UDF", "UDAF", "UDTF", "UserDefined", "Hive", "MapPartitions", "MapElements",
+    "MapGroups", "Generic", "Invoke", "Reflect", "Object"
+  };
+
   private final Deadline deadline;
-  private final Set met = Collections.newSetFromMap(new IdentityHashMap());
+  private final Map told = new IdentityHashMap(); // the plan that filled a cache -> Boolean
 
   public Sources(Deadline deadline) {
     this.deadline = deadline;
   }
 
   public boolean mayChange(SparkPlan plan) {
-    deadline.check();
-    if (!met.add(plan)) {
-      return false; // told where it was met first
+    Boolean known = (Boolean) told.get(plan);
+    if (known == null) {
+      known = Boolean.valueOf(new Descent(this, deadline).mayChange(plan));
+      told.put(plan, known);
     }
-    SparkPlan behind = behind(plan);
-    if (behind != null) {
-      return mayChange(behind);
-    }
-    return anyOf(plan.subqueries()) || (plan.children().isEmpty() ? leafMayChange(plan) : anyOf(plan.children()));
+    return known.booleanValue();
   }
 
-  private boolean anyOf(scala.collection.Seq plans) {
-    scala.collection.Iterator it = plans.iterator();
-    while (it.hasNext()) {
-      if (mayChange((SparkPlan) it.next())) {
-        return true;
+  /** Down one plan, up to the caches that it reads. */
+  private static class Descent {
+    private final Sources sources;
+    private final Deadline deadline;
+    private final Set met = Collections.newSetFromMap(new IdentityHashMap());
+
+    Descent(Sources sources, Deadline deadline) {
+      this.sources = sources;
+      this.deadline = deadline;
+    }
+
+    boolean mayChange(SparkPlan plan) {
+      deadline.check();
+      if (!met.add(plan)) {
+        return false; // told where it was met first
       }
+      if (plan instanceof InMemoryTableScanExec) {
+        return sources.mayChange(((InMemoryTableScanExec) plan).relation().cacheBuilder().cachedPlan());
+      }
+      SparkPlan behind = behind(plan);
+      if (behind != null) {
+        return mayChange(behind);
+      }
+      return isUsers(plan) || anyOf(plan.subqueries()) || (plan.children().isEmpty() ? leafMayChange(plan) : anyOf(plan.children()));
     }
-    return false;
+
+    private boolean anyOf(scala.collection.Seq plans) {
+      scala.collection.Iterator it = plans.iterator();
+      while (it.hasNext()) {
+        if (mayChange((SparkPlan) it.next())) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private boolean leafMayChange(SparkPlan leaf) {
+      if (leaf instanceof RangeExec || leaf instanceof LocalTableScanExec || leaf instanceof CommandResultExec) {
+        return false;
+      }
+      if (leaf.getClass().getSimpleName().equals("OneRowRelationExec")) { // Spark 4.1 and later
+        return false;
+      }
+      Object rdd = leaf instanceof RDDScanExec ? Fields.get(leaf, "rdd") : null;
+      return !(rdd instanceof RDD) || anyBelowMayChange((RDD) rdd);
+    }
+
+    private boolean anyBelowMayChange(RDD rdd) {
+      ArrayDeque todo = new ArrayDeque();
+      todo.push(rdd);
+      while (!todo.isEmpty()) {
+        deadline.check();
+        RDD next = (RDD) todo.pop();
+        if (met.add(next) && isUsersOrUnknown(next, todo)) {
+          return true;
+        }
+      }
+      return false;
+    }
   }
 
-  /** The plan that a leaf stands for; null where it stands for itself, or is none. */
+  /** The plan that a node stands for; null where it stands for itself. */
   private static SparkPlan behind(SparkPlan plan) {
     if (plan instanceof AdaptiveSparkPlanExec) {
       return ((AdaptiveSparkPlanExec) plan).inputPlan();
@@ -64,42 +121,46 @@ public class Sources {
     if (plan instanceof ReusedExchangeExec) {
       return (SparkPlan) ((ReusedExchangeExec) plan).child();
     }
-    if (plan instanceof ReusedSubqueryExec) {
-      return (SparkPlan) ((ReusedSubqueryExec) plan).child();
-    }
-    return plan instanceof InMemoryTableScanExec ? ((InMemoryTableScanExec) plan).relation().cacheBuilder().cachedPlan() : null;
+    return plan instanceof ReusedSubqueryExec ? (SparkPlan) ((ReusedSubqueryExec) plan).child() : null;
   }
 
-  private boolean leafMayChange(SparkPlan leaf) {
-    if (leaf instanceof RangeExec || leaf instanceof LocalTableScanExec || leaf instanceof CommandResultExec) {
-      return false;
-    }
-    Object rdd = Fields.has(leaf, "rdd") ? Fields.get(leaf, "rdd") : null;
-    return !(rdd instanceof RDD) || anyBelowMayChange((RDD) rdd);
+  /** Nodes that run functions or scripts of the user's, by their names: they are many, and not the same in each Spark. */
+  private static boolean isUsers(SparkPlan plan) {
+    return isForeign(plan.getClass().getSimpleName()) || anyIsUsers(plan.expressions());
   }
 
-  private boolean anyBelowMayChange(RDD rdd) {
-    ArrayDeque todo = new ArrayDeque();
-    todo.push(rdd);
-    while (!todo.isEmpty()) {
-      deadline.check();
-      RDD next = (RDD) todo.pop();
-      if (met.add(next) && mayChange(next, todo)) {
+  private static boolean anyIsUsers(scala.collection.Seq expressions) {
+    scala.collection.Iterator it = expressions.iterator();
+    while (it.hasNext()) {
+      Expression expression = (Expression) it.next();
+      boolean own = isForeign(expression.getClass().getSimpleName()) || !expression.deterministic();
+      if (own || anyIsUsers(expression.children())) {
         return true;
       }
     }
     return false;
   }
 
-  private static boolean mayChange(RDD rdd, ArrayDeque todo) {
+  private static boolean isForeign(String name) {
+    for (int i = 0; i < FOREIGN.length; i++) {
+      if (name.contains(FOREIGN[i])) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Of an RDD, and where it leads; what a function of the user's has made may be anything. */
+  private static boolean isUsersOrUnknown(RDD rdd, ArrayDeque todo) {
+    String name = rdd.getClass().getSimpleName();
     try {
       List parents = Parents.of(rdd);
       for (int i = 0; i < parents.size(); i++) {
         Object parent = parents.get(i);
         todo.push(parent instanceof RDD ? parent : ((Dependency) parent).rdd());
       }
-      String name = rdd.getClass().getSimpleName();
-      return parents.isEmpty() && !name.equals("ParallelCollectionRDD") && !name.endsWith("CheckpointRDD");
+      boolean handedOut = name.equals("ParallelCollectionRDD") || name.endsWith("CheckpointRDD");
+      return parents.isEmpty() ? !handedOut : name.contains("Python") || name.equals("PipedRDD");
     } catch (Parents.Unknown unknown) {
       return true;
     }

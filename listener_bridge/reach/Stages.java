@@ -3,6 +3,7 @@ package shufflelifecycle;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -24,14 +25,20 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
 public class Stages {
   private final Lineage lineage;
   private final Deadline deadline;
-  private final Set met = Collections.newSetFromMap(new IdentityHashMap());
-  private final Set shown = new java.util.HashSet(); // shuffles, as Integers
+  private final Set met;
+  private final Set shown; // shuffles, as Integers
   private final ArrayList materialised = new ArrayList(); // of ShuffleQueryStageExec
   private Map byForm = null; // canonical exchange -> its dependency; made when first asked for
 
   public Stages(Lineage lineage, Deadline deadline) {
+    this(lineage, deadline, Collections.newSetFromMap(new IdentityHashMap()), new HashSet());
+  }
+
+  private Stages(Lineage lineage, Deadline deadline, Set met, Set shown) {
     this.lineage = lineage;
     this.deadline = deadline;
+    this.met = met;
+    this.shown = shown;
   }
 
   public Ids shown() {
@@ -87,10 +94,15 @@ public class Stages {
     } else if (plan instanceof ReusedSubqueryExec) {
       collect((SparkPlan) ((ReusedSubqueryExec) plan).child());
     } else if (plan instanceof InMemoryTableScanExec) {
-      collect(((InMemoryTableScanExec) plan).relation().cacheBuilder().cachedPlan());
+      within(((InMemoryTableScanExec) plan).relation().cacheBuilder().cachedPlan());
     } else {
       below(plan);
     }
+  }
+
+  /** The plan that filled a cache shows its shuffles too; a plan over the cache never reuses them. */
+  private void within(SparkPlan cached) {
+    new Stages(lineage, deadline, met, shown).collect(cached);
   }
 
   /** Stages that the plan no longer shows, or not yet, can be reused all the same. */

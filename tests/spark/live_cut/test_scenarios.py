@@ -110,7 +110,7 @@ def test_11_a_partly_filled_cache_keeps_what_it_still_needs(program: Program) ->
 
 def test_11_what_filled_a_cache_goes_when_all_of_it_is_cached(program: Program) -> None:
     spark = program.spark
-    rows = spark.createDataFrame(spark.sparkContext.parallelize([(n % 20, n) for n in range(400)], 4), ["k", "v"])
+    rows = spark.range(0, 400, 1, 4).selectExpr("id % 20 as k", "id as v")
     counts = rows.join(spark.range(0, 20, 1, 2).withColumnRenamed("id", "k"), "k").groupBy("k").count().cache()
     assert counts.count() == 20
     program.wait_gone(*program.written())
@@ -133,6 +133,67 @@ def test_11_what_filled_a_cache_from_files_stays_as_they_may_be_written_over(pro
     sums.unpersist()
     del sums, large
     program.wait_gone(*program.written())
+
+
+def test_11_a_frame_that_is_planned_so_far_as_to_know_its_cache_holds_what_filled_it(
+    program: Program, tmp_path: Path
+) -> None:
+    """Who asks a frame for its files has settled which cache it reads, before there is a physical plan."""
+    spark, path = program.spark, str(tmp_path / "table")
+    spark.range(0, 400, 1, 4).selectExpr("id % 20 as k", "id as v").write.parquet(path)
+    sums = spark.read.parquet(path).groupBy("k").sum("v").withColumnRenamed("sum(v)", "v").cache()
+    assert sums.count() == 20
+    large = sums.where("v > 4000")
+    large.inputFiles()
+    program.look()
+    sums.selectExpr("k", "v + 1 as v").write.mode("overwrite").parquet(path)
+    program.look()
+    assert sorted(large.collect()) == [(k, 20 * k + 3800) for k in range(11, 20)]
+    sums.unpersist()
+    del sums, large
+    program.wait_gone(*program.written())
+
+
+def test_11_what_filled_a_cache_stays_where_a_function_may_read_other_things_by_now(
+    program: Program, tmp_path: Path
+) -> None:
+    spark, file = program.spark, tmp_path / "number"
+    file.write_text("7")
+    name = str(file)
+    rows = spark.sparkContext.parallelize(range(40), 4).map(lambda n: (n % 5, int(Path(name).read_text())))
+    sums = rows.toDF(["k", "v"]).groupBy("k").sum("v").withColumnRenamed("sum(v)", "v").cache()
+    large = sums.where("v > 3")
+    before = sorted(large.collect())
+    assert [row["v"] for row in before] == [56] * 5
+    program.look()
+    file.write_text("9")
+    sums.unpersist()
+    program.look()
+    assert sorted(large.collect()) == before
+    del sums, large, rows
+    program.wait_gone(*program.written())
+
+
+def test_11_a_stage_that_filled_a_cache_is_not_reused_outside_of_it(program: Program) -> None:
+    """Its plan is a query of its own: what looks the same in a plan over the cache is written again."""
+    spark = program.spark
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        a = spark.range(0, 400, 1, 4).selectExpr("id % 20 as k", "id as v")
+        b = spark.range(0, 20, 1, 2).selectExpr("id as k", "id % 4 as g")
+        x = a.join(b, "k").groupBy("g").sum("v").withColumnRenamed("sum(v)", "s")
+        top = x.where("s > 10").cache()
+        assert top.count() == 4
+        program.look()
+        both = x.unionByName(top)
+        assert len(both.collect()) == 8
+        program.look()
+        assert len(both.collect()) == 8
+        top.unpersist()
+        del a, b, x, top, both
+        program.wait_gone(*program.written())
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
 
 
 def test_12_an_exchange_that_is_reused_stays_for_its_last_reader(program: Program) -> None:
