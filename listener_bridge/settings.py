@@ -213,12 +213,12 @@ def _addresses(text: str) -> tuple[str, ...]:
 
 
 KEYS = {
-    "enabled": "false: as if the plugin were not there",
+    "enabled": "false: as if the plugin were not there; default true",
     "policy": "observe (decide and record, delete nothing), reachable (recommended), frontier, eager, history, "
-    "pressure, delayed",
+    "pressure, delayed; default observe",
     "delayed.rule": "the rule that `delayed` delays, and that `observe` observes: reachable, frontier, eager, history, "
     "pressure",
-    "grace": "between expiry and fence, restarted by use; a duration as 30s; 60s under `delayed`, else none",
+    "grace": "between expiry and fence, restarted by use; a duration as 30s; default 60s under `delayed`, else none",
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
     "history": "file of `shufflectl learn`, for the coordinator inside the driver's process and policy `history`",
     "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",
@@ -227,23 +227,24 @@ KEYS = {
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
     "tls.certificate": "PEM file: our own certificate, where coordinators ask for one; goes with tls.key",
     "tls.key": "PEM file: its private key",
-    "service": "the shuffle service: auto (found by Spark's shuffle manager), native, celeborn or uniffle",
-    "deterministic": "true: you vouch that every recomputation gives the same",
-    "delete.indeterminate": "true: guessing rules, and all under `strict`, may delete what Spark calls indeterminate",
-    "budget.premature": "premature deletions after which deletion suspends itself; 8",
-    "pressure.high": "policy `pressure` deletes when a disk is used to so many percent; 85",
-    "pressure.low": "and until it is used to no more than so many percent; 75",
+    "service": "the shuffle service: auto (found by Spark's shuffle manager), native, celeborn or uniffle; default auto",
+    "deterministic": "true: you vouch that every recomputation gives the same; default false",
+    "delete.indeterminate": "true: guessing rules, and `reachable` under `strict`, may also delete what Spark calls "
+    "indeterminate; default false",
+    "budget.premature": "so many premature deletions are allowed: with one more, deletion suspends itself; default 8",
+    "pressure.high": "policy `pressure` deletes when a disk is used to so many percent; default 85",
+    "pressure.low": "and until it is used to no more than so many percent; default 75",
     "pressure.capacity": "what all shuffle data of the application may take together, as 20g: counted, not measured; "
     "for executors on other machines, whose disks the driver cannot see",
     "pressure.directories": "folders with shuffle data whose disks the driver watches, with commas between them; none: "
     "its own, where it runs the tasks itself (local)",
-    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; less waits half a "
-    "second, or for a look that is some seconds away, which spares programs of small jobs most of the work; 0: nothing "
-    "waits; 4m",
-    "strict": "true: a result that would mix two generations fails its job",
-    "looks": "false: the program is not looked at; `reachable` then deletes nothing",
-    "liveness": "false: a handle counts as long as it is alive, also where its name is never read again",
-    "name": "what people call this application; Spark's application name",
+    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; smaller amounts wait "
+    "half a second, or for a look that is some seconds away, which spares programs of small jobs most of the work; 0: "
+    "nothing waits; default 4m",
+    "strict": "true: a result that would mix two generations fails its job; default false",
+    "looks": "false: the program is not looked at; `reachable` then deletes nothing; default true",
+    "liveness": "false: a handle counts as long as it is alive, also where its name is never read again; default true",
+    "name": "what people call this application; default Spark's application name",
 }
 """Every key, without the prefix, and what it says."""
 

@@ -248,7 +248,7 @@ class Engine:
             self._in_flight = frozenset()
 
     def _break(self, error: CoordinatorError) -> None:
-        if self.broken is None and isinstance(error, UnknownApplication):
+        if self.broken is None and isinstance(error, UnknownApplication) and moves.over(self.state):
             log.info("application has left the store", application=self.application)
         elif self.broken is None:
             log.error("application stopped here", application=self.application, error=str(error))

@@ -42,7 +42,7 @@ class InTheDriver:
         self._application = str(tap.driver.context.applicationId())
         self._capability = capability
         self._java = attach(tap) if capability.deletes is True else None
-        self._unregistered: set[int] = set()
+        self._unregistered: dict[int, None] = {}
 
     # ---- what a service says ----
 
@@ -133,11 +133,11 @@ class InTheDriver:
         """Spark's cleaner says so itself, a moment later; what cleans without a word is believed when asked again."""
         why = f"app shuffle {app_shuffle} is not registered with Spark: never written, or cleaned"
         if app_shuffle in self._unregistered:
-            self._unregistered.remove(app_shuffle)
+            del self._unregistered[app_shuffle]
             return api.Superseded(f"nothing: {why}")
         if len(self._unregistered) >= _UNREGISTERED_MAX:
-            self._unregistered.clear()
-        self._unregistered.add(app_shuffle)
+            del self._unregistered[next(iter(self._unregistered))]
+        self._unregistered[app_shuffle] = None
         return api.Cannot(why)
 
     def _locator(self, app_shuffle: int, present: str) -> api.Locator:
