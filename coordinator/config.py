@@ -94,7 +94,9 @@ class ServeConfig(BaseModel):
         default=10.0, gt=0, description="seconds after which a question gets an error instead"
     )
     snapshot_every_events: int = Field(
-        default=500, gt=0, description="events between two snapshots of an application, at least; more where its state has more rows"
+        default=500,
+        gt=0,
+        description="events between two snapshots of an application, at least; more where its state has more rows",
     )
     idle_s: float = Field(
         default=300.0, gt=0, description="seconds after which an application that nobody asks is forgotten"

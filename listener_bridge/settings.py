@@ -227,7 +227,7 @@ KEYS = {
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
     "tls.certificate": "PEM file: our own certificate, where coordinators ask for one; goes with tls.key",
     "tls.key": "PEM file: its private key",
-    "service": "the shuffle service: auto (found by Spark's shuffle manager), native, celeborn or uniffle; default auto",
+    "service": "the shuffle service: auto (by Spark's shuffle manager; the default), native, celeborn or uniffle",
     "deterministic": "true: you vouch that every recomputation gives the same; default false",
     "delete.indeterminate": "true: guessing rules, and `reachable` under `strict`, may also delete what Spark calls "
     "indeterminate; default false",
@@ -238,8 +238,8 @@ KEYS = {
     "for executors on other machines, whose disks the driver cannot see",
     "pressure.directories": "folders with shuffle data whose disks the driver watches, with commas between them; none: "
     "its own, where it runs the tasks itself (local)",
-    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; smaller amounts wait "
-    "half a second, or for a look that is some seconds away, which spares programs of small jobs most of the work; 0: "
+    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; less waits half a "
+    "second, or for a look that is some seconds away, which spares programs of small jobs most of the work; 0: "
     "nothing waits; default 4m",
     "strict": "true: a result that would mix two generations fails its job; default false",
     "looks": "false: the program is not looked at; `reachable` then deletes nothing; default true",

@@ -21,8 +21,8 @@ _HEAD = f"""# Configuration
 
 This page is written from the code by `python -m coordinator.cli.reference`.
 
-Of a flag, the environment, the file and the default the first one counts that says something. A key that is not known is an
-error. `shufflectl config show --origin` tells every value and where it is from.
+Of a flag, the environment, the file and the default the first one counts that says something. A key that is not known
+is an error. `shufflectl config show --origin` tells every value and where it is from.
 
 The file is TOML: the one that `--config` or `{FILE_VARIABLE}` names, else
 `~/.config/shuffle-lifecycle/shufflectl.toml` (`XDG_CONFIG_HOME` is respected) where there is one:
@@ -60,8 +60,8 @@ _DRIVER = """
 
 Spark conf keys, in code, in `spark-defaults.conf`, or with `--conf`. The argument of `listener_bridge.attach` for a key
 is its name in snake case (`budget_premature`) and goes before the conf. A job's own local properties with these names
-choose the policy of that job. A key that is not known, or a wrong value, in the conf switches the plugin off with one line in
-the driver's log; as an argument of `attach` it raises `ValueError`.
+choose the policy of that job. A key that is not known, or a wrong value, in the conf switches the plugin off with one
+line in the driver's log; as an argument of `attach` it raises `ValueError`.
 
 | key | meaning |
 |---|---|
