@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from coordinator.archive.open import open_archive
 from coordinator.runtime.options import Options
-from coordinator.runtime.replica import Replica as Coordinator
+from coordinator.runtime.replica import Replica
 from coordinator.server.metrics.counting import Figures
 from coordinator.server.metrics.page import MetricsPage, PageOptions
 from coordinator.server.options import ServerOptions
@@ -64,7 +64,7 @@ async def running(
         told = replace(options, release=options.release or release())
         kept = open_archive(archive) if archive else None
         figures = Figures() if metrics is not None else None
-        coordinator = Coordinator(backend, told, aside=asyncio.to_thread, archive=kept, observer=figures)
+        coordinator = Replica(backend, told, aside=asyncio.to_thread, archive=kept, observer=figures)
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
         listening.bind()
@@ -81,7 +81,7 @@ async def running(
 
 
 @dataclass(slots=True)
-class Replica:
+class ReplicaThread:
     """A replica in a thread of its own. ``address``: where it is reached."""
 
     address: str
@@ -98,11 +98,11 @@ class Replica:
 
 def start_replica(
     store: str, bind: str = "127.0.0.1:0", options: Options | None = None, server: ServerOptions | None = None
-) -> Replica:
+) -> ReplicaThread:
     """Starts a replica in a daemon thread and waits until it serves. Raises what kept it from serving."""
     chosen = options or Options(replica=replica_name())
     listening = replace(server or ServerOptions(), bind=bind)
-    served: Future[Replica] = Future()
+    served: Future[ReplicaThread] = Future()
     thread = threading.Thread(
         target=lambda: asyncio.run(_serve(store, listening, chosen, served, thread)),
         name="shuffle-lifecycle-replica",
@@ -113,12 +113,12 @@ def start_replica(
 
 
 async def _serve(
-    store: str, server: ServerOptions, options: Options, served: Future[Replica], thread: threading.Thread
+    store: str, server: ServerOptions, options: Options, served: Future[ReplicaThread], thread: threading.Thread
 ) -> None:
     stop = asyncio.Event()
     try:
         async with running(store, server, options) as listening:
-            served.set_result(Replica(listening.address, asyncio.get_running_loop(), stop, thread))
+            served.set_result(ReplicaThread(listening.address, asyncio.get_running_loop(), stop, thread))
             await stop.wait()
     except BaseException as error:
         if served.done():

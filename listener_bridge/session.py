@@ -41,16 +41,31 @@ class Ending(Enum):
 
 
 class Desk(Protocol):
-    """What a session needs of the bridge."""
+    """What a session needs of the bridge. Only `take` waits; all are called from the session's own threads."""
 
-    def hello(self) -> service_pb2.Hello: ...
-    def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None: ...
-    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch: ...
-    def wake(self) -> None: ...
-    def is_behind(self) -> bool: ...
-    def answered(self, answer: service_pb2.NumberedAnswer) -> None: ...
-    def directed(self, directives: service_pb2.Directives) -> None: ...
-    def noticed(self, text: str) -> None: ...
+    def hello(self) -> service_pb2.Hello:
+        """Who we are, with the token, and how far answers have come: what the session begins with."""
+
+    def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
+        """The coordinator at this address has let us in, under these limits."""
+
+    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch:
+        """What is to be sent next, by its numbers; waits up to `timeout` seconds, and is empty where nothing came."""
+
+    def wake(self) -> None:
+        """Has `take` look again at whether the session is over."""
+
+    def is_behind(self) -> bool:
+        """Whether something was sent that has no answer yet."""
+
+    def answered(self, answer: service_pb2.NumberedAnswer) -> None:
+        """An answer has come; it may be for several numbers."""
+
+    def directed(self, directives: service_pb2.Directives) -> None:
+        """Directives have come, perhaps not for the first time."""
+
+    def noticed(self, text: str) -> None:
+        """A word for people has come."""
 
 
 class Session:

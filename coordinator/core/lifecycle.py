@@ -65,11 +65,6 @@ TRANSITIONS: dict[tuple[Life, Turn], Life] = {
 THERE = frozenset({Life.READABLE, Life.EXPIRED})
 
 
-def allows(life: Life, turn: Turn) -> bool:
-    """Whether this can happen to a generation in this state."""
-    return (life, turn) in TRANSITIONS
-
-
 def after(life: Life, turn: Turn) -> Life:
     """The state that follows. What the table does not allow leaves the state as it is: ``evolve`` never refuses."""
     return TRANSITIONS.get((life, turn), life)

@@ -6,7 +6,7 @@ archive and store together hold the whole log; only segments below the last snap
 every replica can still begin from a snapshot and go on from there.
 
 Whatever is interrupted is done again from the start: a file that is there already is found, a head that says so
-already is left alone, and segments below it that were not deleted are deleted at the next look of a new lock.
+already is left alone, and segments below it that were not deleted are deleted at the next run under a new lock.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Archiver(Chore):
     def begin(self) -> None:
         self._swept.clear()
 
-    async def look(self, lock: Lock) -> None:
+    async def run(self, lock: Lock) -> None:
         there: set[ApplicationId] = set()
         async for entry in entries(self._backend, Keyspace.HEADS):
             with alone(entry.key, "not archived"):

@@ -3,7 +3,7 @@
 Responsible for the lock, and for doing each chore again and again while it is held. Refuses to know what the chores
 are. Invariant: a chore runs only on the replica that holds the lock, and every transaction of it carries the lock's
 guard; when the lock is lost all chores end at once, and whoever takes it next begins anew. What fails, for one
-application or as one whole look, keeps nothing else from being done.
+application or as one whole run, keeps nothing else from being done.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Chore(ABC):
     every_s: float
 
     def begin(self) -> None:
-        """The lock has been taken, or a look has failed: what was known before counts no more."""
+        """The lock has been taken, or a run has failed: what was known before counts no more."""
         return
 
     @abstractmethod
-    async def look(self, lock: Lock) -> None:
-        """Does what is to be done now. Raises what the store says; the next look begins anew."""
+    async def run(self, lock: Lock) -> None:
+        """Does what is to be done now. Raises what the store says; the next run begins anew."""
 
 
 async def entries(backend: StateBackend, keyspace: Keyspace) -> AsyncIterator[Entry]:
@@ -77,7 +77,7 @@ class Housekeeper:
         self._chores = chores
         self._options = options
         self._clock = clock
-        self._failures = 0  #: Times that the lock was sought since a look last came to its end.
+        self._failures = 0  #: Times that the lock was sought since a chore last came to its end.
         self._stopping = False  #: Said beside the cancellation, which a lock that is lost just now takes for its own.
         self._task: asyncio.Task[None] | None = None
 
@@ -122,12 +122,12 @@ class Housekeeper:
 
     async def _repeat(self, chore: Chore, lock: Lock) -> None:
         while True:
-            await self._look(chore, lock)
+            await self._run_once(chore, lock)
             await self._clock.sleep(chore.every_s)
 
-    async def _look(self, chore: Chore, lock: Lock) -> None:
+    async def _run_once(self, chore: Chore, lock: Lock) -> None:
         try:
-            await chore.look(lock)
+            await chore.run(lock)
             self._failures = 0
         except _OVER:
             raise
@@ -135,4 +135,4 @@ class Housekeeper:
             lock.check()
             chore.begin()
             why = {"error": str(error), "exc_info": not isinstance(error, _IN_WORDS)}
-            log.warning("a look has failed, the next one begins anew", chore=type(chore).__name__, **why)
+            log.warning("a chore has failed, its next run begins anew", chore=type(chore).__name__, **why)

@@ -53,7 +53,7 @@ class Reaper(Chore):
     def begin(self) -> None:
         self._silences.clear()
 
-    async def look(self, lock: Lock) -> None:
+    async def run(self, lock: Lock) -> None:
         """Counts every driver's silence and ends what was silent for too long. Raises what the store says."""
         await self._prove_writable(lock)
         now_s = self._clock.monotonic_s()

@@ -43,7 +43,7 @@ class Retention(Chore):
         self._options = options
         self._clock = clock
 
-    async def look(self, lock: Lock) -> None:
+    async def run(self, lock: Lock) -> None:
         over: list[Entry] = []
         async for entry in entries(self._backend, Keyspace.APPLICATIONS):
             if self._is_over(entry):
@@ -95,7 +95,7 @@ async def take_out(backend: StateBackend, lock: Lock, application: Application) 
         await _clear(backend, Keyspace.SNAPSHOTS, places.within_application(application.name), gone)
     except Conflict as conflict:
         check_held(lock, conflict)
-        return False  # somebody has written to it meanwhile: the next look sees what
+        return False  # somebody has written to it meanwhile: the next run sees what
     return True
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator.core.ids import AppShuffle, Sequence, StageAttempt
+from coordinator.core.ids import AppShuffle, Sequence
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State
 
@@ -31,17 +31,6 @@ class Graph:
     shuffles: tuple[Shuffle, ...]
     generations: tuple[Generation, ...]
     stages: tuple[Attempt, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where an app shuffle stands: all that `explain` needs beside the log."""
-
-    shuffle: Shuffle
-    generation: Generation | None  #: None: only a tombstone is left.
-    readers: tuple[StageAttempt, ...]
-    writers: tuple[StageAttempt, ...]
-    directive: Directive | None
 
 
 def last_sequence(state: State) -> Sequence:
@@ -75,17 +64,3 @@ def graph(state: State) -> Graph:
 def outstanding(state: State) -> tuple[Directive, ...]:
     """Directives whose outcome is not known, in the order in which they were given."""
     return tuple(directive for _, directive in sorted(state.directives.items()))
-
-
-def standing(state: State, app_shuffle: AppShuffle) -> Standing | None:
-    """Where the app shuffle stands; None: never heard of."""
-    shuffle = state.shuffles.get(app_shuffle)
-    if shuffle is None:
-        return None
-    generation = state.current(app_shuffle)
-    if generation is None:
-        return Standing(shuffle, None, (), (), None)
-    directive = state.directives.get(generation.directive) if generation.directive is not None else None
-    return Standing(
-        shuffle, generation, tuple(sorted(generation.readers)), tuple(sorted(generation.writers)), directive
-    )

@@ -1,6 +1,7 @@
 """The service: which method is what.
 
-Responsible for sending every method to its work and every error to its status. Refuses to do anything itself.
+Responsible for sending every method to its work and every error to its status, and for how many calls are let in at a
+time. Refuses to do anything itself.
 Invariant: a method ends in its reply or in a status that says why; a mistake in this program is logged and said to be
 one, and ends no other call.
 """
@@ -10,7 +11,6 @@ one, and ends no other call.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import grpc
 from shuffle_lifecycle.v1 import events_pb2, service_pb2, service_pb2_grpc
 
+from coordinator import logs
 from coordinator.core.rejections import Reason
 from coordinator.runtime.api import Coordinator
 from coordinator.server.calls import Context, calls_of
@@ -28,7 +29,7 @@ from coordinator.server.security import Gate
 from coordinator.server.sessions import Sessions
 from coordinator.server.statuses import RETRY_MS, abort, audited, expected_errors, peer_of, refuse
 
-_LOG = logging.getLogger(__name__)
+log = logs.logger(__name__)
 
 R = TypeVar("R")
 
@@ -49,7 +50,7 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
         try:
             await self._answered(self._sessions.serve(context), context)
         except grpc.aio.InternalError:
-            _LOG.debug("a driver has gone while it was being answered")
+            log.debug("a driver has gone while it was being answered")
 
     # ---- commands ---------------------------------------------------------------------------------------------------
 
@@ -163,8 +164,8 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
             await abort(context, error)
         except grpc.aio.InternalError:  # there is nobody any more whom anything could be told
             raise
-        except Exception as error:  # noqa: BLE001 - told to the caller and to the log
-            _LOG.exception("a call of %s failed; its caller was told so, other calls go on", context.peer())
+        except Exception as error:
+            log.exception("a call failed; its caller was told so, other calls go on", peer=context.peer())
             await abort(context, error)
 
     async def _note(self, error: Exception, context: Context) -> None:

@@ -7,7 +7,6 @@ equal segments have equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,12 +92,6 @@ def record_from_message(message: events_pb2.Record, place: str = "the log") -> R
     except Malformed as error:
         raise error.at(f"{place}: record {message.sequence}") from error
     return _recorded(message.sequence, message.time_ms, message.because, event)
-
-
-def encoded_bytes(records: Sequence[Recorded]) -> int:
-    """How many bytes the records take in a segment."""
-    message = events_pb2.Segment(records=[_fields_of(recorded) for recorded in records])
-    return message.ByteSize()
 
 
 def _fields_of(recorded: Recorded) -> Fields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,7 +71,14 @@ def test_a_wait_for_nothing_is_an_error_and_not_a_hang() -> None:
 
 
 def test_an_hour_takes_a_moment() -> None:
-    virtual.run(asyncio.sleep(3_600))
+    async def told() -> float:
+        began_s = asyncio.get_running_loop().time()
+        await asyncio.sleep(3_600)
+        return asyncio.get_running_loop().time() - began_s
+
+    began_s = time.monotonic()
+    assert virtual.run(told()) == 3_600
+    assert time.monotonic() - began_s < 60
 
 
 # ---- stories ---------------------------------------------------------------------------------------------------------

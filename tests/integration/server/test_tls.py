@@ -17,7 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 from prometheus_client import CollectorRegistry
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
-from coordinator.app import Replica, start_replica
+from coordinator.app import ReplicaThread, start_replica
 from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
 from coordinator.server.interfaces import BindRefused
 from coordinator.server.metrics.page import MetricsPage, PageOptions
@@ -46,7 +46,7 @@ def shufflectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 @pytest.fixture
-def sealed(tmp_path: Path, authority: Authority) -> Iterator[Replica]:
+def sealed(tmp_path: Path, authority: Authority) -> Iterator[ReplicaThread]:
     """A server that lets in only whom the authority has given a certificate."""
     options = ServerOptions(certificates=certificates(authority), registration_tokens=(hash_of("secret"),))
     replica = start_replica("memory:", server=options)
@@ -77,7 +77,7 @@ def ours(authority: Authority) -> Tls:
     return Tls(str(files.ca), str(files.cert), str(files.key))
 
 
-def test_a_driver_with_a_certificate_is_served(sealed: Replica, authority: Authority) -> None:
+def test_a_driver_with_a_certificate_is_served(sealed: ReplicaThread, authority: Authority) -> None:
     bridge = driver_at(sealed.address, ours(authority))
     bridge.start()
     bridge._tap.tell(JobEnded(0, 1, 0, True, None))  # type: ignore[attr-defined]
@@ -88,7 +88,9 @@ def test_a_driver_with_a_certificate_is_served(sealed: Replica, authority: Autho
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_who_may_not_register_is_refused_and_the_job_goes_on(sealed: Replica, authority: Authority, token: str) -> None:
+def test_who_may_not_register_is_refused_and_the_job_goes_on(
+    sealed: ReplicaThread, authority: Authority, token: str
+) -> None:
     bridge = driver_at(sealed.address, ours(authority), token)
     bridge.start()
     wait_for(lambda: bool(bridge.client.refused), "it to be refused for good", 20)
@@ -99,7 +101,7 @@ def test_who_may_not_register_is_refused_and_the_job_goes_on(sealed: Replica, au
 
 @pytest.mark.parametrize("who", ["plain text", "no certificate", "another authority"])
 def test_who_cannot_show_one_is_not_let_in_and_the_job_goes_on(
-    sealed: Replica, authority: Authority, tmp_path: Path, who: str
+    sealed: ReplicaThread, authority: Authority, tmp_path: Path, who: str
 ) -> None:
     strangers = {
         "plain text": None,
@@ -135,7 +137,7 @@ def healthy(address: str, tls: Tls) -> bool:
 
 
 def test_renewed_certificates_and_authorities_count_without_a_restart(
-    sealed: Replica, authority: Authority, tmp_path: Path
+    sealed: ReplicaThread, authority: Authority, tmp_path: Path
 ) -> None:
     another = Authority(tmp_path / "another")
     before, after = ours(authority), ours(another)
@@ -178,7 +180,9 @@ def test_renewed_certificates_count_on_a_page_too(authority: Authority, tmp_path
     assert asyncio.run(ask()) == [True, False, False, True, False, True]
 
 
-def test_files_that_do_not_fit_together_change_nothing(sealed: Replica, authority: Authority, tmp_path: Path) -> None:
+def test_files_that_do_not_fit_together_change_nothing(
+    sealed: ReplicaThread, authority: Authority, tmp_path: Path
+) -> None:
     driver = ours(authority)
     assert healthy(sealed.address, driver)
     stranger = Authority(tmp_path / "another").issue("server")
@@ -221,7 +225,9 @@ def test_and_not_where_they_need_none(authority: Authority) -> None:
 # --- shufflectl -------------------------------------------------------------------------------------------------------
 
 
-def test_shufflectl_comes_with_a_certificate(sealed: Replica, authority: Authority, shufflectl: Shufflectl) -> None:
+def test_shufflectl_comes_with_a_certificate(
+    sealed: ReplicaThread, authority: Authority, shufflectl: Shufflectl
+) -> None:
     files = ours(authority)
     named = ("--server", sealed.address, "--tls-ca", files.ca)
     called = shufflectl("apps", *named, "--tls-certificate", files.certificate, "--tls-key", files.key, "-o", "json")

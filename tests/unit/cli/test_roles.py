@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.app import Replica, start_replica
+from coordinator.app import ReplicaThread, start_replica
 from coordinator.server.options import ServerOptions
 from coordinator.server.tokens import hash_of
 from tests.integration.cli.processes import tell
@@ -18,13 +18,13 @@ ADMIN = "of an administrator"
 
 
 @pytest.fixture
-def server() -> Iterator[Replica]:
+def server() -> Iterator[ReplicaThread]:
     replica = start_replica("memory:", server=ServerOptions(administrators=(hash_of(ADMIN),)))
     yield replica
     replica.stop()
 
 
-def test_an_applications_own_token_shows_it_and_does_not_decide(server: Replica, shufflectl: Shufflectl) -> None:
+def test_an_applications_own_token_shows_it_and_does_not_decide(server: ReplicaThread, shufflectl: Shufflectl) -> None:
     here = ("--server", server.address, APP, "--token")
     token = tell(server.address, deleted_and_missed())
     assert shufflectl("shuffles", *here, token).code == 0

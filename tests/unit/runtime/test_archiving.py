@@ -130,7 +130,7 @@ async def look(world: World, archive: Archive, backend: StateBackend | None = No
     """One look of a new holder of the lock, whose line to the store may have faults."""
     async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
         store = backend or locks
-        await Archiver(store, lambda _: opened(store, archive), OFTEN).look(lock)
+        await Archiver(store, lambda _: opened(store, archive), OFTEN).run(lock)
 
 
 async def verdict(world: World, archive: Archive | None) -> Verdict:
@@ -256,7 +256,7 @@ def test_who_has_lost_the_lock_changes_nothing(tmp_path: Path) -> None:
                 await store.delete(Keyspace.LOCKS, f"{Keyspace.SESSIONS.value}/{LOCK}")
                 before = await head(world)
                 with pytest.raises(Conflict):
-                    await Archiver(store, lambda _: opened(store, Folder(tmp_path)), OFTEN).look(lock)
+                    await Archiver(store, lambda _: opened(store, Folder(tmp_path)), OFTEN).run(lock)
                 with pytest.raises(Conflict):
                     await archiving.sweep(store, lock, _archived_to(store, tmp_path, before))
             assert await head(world) == before
@@ -325,7 +325,7 @@ def test_one_damaged_application_keeps_no_other_from_being_archived(tmp_path: Pa
             store = Damaged(world.store)
             store.application = damaged
             async with store.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
-                await Archiver(store, lambda one: opened(store, archive, one), OFTEN).look(lock)
+                await Archiver(store, lambda one: opened(store, archive, one), OFTEN).run(lock)
             assert {path.relative_to(tmp_path).parts[0] for path in kept(tmp_path)} == {whole}
             assert (await head(world, whole)).archived_below > 1
 
@@ -524,7 +524,7 @@ def test_what_leaves_the_store_while_it_is_archived_leaves_nothing_there(tmp_pat
 
             watched = Watched(tmp_path)
             async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
-                await Archiver(store, lambda _: opened(store, watched), OFTEN).look(lock)
+                await Archiver(store, lambda _: opened(store, watched), OFTEN).run(lock)
                 assert watched.done
                 assert [key for one in Keyspace for key in await _keys(world, one) if one is not Keyspace.LOCKS] == []
             await assert_whole(world, archive, log)
@@ -580,10 +580,10 @@ def test_what_has_no_snapshot_is_looked_at_once(tmp_path: Path) -> None:
             store = Counting(world.store)
             archiver = Archiver(store, lambda _: opened(store, Folder(tmp_path)), OFTEN)
             async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
-                await archiver.look(lock)
+                await archiver.run(lock)
                 assert set(store.asked) != {Keyspace.HEADS}
                 store.asked.clear()
-                await archiver.look(lock)
+                await archiver.run(lock)
                 assert store.asked == [Keyspace.HEADS]
             assert kept(tmp_path) == []
 
@@ -632,10 +632,10 @@ def test_several_leave_at_the_same_time_and_all_come_to_an_end_where_one_fails(
                 retention = Retention(store, lambda name: opened(store, Folder(tmp_path), name), often, virtual.clock())
                 await asyncio.sleep(10)
                 with pytest.raises(Unavailable):
-                    await retention.look(lock)
+                    await retention.run(lock)
                 assert (len(begun), len(ended)) == (8, 7)
                 before_s = asyncio.get_running_loop().time()
-                await retention.look(lock)
+                await retention.run(lock)
                 assert (len(ended), asyncio.get_running_loop().time() - before_s) == (27, 3)
 
     monkeypatch.setattr("coordinator.runtime.retention.take_out", leave)
@@ -654,7 +654,7 @@ def test_an_application_that_runs_or_is_swept_stays(tmp_path: Path) -> None:
                         store, lambda _: opened(store, archive), replace(OFTEN, retention_s=1), virtual.clock()
                     )
                     await asyncio.sleep(3_600)
-                    await retention.look(lock)
+                    await retention.run(lock)
                     assert not await take_out(store, lock, opened(store, archive)), "its driver gives signs of life"
                 assert len(await keeper.applications(running_only=True)) == 1
 

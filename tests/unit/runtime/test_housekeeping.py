@@ -213,7 +213,7 @@ class Noted(Chore):
     def begin(self) -> None:
         self.noted.append("begin")
 
-    async def look(self, lock: Lock) -> None:
+    async def run(self, lock: Lock) -> None:
         self.noted.append("look")
         if self._failing:
             self._failing -= 1
@@ -237,7 +237,7 @@ def test_a_chore_that_fails_begins_anew_and_the_others_go_on_under_the_same_lock
 @pytest.mark.parametrize("rounds", range(6))
 def test_it_stops_although_the_lock_is_lost_in_that_very_moment(rounds: int) -> None:
     class Holding(Noted):
-        async def look(self, lock: Lock) -> None:
+        async def run(self, lock: Lock) -> None:
             self.lease = lock.lease
 
     async def story() -> None:
@@ -267,7 +267,7 @@ def test_a_lock_that_was_taken_away_is_sought_ever_more_slowly_as_long_as_no_loo
     monkeypatch.setattr("coordinator.runtime.housekeeping.back_off_s", pause_s)
 
     class Robbed(Noted):
-        async def look(self, lock: Lock) -> None:
+        async def run(self, lock: Lock) -> None:
             await backend.delete(Keyspace.LOCKS, f"{Keyspace.SESSIONS.value}/{LOCK}")
             await backend.put_txn((lock.guard,), (Put(Keyspace.AUDIT, "something", b""),))
 
@@ -299,9 +299,9 @@ def test_an_application_that_cannot_be_ended_keeps_no_other_from_being_reaped(er
                 await backend.put(Keyspace.SESSIONS, places.of_application(ApplicationId(application)), b"")
             reaper = Reaper(backend, end, replace(OPTIONS, silence_s=3.0), virtual.clock())
             async with backend.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
-                await reaper.look(lock)
+                await reaper.run(lock)
                 await asyncio.sleep(3)
-                await reaper.look(lock)
+                await reaper.run(lock)
         assert ended == ["b"]
 
     virtual.run(story())

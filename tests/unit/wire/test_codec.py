@@ -49,11 +49,6 @@ def test_every_event_alone_in_its_place(events: list[Event]) -> None:
         assert codec.record_from_message(codec.record_to_message(recorded)) == recorded
 
 
-def test_encoded_bytes_is_what_records_take() -> None:
-    rest = len(encode_segment(Segment(17, b"commit", "replica-1", ())))
-    assert codec.encoded_bytes(SMALL.records) == len(encode_segment(SMALL)) - rest
-
-
 @given(st.data())
 def test_a_flipped_bit_is_never_read_over(data: st.DataObject) -> None:
     value = bytearray(encode_segment(SMALL))

@@ -313,11 +313,17 @@ def test_of_rolled_files_a_bad_one_loses_only_itself(tmp_path: Path) -> None:
     assert [warning for warning in run.warnings if warning.startswith("events_2_app-1: its gzip data are damaged")]
 
 
-def test_any_cut_and_any_flipped_byte_are_survived(tmp_path: Path) -> None:
+def test_any_cut_and_any_flipped_byte_cost_what_stands_there_and_no_more(tmp_path: Path) -> None:
     text = chain().text
+    whole = run_of_text(tmp_path, text)
     for place in range(150, len(text), 397):
-        run_of_text(tmp_path, text[:place])
-        run_of_text(tmp_path, text[:place] + bytes([text[place] ^ 0x15]) + text[place + 1 :])
+        cut = run_of_text(tmp_path, text[:place])
+        assert not cut.ended
+        assert cut.warnings
+        assert len(cut.shuffles) <= len(whole.shuffles)
+        flipped = run_of_text(tmp_path, text[:place] + bytes([text[place] ^ 0x15]) + text[place + 1 :])
+        assert len(flipped.shuffles) == len(whole.shuffles)
+        assert len(flipped.facts) >= len(whole.facts) - 1
 
 
 def test_memory_does_not_grow_with_tasks(tmp_path: Path) -> None:

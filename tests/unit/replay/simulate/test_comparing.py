@@ -44,6 +44,8 @@ def test_a_decision_that_was_not_taken_is_found(kind: type) -> None:
     left = [*log[:place], *log[place + 1 :]]
     difference = first_difference(left, simulate(facts_of(left)).log)
     assert difference is not None
+    assert difference.simulated is not None
+    assert type(difference.simulated.event) is kind
 
 
 def test_a_decision_that_was_taken_otherwise_is_found() -> None:
