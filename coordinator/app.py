@@ -23,10 +23,13 @@ from coordinator.server.metrics.counting import Figures
 from coordinator.server.metrics.page import MetricsPage, PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
+from coordinator.threads import Threads
 from state_backend.open import open_backend
 
 #: How long starting or stopping from another thread may take, in seconds.
 _PATIENCE_S = 30.0
+#: Calls of the archive at a time. It may hang, and must not take the threads that load applications along.
+_ARCHIVE_CALLS = 8
 _EVERYWHERE = ("", "0.0.0.0", "[::]")
 
 
@@ -64,7 +67,10 @@ async def running(
         told = replace(options, release=options.release or release())
         kept = open_archive(archive) if archive else None
         figures = Figures() if metrics is not None else None
-        coordinator = Replica(backend, told, aside=asyncio.to_thread, archive=kept, observer=figures)
+        asked = Threads(_ARCHIVE_CALLS, "archive")
+        coordinator = Replica(
+            backend, told, aside=asyncio.to_thread, archive=kept, archive_aside=asked, observer=figures
+        )
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
         listening.bind()

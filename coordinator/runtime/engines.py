@@ -39,6 +39,7 @@ class Engines:
         clock: Clock,
         aside: Aside[Any],
         archive: Archive | None,
+        archive_aside: Aside[Any],
         readable: Callable[[], int],
         observer: Observer,
     ) -> None:
@@ -47,6 +48,7 @@ class Engines:
         self._clock = clock
         self._aside = aside
         self._archive = archive
+        self._archive_aside = archive_aside
         self._readable = readable
         self._observer = observer
         self._ids = CommitIds(options.replica)
@@ -74,7 +76,7 @@ class Engines:
     def shelf(self, application: ApplicationId) -> Shelf:
         """Its part of the archive; only where there is one."""
         assert self._archive is not None
-        return Shelf(self._archive, application, self._aside)
+        return Shelf(self._archive, application, self._archive_aside)
 
     def opened(self, application: ApplicationId) -> Application:
         """What is needed to archive it; only where there is an archive."""

@@ -74,15 +74,19 @@ class Replica(Coordinator):
         clock: Clock | None = None,
         aside: Aside[Any] = at_once,
         archive: Archive | None = None,
+        archive_aside: Aside[Any] | None = None,
         observer: Observer | None = None,
     ) -> None:
-        """``aside``: how snapshots are encoded and files read, as `asyncio.to_thread`. ``archive``: where logs go."""
+        """``aside``: how snapshots are encoded, as `asyncio.to_thread`. ``archive``: where logs go.
+
+        ``archive_aside``: how the archive is asked, which may hang (`threads.Threads`); none: as ``aside``.
+        """
         self._backend = backend
         self._options = options
         self._clock = clock or Clock()
         self._registration = Registration(backend, options, self._clock)
         readable, heard = self._registration.readable, observer or Observer()
-        self._engines = Engines(backend, options, self._clock, aside, archive, readable, heard)
+        self._engines = Engines(backend, options, self._clock, aside, archive, archive_aside or aside, readable, heard)
         self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
         self._sessions = Sessions()
         self._pulses: dict[ApplicationId, Pulse] = {}
