@@ -18,6 +18,7 @@ from replay.advise import wording
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, HOLDERS, ORACLE, SPARK, Advice, Figures, ShuffleAdvice
 from replay.history.run import Run
 from replay.simulate import Outcome, simulate_all
+from replay.simulate.facts import read_by
 
 #: The grace period of `delayed`, unless somebody asks for another: the one of the configuration.
 GRACE_MS = 60_000
@@ -127,13 +128,13 @@ def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Itera
 
 def _reads(run: Run) -> Counter[AppShuffle]:
     """How many stage attempts read each app shuffle to the end."""
-    running: dict[StageAttempt, tuple[AppShuffle, ...]] = {}
+    running: dict[StageAttempt, c.ReportStageSubmitted] = {}
     reads: Counter[AppShuffle] = Counter()
     for _, command in run.facts:
         if isinstance(command, c.ReportStageSubmitted):
-            running[command.stage] = command.reads
-        elif isinstance(command, c.ReportStageCompleted):
-            reads.update(running.pop(command.stage, ()) if not command.failure else ())
+            running[command.stage] = command
+        elif isinstance(command, c.ReportStageCompleted) and command.stage in running:
+            reads.update(read_by(running.pop(command.stage), command))
     return reads
 
 

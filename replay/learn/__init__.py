@@ -23,7 +23,7 @@ from coordinator.core.lineages import kind_of
 from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
 from replay.simulate import simulate
-from replay.simulate.facts import Fact, Timed, as_facts
+from replay.simulate.facts import Fact, Timed, as_facts, read_by
 from replay.simulate.recordings import Recording, Run, Unread, odd, open_run
 
 _NOTHING = Taught(0, ())
@@ -62,8 +62,9 @@ class _Reads:
                 self.reads.setdefault(command.writes, 0)
         elif isinstance(command, c.ReportStageCompleted):
             stage = self.running.pop(command.stage, None)
-            for read in stage.reads if stage is not None and not command.failure else ():
-                self._read(read, stage.name if stage is not None else "")
+            if stage is not None:
+                for read in read_by(stage, command):
+                    self._read(read, stage.name)
 
     def _read(self, app_shuffle: AppShuffle, line: str) -> None:
         self.reads[app_shuffle] = self.reads.get(app_shuffle, 0) + 1

@@ -19,7 +19,7 @@ from typing import Any
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
-from replay.simulate.facts import Fact
+from replay.simulate.facts import Fact, read_by
 from replay.units import left
 
 
@@ -105,7 +105,7 @@ class Baseline:
         stage = self._running.pop(command.stage, None)
         if stage is None:
             return
-        for read in stage.reads if not command.failure else ():
+        for read in read_by(stage, command):
             if read in self._lives:
                 self._lives[read].last_used_ms = fact.time_ms
         if stage.writes is not None and not (command.stage in self._again and stage.writes in self._lives):

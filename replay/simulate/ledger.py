@@ -60,6 +60,7 @@ class Ledger:
     _held: dict[ShuffleId, _Held] = field(default_factory=dict)
     _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
     _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
+    _cached: set[StageAttempt] = field(default_factory=set)  #: That run, and may take what they list from a cache.
     _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
     _misses: list[_Missed] = field(default_factory=list)
     _open_miss: dict[AppShuffle, _Missed] = field(default_factory=dict)
@@ -164,6 +165,10 @@ class Ledger:
         if held is not None:
             self._hold(now_ms, held, left(held.bytes, event.available, event.total))
 
+    def _submitted(self, now_ms: int, event: e.StageSubmitted) -> None:
+        if event.cached:
+            self._cached.add(event.stage)
+
     def _reader(self, now_ms: int, event: e.ReaderRegistered) -> None:
         self._reading.setdefault(event.reader, []).append(event.shuffle_id)
 
@@ -171,9 +176,11 @@ class Ledger:
         written = self._held.get(self._writing.pop(event.stage, ShuffleId(-1)))
         if written is not None and event.failure:  # of one that succeeded, the generation's completion tells
             self._hold(now_ms, written, written.bytes + event.shuffle_bytes_written)
+        from_cache = event.stage in self._cached and not event.shuffle_bytes_read
+        self._cached.discard(event.stage)
         for shuffle_id in self._reading.pop(event.stage, ()):
             held = self._held.get(shuffle_id)
-            if held is not None and not event.failure:
+            if held is not None and not event.failure and not from_cache:
                 held.last_read_ms = now_ms
 
     def _expired(self, now_ms: int, event: e.GenerationExpired) -> None:
@@ -223,6 +230,7 @@ _HEARD: dict[type, Any] = {
     e.GenerationCompleted: Ledger._completed,  # noqa: SLF001
     e.OutputsLost: Ledger._outputs_lost,  # noqa: SLF001
     e.ReaderRegistered: Ledger._reader,  # noqa: SLF001
+    e.StageSubmitted: Ledger._submitted,  # noqa: SLF001
     e.StageCompleted: Ledger._stage_over,  # noqa: SLF001
     e.GenerationExpired: Ledger._expired,  # noqa: SLF001
     e.ExpiryTakenBack: Ledger._taken_back,  # noqa: SLF001

@@ -21,6 +21,7 @@ class Rewriter:
     """Finds what is missing, and names stages that were listed and skipped for it."""
 
     taken: set[StageId]  #: Stages that ran in the record, or stand for one that would have.
+    fetched: frozenset[StageAttempt] = frozenset()  #: Attempts that fetched something, by the record.
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
     _unlisted: int = 0
 
@@ -31,7 +32,7 @@ class Rewriter:
 
     def before(self, state: State, command: c.ReportStageSubmitted) -> Iterator[list[c.Command]]:
         """What has to be done before the stage can run: one list of commands a map stage."""
-        if command.cached:  # it reads its blocks
+        if command.cached and command.stage not in self.fetched:  # it takes its blocks from the cache
             return
         for app_shuffle in missing(state, command.reads):
             yield list(self._write(state, app_shuffle, command.stage.stage))

@@ -11,7 +11,8 @@ from coordinator.core import events as e
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, LookId, Span, StageId
 from coordinator.core.values import Driver, Expiry, Outputs, Policy, Rule
-from replay.simulate import Outcome, Pace, facts_of, simulate
+from replay.learn import learn
+from replay.simulate import Fact, Outcome, Pace, facts_of, simulate
 from replay.simulate.ledger import Ledger
 from tests.support.simulated import check_as_recorded, check_otherwise
 from tests.unit.replay.logs import APP, BEGIN_MS, Told, attempt, deleted_and_missed, lineage
@@ -195,15 +196,44 @@ def test_commands_alone_will_do_and_measured_tasks_are_what_counts() -> None:
     assert outcome.recomputed_bytes == 120_000_000
 
 
-def test_cached_stages_miss_nothing() -> None:
-    told = run_twice()
-    facts = [replace(fact, command=_from_a_cache(fact.command)) for fact in facts_of(told.log)]
-    assert simulate(facts, FRONTIER, pace=AT_ONCE).misses == ()
+def test_a_stage_that_takes_all_from_its_cache_reads_nothing_and_misses_nothing() -> None:
+    facts = [replace(fact, command=_with_a_cache(fact.command, 0)) for fact in facts_of(run_twice().log)]
+    outcome = simulate(facts, FRONTIER, pace=AT_ONCE)
+    assert outcome.misses == ()
+    read_ms = {life.app_shuffle: life.last_read_ms for life in simulate(facts, OBSERVE).lives}
+    assert read_ms == {life.app_shuffle: life.last_read_ms for life in simulate(_before_job(1, facts), OBSERVE).lives}
+    assert outcome.needed_byte_seconds <= outcome.held_byte_seconds
+    assert _reads(facts) == _reads(_before_job(1, facts))
 
 
-def _from_a_cache(command: c.Command | None) -> c.Command | None:
-    is_last = isinstance(command, c.ReportStageSubmitted) and command.stage.stage == 4
-    return replace(command, cached=True) if is_last and isinstance(command, c.ReportStageSubmitted) else command
+def test_the_stage_that_fills_a_cache_reads_and_misses() -> None:
+    """Its RDDs are persisted like those of the stages after it, which take their blocks; it has fetched."""
+    plain = list(facts_of(run_twice().log))
+    facts = [replace(fact, command=_with_a_cache(fact.command, 120_000_000)) for fact in plain]
+    [miss] = simulate(facts, FRONTIER, pace=AT_ONCE).misses
+    assert [miss] == list(simulate(plain, FRONTIER, pace=AT_ONCE).misses)
+    assert _reads(facts)["map at chain.py:12"] == _reads(_before_job(1, facts))["map at chain.py:12"] + 1
+
+
+def _before_job(job: int, facts: list[Fact]) -> list[Fact]:
+    def begins(fact: Fact) -> bool:
+        return isinstance(fact.command, c.ReportJobStarted) and fact.command.job == job
+
+    return facts[: next(n for n, fact in enumerate(facts) if begins(fact))]
+
+
+def _reads(facts: list[Fact]) -> dict[str, int]:
+    """As policy `history` learns them, by call site."""
+    return {kind.call_site: kind.reads for kind in learn(facts).kinds}
+
+
+def _with_a_cache(command: c.Command | None, fetched_bytes: int) -> c.Command | None:
+    """The second job's reader has a persisted RDD, and fetched so much."""
+    if isinstance(command, c.ReportStageSubmitted) and command.stage.stage == 4:
+        return replace(command, cached=True)
+    if isinstance(command, c.ReportStageCompleted) and command.stage.stage == 4:
+        return replace(command, shuffle_bytes_read=fetched_bytes)
+    return command
 
 
 @pytest.mark.parametrize("policy", [OBSERVE, FRONTIER, EAGER])
