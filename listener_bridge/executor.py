@@ -92,6 +92,7 @@ class Executor:
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
+        self._settling: set[int] = set()  # their outcomes are being placed among the facts
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
@@ -113,7 +114,8 @@ class Executor:
                 self._wait(directive)
             elif isinstance(outcome, Request) and outcome.report_outcome.HasField("failed"):
                 self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
-        if isinstance(outcome, Request):
+            is_settled = isinstance(outcome, Request) and directive.directive not in self._settling
+        if is_settled and isinstance(outcome, Request):
             self._reporter.tell_again(outcome)
 
     def _wait(self, directive: Directive) -> None:
@@ -131,7 +133,8 @@ class Executor:
     def outcomes(self) -> list[Request]:
         """All that the coordinator has not acknowledged."""
         with self._lock:
-            return [outcome for outcome in self._outcomes.values() if isinstance(outcome, Request)]
+            known = [(key, told) for key, told in self._outcomes.items() if key not in self._settling]
+            return [told for _, told in known if isinstance(told, Request)]
 
     def begin_again(self) -> None:
         """The coordinator has lost its log: its directives and shuffle ids are no longer those of the new one."""
@@ -287,10 +290,15 @@ class Executor:
             is_asked = self._outcomes.get(directive.directive) is directive
             if is_asked:
                 self._outcomes[directive.directive] = told
-        if is_asked:
-            self._reporter.settle(directive.directive, told, marker)
-        else:
+                self._settling.add(directive.directive)
+        if not is_asked:
             self._reporter.give_up(directive.directive)
+            return
+        try:
+            self._reporter.settle(directive.directive, told, marker)
+        finally:
+            with self._lock:
+                self._settling.discard(directive.directive)
 
     def _count(self, outcome: Outcome) -> None:
         if isinstance(outcome, api.Fenced):

@@ -35,6 +35,7 @@ class Places(Generic[T]):
 
     def __init__(self) -> None:
         self._under_way: set[Hashable] = set()
+        self._overtaken: set[Hashable] = set()  # of those: facts were dropped meanwhile, perhaps their markers
         self._awaited: dict[str, T] = {}
         self._held: deque[Fact] = deque()
         self._passed: OrderedDict[str, None] = OrderedDict()  # the newest markers that nobody awaited
@@ -46,6 +47,10 @@ class Places(Generic[T]):
     def settle(self, key: Hashable, done: T, marker: str | None) -> list[Entry[T]]:
         """Its result. `marker`: where it stands in the stream; None: nothing was changed, so it may stand anywhere."""
         self._under_way.discard(key)
+        may_be_lost = key in self._overtaken and marker is not None and not self._has_come(marker)
+        self._overtaken.discard(key)
+        if may_be_lost:
+            return [Placed(done, is_exact=False), *self._release()]
         if marker is None or self._passed.pop(marker, _MISSING) is None:
             return [Placed(done), *self._release()]
         self._awaited[marker] = done
@@ -54,6 +59,7 @@ class Places(Generic[T]):
     def give_up(self, key: Hashable) -> list[Entry[T]]:
         """It has no result, and no marker that we would know."""
         self._under_way.discard(key)
+        self._overtaken.discard(key)
         return list(self._release())
 
     def awaits(self, done: T) -> bool:
@@ -64,6 +70,9 @@ class Places(Generic[T]):
         """Facts, in the order of the stream."""
         self._held.extend(facts)
         return list(self._release())
+
+    def _has_come(self, marker: str) -> bool:
+        return marker in self._passed or any(isinstance(f, MarkerPassed) and f.name == marker for f in self._held)
 
     def _release(self) -> Iterator[Entry[T]]:
         while self._held:
@@ -78,6 +87,7 @@ class Places(Generic[T]):
             if isinstance(fact, EventsDropped):  # a marker may be among what was dropped
                 yield from (Placed(done, is_exact=False) for done in self._awaited.values())
                 self._awaited.clear()
+                self._overtaken |= self._under_way
         elif fact.name in self._awaited:
             yield Placed(self._awaited.pop(fact.name))
         else:

@@ -139,7 +139,8 @@ class Reporter:
     def _place(self, placed: Placed[Done]) -> None:
         """A snapshot that is perhaps older than what was dropped tells no truth: another one is due."""
         if isinstance(placed.done, Request):
-            self._add([placed.done])
+            if not self._outbox.holds(placed.done):  # each request has one number
+                self._add([placed.done])
         elif placed.is_exact:
             self._resync(placed.done)
 

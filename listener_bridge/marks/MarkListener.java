@@ -41,16 +41,18 @@ public class MarkListener extends SparkListener implements CleanerListener {
     private final int verb;
     private final int shuffle;
     private final int stage;
+    private final int attempt;
 
-    Act(int verb, int shuffle, int stage) {
+    Act(int verb, int shuffle, int stage, int attempt) {
       this.verb = verb;
       this.shuffle = shuffle;
       this.stage = stage;
+      this.attempt = attempt;
     }
 
     public Object run() {
       try {
-        act(verb, shuffle, stage);
+        act(verb, shuffle, stage, attempt);
       } catch (Throwable t) {
         LOG.error("generations of app shuffle " + shuffle + " may be mixed: the scheduler was not told of it", t);
       }
@@ -112,14 +114,14 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private void post(int verb) {
-    post(verb, -1, -1);
+    post(verb, -1, -1, -1);
   }
 
-  private void post(int verb, int shuffle, int stage) {
-    scheduler.post(new Ticket(new Act(verb, shuffle, stage)));
+  private void post(int verb, int shuffle, int stage, int attempt) {
+    scheduler.post(new Ticket(new Act(verb, shuffle, stage, attempt)));
   }
 
-  private void act(int verb, int shuffle, int stage) throws Exception {
+  private void act(int verb, int shuffle, int stage, int attempt) throws Exception {
     if (verb == AGAIN) {
       marks.submittedAgain(shuffle, stage);
     } else if (verb == WRITTEN) {
@@ -127,7 +129,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     } else if (verb == RESULT_SUBMITTED) {
       marks.resultSubmitted(stage);
     } else if (verb == RESULT_TASK) {
-      marks.lookAtResult(stage);
+      marks.resultDelivered(stage, attempt);
     } else if (verb == SETTLE) {
       settling = false;
       marks.settle();
@@ -154,9 +156,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
     StageInfo stage = event.stageInfo();
     int shuffle = Row.shuffleOf(stage);
     if (shuffle >= 0 && generations.owes(shuffle)) {
-      post(AGAIN, shuffle, stage.stageId());
+      post(AGAIN, shuffle, stage.stageId(), -1);
     } else if (shuffle < 0 && marks.isBusy()) {
-      post(RESULT_SUBMITTED, -1, stage.stageId());
+      post(RESULT_SUBMITTED, -1, stage.stageId(), -1);
     }
   }
 
@@ -164,7 +166,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     noteDrops();
     if (marks.isBusy()) {
       if (event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
-        post(RESULT_TASK, -1, event.stageId());
+        post(RESULT_TASK, -1, event.stageId(), event.stageAttemptId());
       }
       settle();
     }
@@ -174,7 +176,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     noteDrops();
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (shuffle >= 0 && generations.owes(shuffle) && event.stageInfo().failureReason().isEmpty()) {
-      post(WRITTEN, shuffle, event.stageInfo().stageId());
+      post(WRITTEN, shuffle, event.stageInfo().stageId(), -1);
     }
     settle();
   }

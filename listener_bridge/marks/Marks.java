@@ -36,6 +36,9 @@ import scala.Option;
 public class Marks {
   public static final String STRICT = Describe.PREFIX + "strict";
   public static final String DETERMINISTIC = Describe.PREFIX + "deterministic";
+  private static final int ATTEMPT = 0; // the one that has read the old generation
+  private static final int INPUT = 1; // the shuffle that is written again
+  private static final int ANEW = 2; // 1: a later attempt began, when nothing was delivered
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
   private final Scheduler scheduler;
@@ -50,7 +53,7 @@ public class Marks {
   private volatile boolean deterministic;
   private final Map marked = new HashMap(); // stage id -> Stage
   private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
-  private final Map watched = new HashMap(); // stage id -> {attempt, shuffle}: results that may come to mix
+  private final Map watched = new HashMap(); // stage id -> {ATTEMPT, INPUT, ANEW}: results that may come to mix
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
@@ -199,7 +202,7 @@ public class Marks {
     if (stages.isRunning(result) ? isLate : Stages.delivered(result) > 0) {
       mixes(result, shuffle, isLate);
     } else if (result.latestInfo().submissionTime().isDefined()) {
-      watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle});
+      watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle, 0});
     }
   }
 
@@ -295,21 +298,40 @@ public class Marks {
     }
   }
 
+  /** A task of a result stage has delivered. One of an attempt before that which began anew is of the old generation. */
+  void resultDelivered(int stageId, int attempt) throws Exception {
+    int[] watch = (int[]) watched.get(Integer.valueOf(stageId));
+    if (watch == null || watch[ANEW] == 0) {
+      lookAtResult(stageId);
+    } else if (attempt <= watch[ATTEMPT] && hasJob(stageId)) {
+      watched.remove(Integer.valueOf(stageId));
+      mixes((ResultStage) stages.byId(stageId), watch[INPUT], false);
+    }
+  }
+
+  private boolean hasJob(int stageId) {
+    Stage stage = stages.byId(stageId);
+    return stage instanceof ResultStage && Stages.jobOf((ResultStage) stage) != null;
+  }
+
   /** A result stage that is watched was submitted again, or a task of an old attempt of it has ended. */
-  void lookAtResult(int stageId) throws Exception {
+  private void lookAtResult(int stageId) throws Exception {
     int[] watch = (int[]) watched.get(Integer.valueOf(stageId));
     Stage stage = stages.byId(stageId);
-    if (watch == null || !(stage instanceof ResultStage) || Stages.jobOf((ResultStage) stage) == null) {
+    if (watch == null || !hasJob(stageId)) {
       watched.remove(Integer.valueOf(stageId));
       return;
     }
-    boolean isAgain = stage.latestInfo().attemptNumber() > watch[0] || !stages.isRunning(stage);
+    if (watch[ANEW] == 1) {
+      return;
+    }
+    boolean isAgain = stage.latestInfo().attemptNumber() > watch[ATTEMPT] || !stages.isRunning(stage);
     if (isAgain && Stages.delivered((ResultStage) stage) > 0) {
       watched.remove(Integer.valueOf(stageId));
-      mixes((ResultStage) stage, watch[1], false);
+      mixes((ResultStage) stage, watch[INPUT], false);
       unmarkAbove(stage);
-    } else if (stage.latestInfo().attemptNumber() > watch[0]) {
-      watched.remove(Integer.valueOf(stageId)); // begun anew with nothing delivered: all of it is of one generation
+    } else if (stage.latestInfo().attemptNumber() > watch[ATTEMPT]) {
+      watch[ANEW] = 1; // with nothing delivered: all of it is of one generation, unless an old task delivers after all
     }
   }
 

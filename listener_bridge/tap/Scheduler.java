@@ -1,10 +1,12 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.LiveListenerBus;
+import org.apache.spark.scheduler.Schedulable;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSetFailed;
@@ -51,19 +53,30 @@ public class Scheduler {
    * Task sets that have a task running, or may start one: of attempts that the DAG scheduler has given up too. One stays
    * in here until the end of its last task has been *posted* to the DAG scheduler (not yet handled by it): a task no
    * longer counts as running when its result is still to be fetched.
+   *
+   * The pools' own queues are walked: `getSortedTaskSetQueue` leaves out what has nothing more to launch, which is every
+   * given-up attempt, and every set whose last task has started.
    */
   public List activeTaskSets() {
     ArrayList active = new ArrayList();
     synchronized (tasks) { // the order of locks is Spark's own: the DAG scheduler's thread takes this one to submit
-      scala.collection.Iterator it = tasks.rootPool().getSortedTaskSetQueue().iterator();
-      while (it.hasNext()) {
-        TaskSetManager manager = (TaskSetManager) it.next();
-        if (!manager.isZombie() || manager.runningTasks() > 0 || hasUntold(manager)) {
-          active.add(manager);
-        }
-      }
+      addActive(tasks.rootPool(), active);
     }
     return active;
+  }
+
+  private static void addActive(Schedulable part, List active) {
+    if (part instanceof TaskSetManager) {
+      TaskSetManager manager = (TaskSetManager) part;
+      if (!manager.isZombie() || manager.runningTasks() > 0 || hasUntold(manager)) {
+        active.add(manager);
+      }
+      return;
+    }
+    Iterator it = part.schedulableQueue().iterator();
+    while (it.hasNext()) {
+      addActive((Schedulable) it.next(), active);
+    }
   }
 
   private static boolean hasUntold(TaskSetManager manager) {

@@ -9,7 +9,7 @@ import pytest
 
 from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, owed, values
-from tests.support.spark import wait_for
+from tests.support.spark import Gate, wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +37,38 @@ def partly_delivered(app: App, **properties: str) -> Iterator[list[object]]:
         found.append(running.exception(120) or running.result())
     app.log.settle()
     yield found
+
+
+def test_a_given_up_attempts_last_task_is_ended_where_its_input_is_computed_again(app: App) -> None:
+    """It was launched long ago, and would deliver the old generation beside the new one; Spark 4.3 aborts."""
+    scheduler = app.tap.java.scheduler()
+    elsewhere, old, new = app.gate(), app.gate(), app.gate()
+    first, second = old.folder, new.folder
+
+    def wait(index: int, rows: Iterator[object]) -> Iterator[object]:
+        if index == 0 and not Gate(first).arrived():
+            Gate(first).pass_through(index)
+        if index == MAPS - 1:
+            Gate(second).pass_through(index)
+        return rows
+
+    last = app.keep(app.step(app.random_rows()).mapPartitionsWithIndex(wait))
+    other = app.hold(app.spark.sparkContext.parallelize([0], 1), elsewhere, 0)
+    with app.job(other.count, elsewhere) as filling, app.job(lambda: values(last), old, new) as running:
+        wait_for(lambda: elsewhere.arrived() and old.arrived(), "both of our processors taken")
+        a, b = app.shuffles()
+        app.delete(a)
+        app.lose_output(b)
+        wait_for(lambda: len(scheduler.activeTaskSets()) == 2, "both sets seen, though they have launched all they can")
+        elsewhere.open()
+        assert filling.result(60) == 1
+        late = scheduler.oldestRunningTask()
+        wait_for(new.arrived, "a task of the next attempt")
+        wait_for(lambda: scheduler.oldestRunningTask() > late, "the end of the given-up attempt's task")
+        new.open()
+        assert running.result(120) == RIGHT
+    app.log.settle()
+    assert app.submissions(b) == [MAPS, MAPS]
 
 
 def test_34_it_completes_and_is_told(app: App) -> None:

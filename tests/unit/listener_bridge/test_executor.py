@@ -138,6 +138,27 @@ def test_the_directives_of_a_lost_log_mean_nothing_to_the_new_one() -> None:
     wait_for(lambda: hands.executor.counts.fenced, "the fence")
 
 
+def test_a_directive_that_comes_again_while_its_outcome_takes_its_place_adds_nothing() -> None:
+    """One request under two numbers would leave a hole, and no coordinator would take what follows it."""
+    hands = Hands(fence=FENCED)
+    settle = hands.reporter.settle
+
+    def late(*what: Any) -> None:
+        hands.executor.submit(fence(1))
+        assert hands.executor.outcomes() == []
+        assert hands.reporter.backlog().unanswered == 0, "and nothing stands before its marker"
+        settle(*what)
+
+    hands.reporter.settle = late  # type: ignore[method-assign]
+    hands.do(fence(1))
+    hands.reporter.facts([MARK, JobEnded(2, 2, 0, True, None)])
+    wait_for(lambda: hands.reporter.backlog().unanswered == 2, "the outcome and the fact")
+    requests = hands.reporter.take(100, 1_000_000, 0, lambda: False).requests
+    assert [request.number for request in requests] == [1, 2]
+    assert [request.WhichOneof("command") for request in requests] == ["report_outcome", "report_job_ended"]
+    wait_for(hands.executor.outcomes, "the outcome, kept for who asks again")
+
+
 def test_an_acknowledged_outcome_is_forgotten() -> None:
     hands = Hands(free=Freed(500)).do(delete(2))
     hands.told()

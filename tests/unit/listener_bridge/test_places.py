@@ -58,6 +58,18 @@ def test_after_a_gap_nothing_waits_for_a_marker_that_may_be_lost() -> None:
     assert places.pass_on([BEFORE, dropped, AFTER]) == [BEFORE, dropped, Placed("fenced", is_exact=False), AFTER]
 
 
+def test_what_was_under_way_when_facts_were_dropped_waits_for_no_marker_that_may_be_lost() -> None:
+    dropped = EventsDropped(1, 3, "bus")
+    places: Places[str] = Places()
+    places.begin(1)
+    assert places.pass_on([dropped, AFTER]) == [dropped, AFTER]
+    assert places.settle(1, "fenced", MARK.name) == [Placed("fenced", is_exact=False)]
+    assert places.pass_on([MARK, AFTER]) == [AFTER], "a marker that comes after all is nobody's"
+    places.begin(2)
+    assert places.pass_on([dropped, BEFORE, MarkerPassed(5, "fenced-2-0", ""), AFTER]) == [dropped, BEFORE]
+    assert places.settle(2, "fenced", "fenced-2-0") == [Placed("fenced"), AFTER], "its marker had come"
+
+
 def test_giving_up_lets_everything_go_on() -> None:
     places: Places[str] = Places()
     places.begin("snapshot")
