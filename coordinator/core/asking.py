@@ -138,6 +138,9 @@ def unknown(state: State, app_shuffle: AppShuffle) -> Rejection:
 # --- writers ----------------------------------------------------------------------------------------------------------
 
 
+_WRITABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE})
+
+
 def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None) -> Answer:
     """What a writer is told. ``missing_tasks``: how many the scheduler has submitted with it; None: it has not said."""
     generation = desk.state.current(app_shuffle)
@@ -154,6 +157,8 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
             desk.emit(e.WriterJoined(generation.shuffle_id, stage))
         return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
     if stage in generation.written_by:
+        if missing_tasks is not None and stage not in generation.writers and generation.life in _WRITABLE:
+            desk.emit(e.WriterJoined(generation.shuffle_id, stage))  # it had asked before its submission was told
         return Ready(generation.shuffle_id, generation.locator)
     if begins_anew(desk.state, app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
         return _replace(desk, generation, stage, Loss.INVALIDATED)

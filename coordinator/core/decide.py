@@ -243,6 +243,7 @@ def _register_client(desk: Desk, command: c.RegisterClient) -> Answer:
 def _drop_client(desk: Desk, command: c.DropClient) -> Answer:
     if command.client in desk.state.clients:
         desk.emit(e.ClientDropped(command.client))
+        desk.tallies.pop(command.client, None)  # what it asks from here on is a stranger's
     return Accepted()
 
 

@@ -220,7 +220,7 @@ def _shuffle_cleaned(state: State, at: e.Recorded, event: e.ShuffleCleaned) -> N
     known = state.shuffles.pop(event.app_shuffle, None)
     if known is not None and known.current is not None:
         state.recovered.pop(known.current, None)
-    if known is not None and known.recoveries:
+    if known is not None:
         _forget_recoveries(state, event.app_shuffle)
 
 

@@ -47,11 +47,18 @@ def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt 
     desk.emit(e.RecoveryJoined(known, missing, stage))
     half = _half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
     if half is not None:
-        mixing = desk.state.recovered.get(half.shuffle_id)
-        named = e.RecoveryJoined(mixing, half.shuffle_id, stage) if mixing else None
-        desk.emit(named or e.RecoveryWidened(known, half.shuffle_id))
+        if not _join_for(desk, half, stage):
+            desk.emit(e.RecoveryWidened(known, half.shuffle_id))
         lose(desk, half, Loss.INVALIDATED)
     return desk.state.recoveries[known]
+
+
+def _join_for(desk: Desk, half: Generation, stage: StageAttempt | None) -> bool:
+    """Joins the recovery that has named it before, to be written anew as a whole: no other one names it too."""
+    known = desk.state.recovered.get(half.shuffle_id, DENIED)
+    if known != DENIED:
+        desk.emit(e.RecoveryJoined(known, half.shuffle_id, stage))
+    return known != DENIED
 
 
 def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: StageAttempt | None) -> Recovery | None:
@@ -78,6 +85,8 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
         if desk.take_move_of(state.generations[rescued].app_shuffle):
             desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
     if plan.half_written is not None:
+        if plan.half_written.shuffle_id not in plan.gone:
+            _join_for(desk, plan.half_written, stage)
         lose(desk, plan.half_written, Loss.INVALIDATED)
     return desk.state.recoveries[recovery]
 
@@ -87,7 +96,7 @@ def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) 
     plan = Plan(lineage_known=state.shuffles[app_shuffle].told)
     _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
     plan.half_written = _half_written(state, app_shuffle, stage)
-    if plan.half_written is not None:
+    if plan.half_written is not None and state.recovered.get(plan.half_written.shuffle_id, DENIED) == DENIED:
         plan.gone.append(plan.half_written.shuffle_id)
     return plan
 

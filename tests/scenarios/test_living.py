@@ -94,6 +94,22 @@ def test_42_recoveries_are_forgotten_with_their_shuffles() -> None:
     assert not story.state.shuffles
 
 
+def test_42_a_recovery_that_was_joined_for_what_it_would_have_mixed_is_forgotten_too() -> None:
+    story = Story(EAGER, Capabilities(completes_after_loss=False))
+    story.job("s0>A, s1:A>B, s2:A>C, s3:B,C!")
+    story.run("s0")
+    story.submit("s1")
+    story.submit("s2")
+    story.miss("A1", "s1")
+    story.miss("A1", "s2")
+    story.fail("s1")
+    story.fail("s2")
+    story.end(0, False)
+    for name in "ABC":
+        story.do(c.ReportShuffleCleaned(shuffle(name)))
+    assert (story.state.recoveries, story.state.recovered) == ({}, {})
+
+
 def test_42_ends_of_executions_are_kept_as_spans() -> None:
     story = Story(EAGER)
     for number in range(100):

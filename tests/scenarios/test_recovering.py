@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator.core import commands as c
-from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId
+from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId, spans_of
 from coordinator.core.rejections import Ready
 from coordinator.core.values import Capabilities, DirectiveKind, Level, Outputs, Settings
 from tests.scenarios.story import EAGER, OBSERVE, Story, attempt_of, delayed, shuffle
@@ -483,6 +483,34 @@ def test_33_also_what_a_reader_has_half_written() -> None:
         "B2 begun by s2.1 for recovery 1",
     ]
     assert story.complete("s2.1")[:3] == ["s2.1 completed", "B2 complete", "recovery 1 closed"]
+
+
+def test_27_what_one_recovery_has_named_another_one_only_joins() -> None:
+    """s3 has half written B when it misses D: recovery 1 had said already that B is to be written whole."""
+    story = Story(EAGER, CANNOT_COMPLETE)
+    story.job("s0>A, s1>D, s2:A>C, s3:A,D>B, s4:B,C!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    story.submit("s3")
+    story.miss("A1", "s2")
+    assert "recovery 1 of A1 C1, would mix B1" in story.teller.tell(story.log)
+    story.miss("D1", "s3")
+    assert story.teller.tell(story.log)[:4] == [
+        "D1 lost: reported",
+        "invalidate D1",
+        "recovery 2 of D1, would mix B1",
+        "recovery 1 joined for B1 by s3.0",
+    ]
+
+
+def test_35_a_task_that_asked_before_its_stage_was_told_writes_after_a_resync_too() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.write("A", "s0")
+    job = c.ReportJobStarted(JobId(0), StageId(1), (shuffle("A"),), None, spans_of((0, 1)))
+    story.do(c.Resync(jobs=(job,), outputs=(Outputs(shuffle("A"), 0, 10),)))
+    assert story.submit("s0") == ["s0.0 submitted", "A1 continued by s0.0"]
+    assert story.state.generations[ShuffleId(1)].writers == {attempt_of("s0")}
 
 
 def test_33a_after_a_recovery_the_loop_goes_on_deleting() -> None:

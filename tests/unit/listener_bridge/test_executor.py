@@ -149,7 +149,7 @@ def test_a_directive_that_comes_again_while_its_outcome_takes_its_place_adds_not
         assert hands.reporter.backlog().unanswered == 0, "and nothing stands before its marker"
         settle(*what)
 
-    hands.reporter.settle = late  # type: ignore[method-assign]
+    hands.reporter.settle = late  # type: ignore[method-assign, assignment]
     hands.do(fence(1))
     hands.reporter.facts([MARK, JobEnded(2, 2, 0, True, None)])
     wait_for(lambda: hands.reporter.backlog().unanswered == 2, "the outcome and the fact")
