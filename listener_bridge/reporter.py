@@ -98,7 +98,7 @@ class Reporter:
             self._changed.notify_all()
 
     def missed(self) -> int:
-        """How often something that was told may not have been heard."""
+        """How often something that was told may not have been heard; never falls, so that equal means nothing was."""
         with self._changed:
             return self._missed + self._outbox.dropped
 
@@ -147,7 +147,7 @@ class Reporter:
     def _resync(self, snapshot: Snapshot) -> None:
         truth = self._translator.resync(snapshot)
         self._is_resync_due = False
-        self._missed += 1
+        self._missed += 1 + self._outbox.dropped  # which closing the gap sets back: `missed` never falls
         if self._outbox.is_open_gap:
             gap = translate.gap(self._outbox.dropped, "outbox")
             dropped = [o for o in self.outcomes() if not self._places.awaits(o) and not self._outbox.holds(o)]

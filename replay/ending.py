@@ -12,7 +12,7 @@ from coordinator.core import events as e
 from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
-from coordinator.core.values import Deletion, Pressed
+from coordinator.core.values import Deletion, Loss, Pressed
 from replay.names import Names
 from replay.phrases import pressed
 from replay.units import count, few, size, span
@@ -71,10 +71,17 @@ def verdict(ending: Ending) -> str:
     if ending.gone is not None and isinstance(ending.gone.event, e.GenerationDeleted):
         return _deleted(ending, ending.gone, ending.gone.event)
     if ending.gone is not None and isinstance(ending.gone.event, e.GenerationLost):
-        return f"Lost at event {ending.gone.sequence}, not by our doing: {ending.gone.event.cause.value}."
+        return f"{_LOST[ending.gone.event.cause].format(ending.gone.sequence)}.{_users(ending)}"
     if ending.missed:
         return f"Fenced, {size(ending.bytes)}. {_missed(ending)}"
     return f"{ending.life.value.capitalize()}, {size(ending.bytes)}."
+
+
+_LOST = {
+    Loss.OUTPUTS: "Lost at event {}, not by our doing: its outputs are gone",
+    Loss.REPORTED: "Lost at event {}, not by our doing: a reader has reported it missing",
+    Loss.INVALIDATED: "Given up at event {}: it would have mixed two generations, or nobody could complete it",
+}
 
 
 def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:

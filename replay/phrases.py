@@ -90,7 +90,7 @@ def _job_started(event: e.JobStarted, names: Names) -> str:
 
 
 def _job_ended(event: e.JobEnded, names: Names) -> str:
-    return f"{names.job(event.job)} " + ("ended" if event.succeeded else f"failed{_because(event.failure)}")
+    return f"{names.job(event.job)} " + ("ended" if event.succeeded else f"failed{because(event.failure)}")
 
 
 def _submitted(event: e.StageSubmitted, names: Names) -> str:
@@ -101,7 +101,7 @@ def _submitted(event: e.StageSubmitted, names: Names) -> str:
 
 def _completed(event: e.StageCompleted, names: Names) -> str:
     if event.failure:
-        return f"{names.stage(event.stage)} failed{_because(event.failure)}"
+        return f"{names.stage(event.stage)} failed{because(event.failure)}"
     parts = [f"{word} {size(n)}" for word, n in _moved(event) if n]
     return f"{names.stage(event.stage)} completed" + (f": {', '.join(parts)}" if parts else "")
 
@@ -115,7 +115,7 @@ def _moved(event: e.StageCompleted) -> tuple[tuple[str, int], ...]:
 
 
 def _execution_started(event: e.ExecutionStarted, names: Names) -> str:
-    return f"SQL execution {event.execution} started{_because(event.name)}"
+    return f"SQL execution {event.execution} started{because(event.name)}"
 
 
 def _execution_ended(event: e.ExecutionEnded, names: Names) -> str:
@@ -169,12 +169,12 @@ def pressed(why: Pressed | None) -> str:
 
 
 def _rescued(event: e.ExpiryTakenBack, names: Names) -> str:
-    return f"{names.generation(event.shuffle_id)} is kept after all: {event.why.value}{_because(event.by)}"
+    return f"{names.generation(event.shuffle_id)} is kept after all: {event.why.value}{because(event.by)}"
 
 
 def _refused(event: e.FenceRefused, names: Names) -> str:
     then = "kept" if event.keep else f"asked again at {clock(event.due_ms)}"
-    told = f"{event.refusal.value}{_because(event.detail)}"
+    told = f"{event.refusal.value}{because(event.detail)}"
     return f"the driver did not fence {names.generation(event.shuffle_id)} ({told}); {then}"
 
 
@@ -184,7 +184,7 @@ def _fenced(event: e.GenerationFenced, names: Names) -> str:
 
 def _failed(event: e.DirectiveFailed, names: Names) -> str:
     asked = f"directive {event.directive} for {names.generation(event.shuffle_id)}"
-    return f"{asked} failed{_because(event.error)}; asked again at {clock(event.due_ms)}"
+    return f"{asked} failed{because(event.error)}; asked again at {clock(event.due_ms)}"
 
 
 def _deleted(event: e.GenerationDeleted, names: Names) -> str:
@@ -198,7 +198,7 @@ def _deleted(event: e.GenerationDeleted, names: Names) -> str:
 
 def _missed(event: e.PrematureDeletion, names: Names) -> str:
     told = f"{names.stage(event.stage)} wanted it" if event.stage is not None else "it was wanted"
-    return f"{names.generation(event.shuffle_id)} was deleted too early: {told}{_because(event.detail)}"
+    return f"{names.generation(event.shuffle_id)} was deleted too early: {told}{because(event.detail)}"
 
 
 def _opened(event: e.RecoveryOpened, names: Names) -> str:
@@ -242,7 +242,7 @@ _PHRASES: dict[type, Phrase] = {
     e.ClientDropped: lambda v, n: f"client {v.client} was idle and is forgotten",
     e.RequestsAnswered: _answered,
     e.PolicyChanged: _policy,
-    e.PinSet: lambda v, n: f"{n.shuffle(v.app_shuffle)} pinned{_because(v.why)}",
+    e.PinSet: lambda v, n: f"{n.shuffle(v.app_shuffle)} pinned{because(v.why)}",
     e.PinRemoved: lambda v, n: f"{n.shuffle(v.app_shuffle)} no longer pinned",
     e.DeletionSuspended: lambda v, n: f"deletion suspended itself: {v.why.value}",
     e.DeletionResumed: lambda v, n: f"deletion goes on{_by(v.by)}",
@@ -256,7 +256,7 @@ _PHRASES: dict[type, Phrase] = {
     e.ExecutionStarted: _execution_started,
     e.ExecutionEnded: _execution_ended,
     e.DiskReported: lambda v, n: f"disk {v.disk} is used to {used(v)} %, {size(v.free_bytes)} free",
-    e.ExecutorLost: lambda v, n: f"executor {v.executor} lost{_because(v.reason)}",
+    e.ExecutorLost: lambda v, n: f"executor {v.executor} lost{because(v.reason)}",
     e.ShuffleCleaned: lambda v, n: f"{n.shuffle(v.app_shuffle)}: Spark's cleaner says that nothing can read it again",
     e.LookBegan: lambda v, n: f"look {v.look} at the program began",
     e.CutReported: _cut,
@@ -301,7 +301,8 @@ def _hashed(ids: tuple[int, ...]) -> list[str]:
     return [f"#{one}" for one in ids]
 
 
-def _because(text: str) -> str:
+def because(text: str) -> str:
+    """`: ` and the first line of a reason; nothing where none was given."""
     first = text.strip().splitlines()[0] if text.strip() else ""
     return f": {first[:160]}" if first else ""
 

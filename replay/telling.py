@@ -15,7 +15,7 @@ from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from replay.names import Names
-from replay.phrases import held, lineage, phrase, pressed
+from replay.phrases import because, held, lineage, phrase, pressed
 from replay.units import clock, count, few, size
 
 #: Which generation (0: the app shuffle as a whole), and what is said.
@@ -114,7 +114,7 @@ def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
     if shuffle_id is None:
         return
     if event.failure:
-        yield shuffle_id, f"stage {event.stage} failed while it read it: {event.failure.strip().splitlines()[0][:120]}"
+        yield shuffle_id, f"stage {event.stage} failed while it read it{because(event.failure)}"
         return
     wrote = event.shuffle_bytes_written + event.output_bytes
     yield shuffle_id, f"stage {event.stage} has read it" + (f" and wrote {size(wrote)}" if wrote else "")

@@ -164,12 +164,17 @@ def _write_csv(report: Report, file: Path) -> None:
 
     from replay.advise.rows import flat
 
-    found = [flat(advice) for advice in report.advices]
+    found = [{name: _cell_text(value) for name, value in flat(advice).items()} for advice in report.advices]
     text = StringIO()
     writer = csv.DictWriter(text, fieldnames=list(found[0]) if found else ["application_id"], lineterminator="\n")
     writer.writeheader()
     writer.writerows(found)
     _written(file, text.getvalue())
+
+
+def _cell_text(value: Any) -> Any:
+    """A name that begins like a formula is text: whoever names a job does not compute in its reader's spreadsheet."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def _written(file: Path, text: str) -> None:

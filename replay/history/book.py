@@ -221,7 +221,7 @@ class Book:
         parents = {parent for stage in record.stages for parent in stage.parents or ()}
         told = any(stage.parents is not None or _reads(stage, by_id) for stage in record.stages)
         self._parents_missing |= len(by_id) > 1 and not told
-        final = max((one for one in by_id if one not in parents), default=0)
+        final = max((one for one in by_id if one not in parents), default=_NO_STAGE)  # a job without partitions
         for stage in record.stages:
             self._list(stage, by_id, record.id, None if stage.id == final else True)
         self._jobs[record.id] = tuple(by_id)
@@ -451,6 +451,7 @@ def _short(text: str | None) -> str:
 
 
 _NO_RDD = -1
+_NO_STAGE = -1
 #: Of PySpark's call sites: the program's own line, or the bridge between the two languages.
 _PYTHON = (".py:", "NativeMethodAccessorImpl", "DirectMethodHandleAccessor")  # the last one: Java 18 and later
 _LEVELS = {level.name: level for level in Level}

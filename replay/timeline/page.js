@@ -100,7 +100,9 @@ function head() {
 }
 
 function keys() {
-  if (el("keys").childElementCount === Object.keys(FATES).filter(fate => rows.some(row => row.fate === fate)).length) return;
+  const there = Object.keys(FATES).filter(fate => rows.some(row => row.fate === fate)).join(" ");
+  if (el("keys").dataset.fates === there) return;
+  el("keys").dataset.fates = there;
   el("keys").replaceChildren();
   for (const fate of Object.keys(FATES)) {
     if (!rows.some(row => row.fate === fate)) continue;

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from coordinator.cli import advising
+from coordinator.cli.advising import _cell_text
 from coordinator.cli.exits import Exit
 from coordinator.cli.targets import overlap
 from tests.support.fake_spark import FakeSpark
@@ -38,6 +39,17 @@ def _grow(log: Log) -> None:
             written["Shuffle Bytes Written"] *= 10**9
         if "App ID" in line:
             line["App ID"], line["App Name"] = "app-2", "a heavy job"  # type: ignore[index]
+
+
+def test_a_name_that_looks_like_a_formula_is_text_in_the_csv_file() -> None:
+    assert [_cell_text(one) for one in ('=HYPERLINK("x")', "@sum", "-1+1", "plain", -5, 0.5)] == [
+        '\'=HYPERLINK("x")',
+        "'@sum",
+        "'-1+1",
+        "plain",
+        -5,
+        0.5,
+    ]
 
 
 def test_a_table_with_the_reasons(shufflectl: Shufflectl, logs: Path) -> None:

@@ -118,6 +118,21 @@ def all_told(told: Told, snapshot: Snapshot, bytes_max: int) -> list[str]:
     return commands
 
 
+def test_what_was_missed_is_never_forgotten() -> None:
+    """Who compares two figures takes equal ones for "nothing was lost": a look would keep silent of what nobody heard."""
+    told = Told()
+    told.reporter.connected(2_048)
+    told.reporter._outbox.open_gap(1)
+    seen = [told.reporter.missed()]
+    told.reporter.facts([ENDED])
+    seen.append(told.reporter.missed())
+    told.reporter.settle("snapshot", Snapshot("snapshot-1", (), (), ()), "snapshot-1")
+    told.reporter.facts([MarkerPassed(2, "snapshot-1", "")])
+    assert not told.reporter.backlog().is_gap_open
+    seen.append(told.reporter.missed())
+    assert seen == sorted(set(seen))
+
+
 def test_42_a_truth_of_very_many_shuffles_is_told_and_closes_the_gap() -> None:
     told = Told()
     told.reporter.connected(2_048, Limits().message_bytes)

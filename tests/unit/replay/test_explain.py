@@ -100,6 +100,29 @@ def test_who_uses_it_is_why_it_is_held() -> None:
     assert "stage 1.0 failed while it read it: ExecutorLostFailure" in texts(chapter(told))
 
 
+def test_a_failure_without_a_word_is_told_without_one() -> None:
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map", writes=0)
+    told.done(0, 5)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, failure=" \n")
+    assert "stage 1.0 failed while it read it\n" in texts(chapter(told)) + "\n"
+
+
+def test_what_was_given_up_so_that_nothing_mixes_is_not_told_as_somebody_elses_doing() -> None:
+    told = Told(capabilities=Capabilities(completes_after_loss=False))
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 5)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.say(c.ReportMissing(AppShuffle(0), ShuffleId(1), attempt(1)))
+    assert "not by our doing: a reader has reported it missing" in chapter(told).verdict
+    half = chapter(told, 2, 1).verdict
+    assert half.startswith("Given up at event")
+    assert "mixed two generations" in half
+
+
 def test_what_no_rule_has_released_says_what_the_rule_waits_for() -> None:
     told = Told()
     told.whole_chain()

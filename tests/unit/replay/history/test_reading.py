@@ -313,6 +313,14 @@ def test_of_rolled_files_a_bad_one_loses_only_itself(tmp_path: Path) -> None:
     assert [warning for warning in run.warnings if warning.startswith("events_2_app-1: its gzip data are damaged")]
 
 
+def test_a_job_without_stages_says_nothing_of_another_ones(tmp_path: Path) -> None:
+    """Spark posts one for an RDD without partitions, also while stage 0 runs."""
+    log = Log().start().job(0, 0, FIRST, LAST).job(1, 1).job_end(1, 2)
+    log.stage(FIRST, 0, 10, written=1000).stage(LAST, 10, 20).job_end(0, 20).end(30)
+    told_of = [one for one in told(run_of_text(tmp_path, log.text), c.ReportJobStarted) if one.job == 1]
+    assert [(one.writes, one.reads, one.lineage) for one in told_of] == [(None, (), ())]
+
+
 def test_any_cut_and_any_flipped_byte_cost_what_stands_there_and_no_more(tmp_path: Path) -> None:
     text = chain().text
     whole = run_of_text(tmp_path, text)
