@@ -13,8 +13,10 @@ All drivers of a user share it, so that `shufflectl apps` finds them all; SQLite
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import shutil
 import stat
 import tempfile
 import threading
@@ -63,7 +65,7 @@ class Embedded:
         self._lock = threading.Lock()
         self._running: Any = None
         self._stopped = False
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: _SocketFolder | None = None
 
     def addresses(self) -> tuple[str, ...]:
         """Where it is reached. Raises what has kept it from starting."""
@@ -86,12 +88,10 @@ class Embedded:
 
     def _let_go(self, timeout: float | None) -> None:
         running, self._running = self._running, None
-        if running is not None:
-            stopping = threading.Thread(target=running.stop, name="shuffle-lifecycle-stop", daemon=True)
-            stopping.start()
-            stopping.join(timeout)
+        if running is not None:  # in this thread: at the interpreter's end Python 3.12 starts no other one
+            running.stop() if timeout is None else running.stop(max(0.0, timeout))
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
 
     def _start(self) -> Any:
         from coordinator.app import start_replica
@@ -107,16 +107,41 @@ class Embedded:
         """A socket that only this user can open; a loopback port where there is no place for one."""
         if self._folder is None and os.name != "nt":
             self._folder = _short_folder()
-        return f"unix:{self._folder.name}/{_SOCKET}" if self._folder is not None else "127.0.0.1:0"
+        return f"unix:{self._folder.path}/{_SOCKET}" if self._folder is not None else "127.0.0.1:0"
 
 
-def _short_folder() -> tempfile.TemporaryDirectory[str] | None:
+class _SocketFolder:
+    """A folder of its own, this user's alone, gone with the process that made it: a child that it forks leaves it."""
+
+    def __init__(self, place: str) -> None:
+        self.path = tempfile.mkdtemp(prefix=f"{FOLDER}-", dir=place)
+        self._made_by = os.getpid()
+        _LEFT.append(self)
+
+    def remove(self) -> None:
+        """May be repeated."""
+        if os.getpid() == self._made_by:
+            shutil.rmtree(self.path, ignore_errors=True)
+            if self in _LEFT:
+                _LEFT.remove(self)
+
+
+_LEFT: list[_SocketFolder] = []
+
+
+@atexit.register
+def _remove_what_is_left() -> None:
+    for folder in _LEFT:
+        folder.remove()
+
+
+def _short_folder() -> _SocketFolder | None:
     """Its own, this user's alone. The path of a socket has a limit, and a container's folder is often long."""
     for place in (tempfile.gettempdir(), *_SHORT_PLACES):
         if len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}") > _SOCKET_PATH_MAX_BYTES:
             continue
         try:
-            return tempfile.TemporaryDirectory(prefix=f"{FOLDER}-", dir=place, ignore_cleanup_errors=True)
+            return _SocketFolder(place)
         except OSError:
             continue
     return None

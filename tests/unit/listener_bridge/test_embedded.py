@@ -101,6 +101,29 @@ def test_it_starts_where_the_folder_for_temporary_files_has_a_long_path(
         here.stop(10.0)
 
 
+def test_a_forked_child_that_ends_leaves_the_socket_to_its_parent(tmp_path: Path) -> None:
+    here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
+    try:
+        socket = Path(here.addresses()[0].removeprefix("unix:"))
+        program = (
+            "import os, sys\n"
+            "from listener_bridge.embedded import _SocketFolder\n"
+            f"folder = _SocketFolder({str(tmp_path)!r})\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    sys.exit(0)\n"
+            "os.waitpid(child, 0)\n"
+            "print(os.path.isdir(folder.path))\n"
+        )
+        told = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=60)
+        assert (told.stdout, told.stderr) == ("True\n", "")
+        assert list(tmp_path.glob("shuffle-lifecycle-*")) == [], "the parent takes it away at its own end"
+        assert socket.exists()
+    finally:
+        here.stop(10.0)
+    assert not socket.exists()
+
+
 def test_a_second_attachment_does_not_say_everything_twice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("first.db", "second.db"):
         here = Embedded(f"sqlite://{tmp_path}/{name}")

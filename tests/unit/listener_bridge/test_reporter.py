@@ -119,7 +119,7 @@ def all_told(told: Told, snapshot: Snapshot, bytes_max: int) -> list[str]:
 
 
 def test_what_was_missed_is_never_forgotten() -> None:
-    """Who compares two figures takes equal ones for "nothing was lost": a look would keep silent of what nobody heard."""
+    """Who finds it as it was takes it that nothing was lost: a look would keep silent of what nobody heard."""
     told = Told()
     told.reporter.connected(2_048)
     told.reporter._outbox.open_gap(1)
