@@ -316,12 +316,16 @@ class Executor:
     # ---- the rest ----
 
     def _forget_some(self) -> None:
-        """Files of late writers: a try for each generation that waits; what is busy waits on."""
+        """Files of late writers, oldest fence first: a task older than one fence is older than all that follow."""
         for _ in range(len(self._to_forget)):
             if not self._tasks.empty() or self._stopped:
                 return  # what others wait for goes first
             locator = self._to_forget.popleft()
-            if isinstance(self._service.forget(locator, FREE_TIMEOUT_S), (api.Busy, api.Failed)):
+            outcome = self._service.forget(locator, FREE_TIMEOUT_S)
+            if isinstance(outcome, api.Busy):
+                self._to_forget.appendleft(locator)
+                break
+            if isinstance(outcome, api.Failed):
                 self._to_forget.append(locator)
         self._forget_due_s = time.monotonic() + FORGET_PAUSE_S
 

@@ -308,6 +308,20 @@ def test_24_what_is_freed_is_forgotten_when_older_tasks_have_ended() -> None:
     wait_for(tried_again, "the second one")
 
 
+def test_24_under_a_long_task_one_is_asked_about_and_not_all() -> None:
+    """A task older than the first fence is older than all that followed: to ask about each would cost seconds."""
+    first, *others = [Locator("fake", f"app/{number}/0") for number in range(1, 5)]
+    hands = Hands(free=Freed(1), forget=Busy(("task 3",)))
+    hands.do(*(delete(n, locator) for n, locator in enumerate((first, *others), 1))).told(4)
+    hands.executor.stop("over", 10.0)
+    hands.executor._stopped = ""
+    hands.executor._forget_some()
+    assert [what for verb, what in hands.service.calls if verb == "forget"] == [first]
+    hands.service.answers["forget"] = Freed(0)
+    hands.executor._forget_some()
+    assert [what for verb, what in hands.service.calls if verb == "forget"] == [first, first, *others]
+
+
 def test_what_waits_when_it_stops_is_revoked() -> None:
     hands = Hands(fence=FENCED)
     hands.executor.submit(fence(1))
