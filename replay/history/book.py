@@ -76,6 +76,15 @@ class _Weight:
     bytes: int = 0
     task_ms: int = 0
     complete: bool = False
+    outputs: int = 0  #: How many tasks wrote these bytes.
+
+    def resume(self, tasks: int) -> None:
+        """One more attempt, of so many tasks, begins on what earlier ones left: the rest of that is gone."""
+        left = max(self.maps - tasks, 0)
+        if self.outputs > left:
+            self.bytes = self.bytes * left // self.outputs
+            self.task_ms = self.task_ms * left // self.outputs
+            self.outputs = left
 
     def add(self, sums: _Sums, succeeded: bool) -> int:
         """One attempt of its map stage is over; answers the bytes that are there now and were not before.
@@ -87,12 +96,13 @@ class _Weight:
             return 0
         self.bytes += sums.written
         self.task_ms += sums.run_ms
+        self.outputs += sums.ends
         self.complete = succeeded
         return self.bytes if succeeded else 0
 
     def begin_again(self) -> None:
         """Nothing of it is left."""
-        self.bytes = self.task_ms = 0
+        self.bytes = self.task_ms = self.outputs = 0
         self.complete = False
 
 
@@ -309,6 +319,8 @@ class Book:
         weight = self._weights.get(shuffle) if known.writes else None
         if weight is not None and weight.complete:
             self._outputs_went(shuffle, weight, stage)
+        elif weight is not None:
+            weight.resume(stage.tasks)
         place = self._tell(
             stage.submitted,
             c.ReportStageSubmitted(

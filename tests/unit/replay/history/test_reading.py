@@ -130,9 +130,9 @@ def test_repairs_of_a_part_add_nothing_and_a_whole_rewrite_counts_by_itself(tmp_
         log.stage(WIDE, 10 * number, 10 * number + 5, 9_000, attempt=number, tasks=9)
     log.stage(WIDE, 50, 55, 7_000, attempt=4, failure="fetch failed").stage(WIDE, 56, 57, 1_000, attempt=5, tasks=1)
     run = run_of(log.stage(SECOND, 60, 65).job_end(0, 65).end(70).write(tmp_path / "app-1"))
-    assert written(run) == [10_000, 0, 0, 0, 0, 8_000, 0]
+    assert written(run) == [10_000, 0, 0, 0, 0, 7_300, 0]  # nine of the ten outputs of 700 were left
     assert [one.outputs[0].available for one in told(run, c.ReportOutputs)] == [1, 1, 1, 0]
-    assert run.shuffles[0].bytes == 8_000
+    assert run.shuffles[0].bytes == 7_300
 
 
 def test_tasks_that_ran_again_within_an_attempt_count_once(tmp_path: Path) -> None:
@@ -311,6 +311,20 @@ def test_of_rolled_files_a_bad_one_loses_only_itself(tmp_path: Path) -> None:
     assert run.ended
     assert run.files == tuple(str(folder / f"events_{n}_app-1") for n in (1, 2, 3))
     assert [warning for warning in run.warnings if warning.startswith("events_2_app-1: its gzip data are damaged")]
+
+
+@pytest.mark.parametrize(
+    ("again", "left"), [(10, 0), (5, 5), (1, 9)], ids=["all", "four were lost", "what was missing"]
+)
+def test_what_a_failed_attempt_left_counts_as_far_as_the_next_one_does_not_write_it(
+    tmp_path: Path, again: int, left: int
+) -> None:
+    """Nine of ten tasks wrote 100 bytes each in half a second; the next attempt has so many tasks."""
+    log = Log().start().job(0, 0, WIDE, Stage(1, rdd=3, parents=(0,)))
+    log.stage(WIDE, 0, 10, written=1000, failure="FetchFailed", ends=9)
+    log.stage(WIDE, 10, 20, written=100 * again, attempt=1, tasks=again).end(30)
+    run = run_of_text(tmp_path, log.text)
+    assert [(one.bytes, one.task_ms) for one in run.shuffles] == [(100 * (left + again), 500 * (left + again))]
 
 
 def test_a_job_without_stages_says_nothing_of_another_ones(tmp_path: Path) -> None:
