@@ -180,7 +180,8 @@ def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery
     assert missing is not None
     known = desk.state.recovered.get(missing)
     if known is None:
-        return recovery.answer(desk, app_shuffle, stage)
+        never_whole = recovery.was_never_whole(desk.state, app_shuffle)
+        return None if never_whole else recovery.answer(desk, app_shuffle, stage)
     recovery.count_premature(desk, app_shuffle, stage)
     return desk.state.recoveries.get(known)
 

@@ -164,16 +164,28 @@ def _mixing(state: State, plan: Plan) -> Iterable[ShuffleId]:
 
 
 def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> None:
-    """A stage that wants what we deleted was really submitted: counted once a generation."""
+    """A stage that wants what we deleted was really submitted: counted once a generation.
+
+    What was given up half-written and then deleted is missed by nobody: it would have been written in any case.
+    """
     shuffle = desk.state.shuffles[app_shuffle]
     generation = desk.state.current(app_shuffle)
     ours = generation is not None or (shuffle.fate is Life.DELETED and shuffle.cause is Deletion.POLICY)
+    ours = ours and not was_never_whole(desk.state, app_shuffle)
     if shuffle.current is None or not ours or shuffle.missed == shuffle.current:
         return
     desk.emit(e.PrematureDeletion(shuffle.current, stage, detail))
     meta = desk.state.meta
     if meta.premature > meta.settings.premature_budget and meta.suspended is None:
         desk.emit(e.DeletionSuspended(Suspension.BUDGET))
+
+
+def was_never_whole(state: State, app_shuffle: AppShuffle) -> bool:
+    """Its last generation was given up half-written, and fenced or deleted: nobody has read it."""
+    shuffle, generation = state.shuffles[app_shuffle], state.current(app_shuffle)
+    if generation is not None:
+        return generation.life is Life.FENCED and not generation.completed
+    return shuffle.fate is Life.DELETED and not shuffle.was_whole
 
 
 def _deny(desk: Desk, shuffle: Shuffle, missing: ShuffleId) -> bool:

@@ -485,6 +485,25 @@ def test_33_also_what_a_reader_has_half_written() -> None:
     assert story.complete("s2.1")[:3] == ["s2.1 completed", "B2 complete", "recovery 1 closed"]
 
 
+def test_18_what_cancelled_jobs_left_half_written_is_missed_by_nobody() -> None:
+    """It would have been written in any case: no recovery, no premature deletion, and no budget that is used up."""
+    story = Story(EAGER)
+    for number, name in enumerate("ABCDEFGHI"):
+        cancelled, again = 4 * number, 4 * number + 2
+        story.job(f"s{cancelled}>{name}, s{cancelled + 1}:{name}!", job=2 * number)
+        story.submit(f"s{cancelled}")
+        story.fail(f"s{cancelled}")
+        story.end(2 * number, False)
+        story.delete_all()
+        story.job(f"s{again}>{name}, s{again + 1}:{name}!", job=2 * number + 1)
+        assert story.submit(f"s{again}") == [f"s{again}.0 submitted", f"{name}2 begun by s{again}.0"]
+        story.complete(f"s{again}")
+        story.run(f"s{again + 1}")
+        story.end(2 * number + 1)
+    assert (story.state.meta.premature, story.state.meta.suspended, story.state.recoveries) == (0, None, {})
+    assert all(shuffle.missed is None for shuffle in story.state.shuffles.values())
+
+
 def test_27_what_one_recovery_has_named_another_one_only_joins() -> None:
     """s3 has half written B when it misses D: recovery 1 had said already that B is to be written whole."""
     story = Story(EAGER, CANNOT_COMPLETE)

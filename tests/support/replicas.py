@@ -19,6 +19,8 @@ from tests.support.etcd import free_ports
 ROOT = Path(__file__).resolve().parents[2]
 _PROGRAM = """
 import sys, threading
+from coordinator import logs
+logs.through_logging()  # what is read from stdout is the address alone
 from coordinator.app import start_replica
 print(start_replica(sys.argv[1], sys.argv[2]).address, flush=True)
 threading.Event().wait()

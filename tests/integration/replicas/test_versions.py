@@ -32,6 +32,8 @@ OTHER = ApplicationId("6f1c2d3e-0000-4000-8000-0000000000ff")
 LOST = ReportExecutorLost("7")
 _NEXT_RELEASE = """
 import sys, threading
+from coordinator import logs
+logs.through_logging()  # what is read from stdout is the address alone
 from coordinator.core.events import ExecutorLost
 from coordinator.wire import upcast
 upcast.VERSION, upcast.UPCASTS[1] = 2, lambda record: None
