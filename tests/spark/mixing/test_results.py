@@ -54,19 +54,21 @@ def test_a_given_up_attempts_last_task_is_ended_where_its_input_is_computed_agai
 
     last = app.keep(app.step(app.random_rows()).mapPartitionsWithIndex(wait))
     other = app.hold(app.spark.sparkContext.parallelize([0], 1), elsewhere, 0)
-    with app.job(other.count, elsewhere) as filling, app.job(lambda: values(last), old, new) as running:
-        wait_for(lambda: elsewhere.arrived() and old.arrived(), "both of our processors taken")
-        a, b = app.shuffles()
-        app.delete(a)
-        app.lose_output(b)
-        wait_for(lambda: len(scheduler.activeTaskSets()) == 2, "both sets seen, though they have launched all they can")
-        elsewhere.open()
-        assert filling.result(60) == 1
-        late = scheduler.oldestRunningTask()
-        wait_for(new.arrived, "a task of the next attempt")
-        wait_for(lambda: scheduler.oldestRunningTask() > late, "the end of the given-up attempt's task")
-        new.open()
-        assert running.result(120) == RIGHT
+    with app.job(other.count, elsewhere) as filling:
+        wait_for(elsewhere.arrived, "one of our two processors taken")
+        with app.job(lambda: values(last), old, new) as running:
+            wait_for(old.arrived, "the other one taken too")
+            a, b = app.shuffles()
+            app.delete(a)
+            app.lose_output(b)
+            wait_for(lambda: len(scheduler.activeTaskSets()) == 2, "both sets, though they have launched all they can")
+            elsewhere.open()
+            assert filling.result(60) == 1
+            late = scheduler.oldestRunningTask()
+            wait_for(new.arrived, "a task of the next attempt")
+            wait_for(lambda: scheduler.oldestRunningTask() > late, "the end of the given-up attempt's task")
+            new.open()
+            assert running.result(120) == RIGHT
     app.log.settle()
     assert app.submissions(b) == [MAPS, MAPS]
 
