@@ -12,7 +12,7 @@ import threading
 import uuid
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -97,7 +97,7 @@ class ReplicaThread:
 
     def stop(self, within_s: float = _PATIENCE_S) -> None:
         """Drains it and waits for its thread's end, so long at the most. May be repeated."""
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # its loop is closed: it has ended
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(within_s)
 

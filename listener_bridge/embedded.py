@@ -116,23 +116,22 @@ class _SocketFolder:
     def __init__(self, place: str) -> None:
         self.path = tempfile.mkdtemp(prefix=f"{FOLDER}-", dir=place)
         self._made_by = os.getpid()
-        _LEFT.append(self)
+        _LEFT[self.path] = self
 
     def remove(self) -> None:
         """May be repeated."""
         if os.getpid() == self._made_by:
             shutil.rmtree(self.path, ignore_errors=True)
-            if self in _LEFT:
-                _LEFT.remove(self)
+            _LEFT.pop(self.path, None)
 
 
-_LEFT: list[_SocketFolder] = []
+_LEFT: dict[str, _SocketFolder] = {}
 
 
 @atexit.register
 def _remove_what_is_left() -> None:
-    for folder in _LEFT:
-        folder.remove()
+    for path in sorted(_LEFT):  # each takes itself out
+        _LEFT[path].remove()
 
 
 def _short_folder() -> _SocketFolder | None:

@@ -114,8 +114,8 @@ class Executor:
                 self._wait(directive)
             elif isinstance(outcome, Request) and outcome.report_outcome.HasField("failed"):
                 self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
-            is_settled = isinstance(outcome, Request) and directive.directive not in self._settling
-        if is_settled and isinstance(outcome, Request):
+            is_settling = directive.directive in self._settling
+        if isinstance(outcome, Request) and not is_settling:
             self._reporter.tell_again(outcome)
 
     def _wait(self, directive: Directive) -> None:

@@ -108,7 +108,7 @@ def test_a_forked_child_that_ends_leaves_the_socket_to_its_parent(tmp_path: Path
         program = (
             "import os, sys\n"
             "from listener_bridge.embedded import _SocketFolder\n"
-            f"folder = _SocketFolder({str(tmp_path)!r})\n"
+            f"folder, other, third = (_SocketFolder({str(tmp_path)!r}) for _ in range(3))\n"
             "child = os.fork()\n"
             "if not child:\n"
             "    sys.exit(0)\n"
