@@ -58,9 +58,10 @@ def _begin(state: State, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> None
 
 
 def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted) -> None:
-    job = state.jobs.get(event.job) if event.job is not None else None
     _count_shuffle_id(state, event.shuffle_id)
     _begin(state, event.app_shuffle, event.shuffle_id)
+    job = state.jobs.get(event.job) if event.job is not None else None
+    writers = frozenset((event.writer,))
     begun = replace(
         _BLANK,
         shuffle_id=event.shuffle_id,
@@ -68,20 +69,16 @@ def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted
         started_ms=at.time_ms,
         used_ms=at.time_ms,
         job=event.job,
+        writers=writers,
+        written_by=writers,
     )
     state.generations[event.shuffle_id] = given_to(begun, job) if job is not None else begun
-    _join_writer(state, event.shuffle_id, event.writer)
+    _note_writer(state, begun, event.writer)
 
 
-def _join_writer(state: State, shuffle_id: ShuffleId, writer: StageAttempt) -> None:
-    generation = state.generations.get(shuffle_id)
-    if generation is None:
-        return
-    state.generations[shuffle_id] = replace(
-        generation, writers=generation.writers | {writer}, written_by=generation.written_by | {writer}
-    )
+def _note_writer(state: State, generation: Generation, writer: StageAttempt) -> None:
     attempt = state.attempts.get(writer) or Attempt(writer, writes=generation.app_shuffle)
-    state.attempts[writer] = replace(attempt, writing=shuffle_id)
+    state.attempts[writer] = replace(attempt, writing=generation.shuffle_id)
 
 
 def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted) -> None:
@@ -102,7 +99,12 @@ def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted
 
 
 def _writer_joined(state: State, at: e.Recorded, event: e.WriterJoined) -> None:
-    _join_writer(state, event.shuffle_id, event.writer)
+    generation = state.generations.get(event.shuffle_id)
+    if generation is None:
+        return
+    writers, written_by = generation.writers | {event.writer}, generation.written_by | {event.writer}
+    state.generations[event.shuffle_id] = replace(generation, writers=writers, written_by=written_by)
+    _note_writer(state, generation, event.writer)
 
 
 def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompleted) -> None:
@@ -177,8 +179,8 @@ def _taken_back(state: State, at: e.Recorded, event: e.ExpiryTakenBack) -> None:
     _turn(state, event.shuffle_id, turn, why=None, expired_ms=0, hold=Hold.NONE, due_ms=0)
 
 
-def _direct(state: State, at: e.Recorded, directive: Directive) -> None:
-    state.directives[directive.directive] = replace(directive, requested_ms=at.time_ms)
+def _direct(state: State, directive: Directive) -> None:
+    state.directives[directive.directive] = directive
     following = DirectiveId(max(state.meta.next_directive, directive.directive + 1))
     state.meta = replace(state.meta, next_directive=following)
 
@@ -186,8 +188,8 @@ def _direct(state: State, at: e.Recorded, directive: Directive) -> None:
 def _fence_requested(state: State, at: e.Recorded, event: e.FenceRequested) -> None:
     generation = _turn(state, event.shuffle_id, Turn.BEGIN_FENCE, directive=event.directive, hold=Hold.NONE)
     if generation is not None:
-        shuffle = generation.app_shuffle
-        _direct(state, at, Directive(event.directive, DirectiveKind.FENCE, event.shuffle_id, shuffle))
+        named = event.shuffle_id, generation.app_shuffle, generation.locator
+        _direct(state, Directive(event.directive, DirectiveKind.FENCE, *named, requested_ms=at.time_ms))
 
 
 def _fence_refused(state: State, at: e.Recorded, event: e.FenceRefused) -> None:
@@ -239,11 +241,8 @@ def _delete_requested(state: State, at: e.Recorded, event: e.DeleteRequested) ->
     generation = state.generations.get(event.shuffle_id)
     if generation is not None:
         state.generations[event.shuffle_id] = replace(generation, directive=event.directive)
-        _direct(
-            state,
-            at,
-            Directive(event.directive, DirectiveKind.DELETE, event.shuffle_id, generation.app_shuffle, event.locator),
-        )
+        named = event.shuffle_id, generation.app_shuffle, event.locator
+        _direct(state, Directive(event.directive, DirectiveKind.DELETE, *named, requested_ms=at.time_ms))
 
 
 def _directive_failed(state: State, at: e.Recorded, event: e.DirectiveFailed) -> None:
@@ -255,7 +254,7 @@ def _directive_failed(state: State, at: e.Recorded, event: e.DirectiveFailed) ->
 
 def _invalidate_requested(state: State, at: e.Recorded, event: e.InvalidateRequested) -> None:
     named = event.shuffle_id, event.app_shuffle, event.locator
-    _direct(state, at, Directive(event.directive, DirectiveKind.INVALIDATE, *named))
+    _direct(state, Directive(event.directive, DirectiveKind.INVALIDATE, *named, requested_ms=at.time_ms))
 
 
 def _data_invalidated(state: State, at: e.Recorded, event: e.DataInvalidated) -> None:
