@@ -18,6 +18,8 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
+from listener_bridge.running import names
+
 
 class NoProgramError(Exception):
     """There is nothing to start: a fact, and what was expected. Nothing has happened."""
@@ -31,6 +33,7 @@ class NoProgramError(Exception):
 def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None:
     """Runs it to its end. Ends this process where the program does so itself, or fails. Raises `NoProgramError`."""
     main, code = _module(named) if is_module else _file(named)
+    names.give_back(sys.path[0])
     sys.modules["__main__"] = main
     sys.argv = [str(main.__file__) if is_module else named, *arguments]
     try:

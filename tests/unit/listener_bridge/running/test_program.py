@@ -119,3 +119,28 @@ def test_ctrl_c_ends_it_with_its_traceback(folder: Path) -> None:
     (folder / "interrupted.py").write_text("raise KeyboardInterrupt")
     (_, _, plain), (code, _, ours) = run(folder, "interrupted.py"), run(folder, "-c", START, "s", "interrupted.py")
     assert (code, ours) == (130, plain)
+
+
+OWN = """
+import coordinator, replay
+print(coordinator.value, replay.value, hasattr(coordinator, "__path__"))
+"""
+
+
+def test_modules_of_its_own_that_are_called_as_ours_are_its_own(folder: Path) -> None:
+    for name in ("coordinator", "replay"):
+        (folder / f"{name}.py").write_text(f"value = {name!r}\n")
+    (folder / "state_backend").mkdir()  # no module, so ours comes first, as under plain Python
+    (folder / "own.py").write_text(OWN)
+    loaded = f"import sys\nsys.path.remove('')\nimport coordinator, replay\nsys.path.insert(0, '')\n{START}"
+    code, told, error = run(folder, "-c", loaded, "s", "own.py")
+    assert (code, told) == (0, run(folder, "own.py")[1])
+    assert "called coordinator, replay, so no coordinator can be embedded" in error
+
+
+def test_what_runs_of_ours_is_no_module_of_the_program(folder: Path) -> None:
+    loaded = f"import coordinator, state_backend\n{START}"
+    (folder / "names.py").write_text("import coordinator; print(coordinator.__path__)")
+    program = str(folder / "names.py")
+    done = run(ROOT, "-c", loaded, "s", program)
+    assert done == (0, f"['{ROOT}/coordinator']\n", "")
