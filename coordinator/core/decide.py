@@ -21,7 +21,7 @@ from typing import Any
 from coordinator.core import asking, directives, looks, scheduler
 from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.desk import Desk, Tally
+from coordinator.core.desk import MOVES, Desk, Tally
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, within
 from coordinator.core.rejections import (
     Accepted,
@@ -35,7 +35,7 @@ from coordinator.core.rejections import (
 )
 from coordinator.core.state import Client, State
 from coordinator.core.sweep import react
-from coordinator.core.values import UNCONFIRMED
+from coordinator.core.values import CLIENT_IDLE_MS, UNCONFIRMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +236,16 @@ def _end(desk: Desk, command: c.EndApplication) -> Answer:
 
 def _register_client(desk: Desk, command: c.RegisterClient) -> Answer:
     if command.client not in desk.state.clients:
+        _drop_idle(desk)
         desk.emit(e.ClientRegistered(command.client))
     return Accepted()
+
+
+def _drop_idle(desk: Desk) -> None:
+    """Makes room. Who asks in this commit is not idle, whenever it asked before."""
+    quiet = [client for client in desk.state.clients.values() if desk.now_ms - client.seen_ms > CLIENT_IDLE_MS]
+    for client in [client for client in quiet if client.client not in desk.tallies][:MOVES]:
+        desk.emit(e.ClientDropped(client.client))
 
 
 def _drop_client(desk: Desk, command: c.DropClient) -> Answer:

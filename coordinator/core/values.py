@@ -13,6 +13,8 @@ from coordinator.core.ids import AppShuffle
 
 #: Answers that a client may leave unconfirmed.
 UNCONFIRMED = 4096
+#: A client that has asked nothing for so long in event time is forgotten when another one registers.
+CLIENT_IDLE_MS = 3_600_000
 
 
 class Level(Enum):

@@ -14,7 +14,7 @@ from coordinator.core import events as e
 from coordinator.core.desk import Desk
 from coordinator.core.ids import ApplicationId, ClientId, JobId, Span
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Rejection
-from coordinator.core.values import Driver, Ending, Outputs, Refused
+from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused
 from tests.property.witness import Witness
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
 
@@ -155,6 +155,19 @@ def test_a_client_that_is_not_registered_or_was_dropped() -> None:
     assert answers[0].reason is Reason.FAILED_PRECONDITION
     assert log == []
     story.witness.answer([c.Request(X, 1, c.RegisterClient(X)), ask(2)], 2_000)
+    assert story.state.clients[X].answered == (Span(1, 2),)
+
+
+def test_who_has_asked_nothing_for_an_hour_is_forgotten_when_another_one_registers() -> None:
+    story, z = told(), ClientId("z")
+    story.witness.answer([ask(1)], 2_000)
+    began_ms = story.state.clients[X].seen_ms
+    _, log = story.witness.answer([c.Request(z, 1, c.RegisterClient(z))], began_ms + CLIENT_IDLE_MS)
+    assert [recorded.event for recorded in log[:-1]] == [e.ClientDropped(Y), e.ClientRegistered(z)]
+    late = [ask(2), c.Request(Y, 1, c.RegisterClient(Y))]
+    _, log = story.witness.answer(late, began_ms + 3 * CLIENT_IDLE_MS)
+    kinds = e.ClientDropped, e.ClientRegistered
+    assert [r.event for r in log if isinstance(r.event, kinds)] == [e.ClientDropped(z), e.ClientRegistered(Y)]
     assert story.state.clients[X].answered == (Span(1, 2),)
 
 
