@@ -223,9 +223,12 @@ def load(flags: Mapping[str, object], environment: Mapping[str, str] = os.enviro
     return Loaded(_validated(chosen, origins), origins)
 
 
-def default_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a file is looked for that nobody names."""
-    home = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Where a file is looked for that nobody names; None: whoever runs this has no home."""
+    try:
+        home = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    except RuntimeError:  # as in containers whose user is only a number
+        return None
     return home / "shuffle-lifecycle" / "shufflectl.toml"
 
 
@@ -236,7 +239,7 @@ def _file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
     chosen = named or (Path(environment[FILE_VARIABLE]) if environment.get(FILE_VARIABLE) else None)
     if chosen is None:
         found = default_file(environment)
-        return found if found.is_file() else None
+        return found if found is not None and found.is_file() else None
     if not chosen.is_file():
         raise WrongConfig(f"the configuration file {chosen} does not exist", "a TOML file", "Name another, or none.")
     return chosen

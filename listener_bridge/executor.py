@@ -245,8 +245,8 @@ class Executor:
     def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
         try:
             return verb()
-        except Exception as error:  # noqa: BLE001 - an adapter that raises has done nothing that we could name
-            return api.Cannot(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+        except Exception as error:  # noqa: BLE001 - what an adapter that raises has done, nobody knows
+            return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
 
     def _delete(self, directive: Directive) -> None:
         locator = words.locator_of(directive.locator)

@@ -4,7 +4,7 @@ Responsible for: the keys, their meaning, their defaults, and a sentence for eve
 Refuses to know: where the texts come from, and what is done with the values.
 Invariant: a key that is not known is an error, never ignored; nothing here reads or writes anything.
 
-The argument of `attach` for a key is its last part in snake case: `policy`, `delayed_rule`, `budget_premature`.
+The argument of `attach` for a key is its name behind the prefix, dots as underscores: `policy`, `delayed_rule`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ does. Invariant: what is answered here is in the application's log.
 from __future__ import annotations
 
 import getpass
-import re
 from collections.abc import Collection
 from typing import Annotated, Any
 
@@ -26,12 +25,12 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Rejection
 from coordinator.core.values import Policy, Rule
+from listener_bridge import durations
 from replay.units import few
 
 AppShuffleName = Annotated[
     str, typer.Argument(metavar="SHUFFLE", help="An app shuffle, as `shufflectl shuffles` lists.")
 ]
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "": 1_000}
 _DEFAULT_GRACE_MS = 60_000
 #: What a pin comes too late for.
 _GONE = frozenset({Life.FENCED.value, Life.DELETED.value, Life.LOST.value})
@@ -124,10 +123,11 @@ def policy_of(chosen: str, rule: str, grace: str) -> Policy:
 
 
 def _milliseconds(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
-    if found is None or found[2] not in _UNITS_MS:
-        raise failure(Exit.USAGE, f"the grace is {text!r}", "a duration as 500ms, 30s, 5min or 1h", "Correct it.")
-    return int(float(found[1]) * _UNITS_MS[found[2]])
+    try:
+        return durations.milliseconds(text)
+    except ValueError as error:
+        expected = str(error).partition("expected ")[2]
+        raise failure(Exit.USAGE, f"the grace is {text!r}", expected, "Correct it.") from error
 
 
 def _who() -> str:

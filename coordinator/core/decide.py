@@ -22,7 +22,7 @@ from coordinator.core import asking, directives, looks, scheduler
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES, Desk, Tally
-from coordinator.core.ids import NO_SHUFFLE, AppShuffle, within
+from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, within
 from coordinator.core.rejections import (
     Accepted,
     AlreadyConfirmed,
@@ -242,10 +242,14 @@ def _register_client(desk: Desk, command: c.RegisterClient) -> Answer:
 
 
 def _drop_idle(desk: Desk) -> None:
-    """Makes room. Who asks in this commit is not idle, whenever it asked before."""
+    for client in idle_clients(desk)[:MOVES]:
+        desk.emit(e.ClientDropped(client))
+
+
+def idle_clients(desk: Desk) -> list[ClientId]:
+    """Who makes room for the next client that registers. Who asks in this commit is not idle."""
     quiet = [client for client in desk.state.clients.values() if desk.now_ms - client.seen_ms > CLIENT_IDLE_MS]
-    for client in [client for client in quiet if client.client not in desk.tallies][:MOVES]:
-        desk.emit(e.ClientDropped(client.client))
+    return [client.client for client in quiet if client.client not in desk.tallies]
 
 
 def _drop_client(desk: Desk, command: c.DropClient) -> Answer:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coordinator.core import decide
-from coordinator.core.commands import Request
+from coordinator.core.commands import RegisterClient, Request
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ShuffleId
@@ -118,10 +118,11 @@ def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
 
 
 def _answer_in_a_crowd(full: dict[str, int]) -> Callable[[Desk, Request], Answer]:
-    """Answers what adds nothing to a full table, and refuses the rest."""
+    """Answers what adds nothing to a full table, or makes room in it first, and refuses the rest."""
 
     def answer(desk: Desk, request: Request) -> Answer:
-        why = no_room(desk.state, request.command, full)
+        makes_room = isinstance(request.command, RegisterClient) and decide.idle_clients(desk)
+        why = None if makes_room else no_room(desk.state, request.command, full)
         return decide.answer(desk, request) if why is None else decide.refuse(desk, request, why)
 
     return answer

@@ -24,8 +24,8 @@ def give_back(place: str) -> None:
         del sys.modules[module]
     if taken:
         log.warning(
-            "shuffle lifecycle: the program has modules of its own called %s, so no coordinator can be embedded in it "
-            "and nothing is deleted; rename them, or name coordinators that run elsewhere (--address)",
+            "shuffle lifecycle: the program has modules of its own called %s, so no coordinator can be embedded in it; "
+            "rename them, or nothing is deleted where no coordinators elsewhere are named (--address)",
             ", ".join(taken),
         )
 

@@ -78,7 +78,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Cannot:
-    """Refused, nothing was changed: it will not work by waiting (or nobody answered in time: `why` says which)."""
+    """Refused, nothing was changed: it will not work by waiting."""
 
     why: str
 
@@ -100,12 +100,12 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Not done, or not wholly: some place did not answer or refused. Harmless to repeat."""
+    """Not done, or not wholly, or nobody knows: some place did not answer or refused. Harmless to repeat."""
 
     why: str
 
 
-FenceOutcome: TypeAlias = Fenced | Busy | Superseded | Cannot
+FenceOutcome: TypeAlias = Fenced | Busy | Superseded | Cannot | Failed
 FreeOutcome: TypeAlias = Freed | Superseded | Failed
 ForgetOutcome: TypeAlias = Freed | Busy | Superseded | Failed
 

@@ -113,7 +113,7 @@ class InTheDriver:
         try:
             answer: dict[str, Any] = json.loads(verb(self._java))
         except Exception as error:  # noqa: BLE001 - a stopped context, another client: states of the world, told as values
-            return {"e": "cannot", "why": f"the driver's JVM did not do it: {str(error)[:500]}"}
+            return {"e": "failed", "why": f"the driver's JVM did not say what became of it: {str(error)[:500]}"}
         return answer
 
     def _fence_outcome(self, answer: dict[str, Any]) -> api.FenceOutcome:
@@ -127,6 +127,8 @@ class InTheDriver:
             return api.Superseded(answer["by"])
         if kind == "unregistered":
             return self._gone(answer["shuffle"])
+        if kind == "failed":
+            return api.Failed(answer["why"])
         return api.Cannot(answer["why"])
 
     def _gone(self, app_shuffle: int) -> api.FenceOutcome:

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 import grpc
+from grpc_status import rpc_status  # type: ignore[import-untyped]
 from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
 
@@ -27,6 +28,8 @@ from coordinator.wire.codec import record_from_message
 from coordinator.wire.messages import answer_of, request_to_message
 
 _PAGE = 500
+_COMMAND = "Submit"
+_NEVER_CONNECTED = "failed to connect"
 #: Between two coordinators that end what is followed: one that drains still answers questions.
 _PAUSE_S = 0.2
 
@@ -149,18 +152,21 @@ class ServerSource(Source):
         return pb.Caller(application=application, token=self._token)
 
     async def _ask(self, method: str, asked: Any) -> Any:
-        """The first answer. An address that cannot be reached goes to the end of the line."""
+        """The first answer. An address that cannot be reached, or serve now, goes to the end of the line."""
         unreached: list[str] = []
-        while True:
+        refusals: list[grpc.aio.AioRpcError] = []
+        while len(unreached) + len(refusals) < len(self._addresses):
             try:
                 return await getattr(self._stub(), method)(asked, timeout=self._timeout_s)
             except grpc.aio.AioRpcError as error:
-                if error.code() is not grpc.StatusCode.UNAVAILABLE or "nothing happened" in (error.details() or ""):
+                if not _may_ask_elsewhere(error, method):
                     raise
-                unreached.append(f"{self._addresses[0]} ({_short(error)})")
+                if _has_answered(error):
+                    refusals.append(error)
+                else:
+                    unreached.append(f"{self._addresses[0]} ({_short(error)})")
                 await self._turn()
-                if len(unreached) == len(self._addresses):
-                    raise self._away(unreached) from error
+        raise refusals[0] if refusals else self._away(unreached)
 
     async def _turn(self) -> None:
         self._addresses.append(self._addresses.pop(0))
@@ -178,6 +184,18 @@ class ServerSource(Source):
             "one that serves",
             "Start one with `shufflectl serve`, or read its store with --store.",
         )
+
+
+def _may_ask_elsewhere(error: grpc.aio.AioRpcError, method: str) -> bool:
+    """A coordinator that says UNAVAILABLE has done nothing; of a connection that broke nobody knows what it carried."""
+    if error.code() is not grpc.StatusCode.UNAVAILABLE:
+        return False
+    return method != _COMMAND or _has_answered(error) or _NEVER_CONNECTED in (error.details() or "")
+
+
+def _has_answered(error: grpc.aio.AioRpcError) -> bool:
+    """Whether a coordinator has said so, and not the way to it: our statuses have details."""
+    return rpc_status.from_call(error) is not None
 
 
 def _short(error: grpc.aio.AioRpcError) -> str:

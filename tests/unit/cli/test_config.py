@@ -45,6 +45,14 @@ def test_a_file_is_found_by_its_variable_and_by_its_place(file: Path, tmp_path: 
     assert load({}, {"XDG_CONFIG_HOME": str(tmp_path)}).config.store == ""
 
 
+def test_who_has_no_home_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert load({}, {}).config.store == ""
+
+
 def test_the_password_of_a_store_is_not_shown(shufflectl: Shufflectl) -> None:
     called = shufflectl("config", "show", "--store", "etcd://ann:her-secret@10.0.0.1:2379/ours", "-o", "json")
     assert called.code == 0

@@ -51,7 +51,7 @@ class Hands:
         (Busy(("stage 1.0 reads it",)), 'busy { who: "stage 1.0 reads it" }'),
         (Cannot("no"), 'cannot { why: "no" }'),
         (Superseded("a later one"), 'superseded { by: "a later one" }'),
-        (RuntimeError("gone"), 'cannot { why: "the shuffle service raised RuntimeError: gone" }'),
+        (RuntimeError("gone"), 'failed { error: "the shuffle service raised RuntimeError: gone" }'),
     ],
 )
 def test_a_fence_that_was_not_carried_out(outcome: Any, told: str) -> None:

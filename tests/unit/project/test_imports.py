@@ -43,7 +43,7 @@ def test_what_may_be_imported_passes(tree: Path, checkout: Path) -> None:
     write(tree, "coordinator/runtime/journal.py", "import state_backend.api\nfrom coordinator.wire import codec")
     write(tree, "coordinator/app.py", "import state_backend.sqlite\nfrom coordinator.runtime import journal")
     write(tree, "coordinator/cli/main.py", "import coordinator.app\nimport listener_bridge.plugin\nimport replay.read")
-    write(tree, "listener_bridge/plugin.py", "import pyspark, grpc, tenacity\nfrom google.protobuf import message")
+    write(tree, "listener_bridge/plugin.py", "import pyspark, grpc\nfrom google.protobuf import message")
     write(tree, "listener_bridge/client.py", "def start():\n    from listener_bridge import embedded")
     write(tree, "listener_bridge/embedded.py", "import coordinator.app\nimport yaml")
     write(tree, "replay/read.py", "from coordinator.core import ids\nimport state_backend.api")

@@ -13,7 +13,7 @@ import pytest
 ALONE = """
 import importlib, pkgutil, sys
 
-ALLOWED = {"pyspark", "py4j", "grpc", "google", "tenacity", "listener_bridge", "shuffle_lifecycle", "typing_extensions"}
+ALLOWED = {"pyspark", "py4j", "grpc", "google", "listener_bridge", "shuffle_lifecycle", "typing_extensions"}
 ALLOWED |= sys.stdlib_module_names
 
 class Missing:
@@ -33,7 +33,7 @@ for module in pkgutil.walk_packages(listener_bridge.__path__, "listener_bridge."
 """
 
 
-def test_the_driver_part_imports_with_pyspark_grpc_protobuf_and_tenacity_alone(checkout: Path) -> None:
+def test_the_driver_part_imports_with_pyspark_grpc_and_protobuf_alone(checkout: Path) -> None:
     if not (checkout / "listener_bridge/__init__.py").exists():
         pytest.skip("listener_bridge does not exist yet")
     done = subprocess.run([sys.executable, "-c", ALONE], cwd=checkout, capture_output=True, text=True)

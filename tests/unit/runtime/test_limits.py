@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from coordinator.core import commands as c
+from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ExecutionId, JobId, LookId, StageId
 from coordinator.core.rejections import Accepted, Reason, Rejection
-from coordinator.core.values import Lineage, Outputs, Policy, RootKind, Rule
+from coordinator.core.values import CLIENT_IDLE_MS, Lineage, Outputs, Policy, RootKind, Rule
 from coordinator.runtime.errors import TooManyApplications
 from coordinator.runtime.limits import Limits
 from tests.simulation import facts, virtual
@@ -75,6 +76,23 @@ def test_one_more_is_refused_in_words_and_the_rest_goes_on(what: str) -> None:
             assert {getattr(kept, "answer", "") for event in told for kept in getattr(event, "refused", ())} == {
                 "exhausted"
             }
+
+    virtual.run(story())
+
+
+def test_a_client_that_is_idle_makes_room_for_another_one() -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, limits=TWO)) as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            number = facts.Numbers()
+            _, second, third = GROWING["clients"]
+            assert await replica.submit(facts.APP, number([second])) == [Accepted()]
+            await asyncio.sleep(CLIENT_IDLE_MS / 1000 + 1)
+            before = (await replica.view(facts.APP)).meta.next_sequence
+            assert await replica.submit(facts.APP, number([third])) == [Accepted()]
+            told = [recorded.event for recorded in await replica.events(facts.APP, before - 1)]
+            assert told[:2] == [e.ClientDropped(ClientId("client 2")), e.ClientRegistered(ClientId("client 3"))]
 
     virtual.run(story())
 
