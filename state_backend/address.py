@@ -65,7 +65,10 @@ Address = MemoryAddress | SqliteAddress | EtcdAddress
 
 def parse_address(text: str) -> Address:
     """Reads an address, or raises `WrongAddress`."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        raise WrongAddress(masked(text), "cannot be taken apart; write what is special in a password as %xx") from None
     if parts.scheme == "memory":
         return _memory(text, parts)
     if parts.scheme == "sqlite":
@@ -106,8 +109,15 @@ def _etcd(text: str, parts: SplitResult) -> EtcdAddress:
 def _endpoint(text: str, host: str) -> str:
     name, separator, port = host.rpartition(":")
     if not separator or not name or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise WrongAddress(masked(text), f"has the endpoint {host!r}, which is not host:port")
+        raise WrongAddress(masked(text), f"has {_shown(text, host)}, which is not host:port")
     return host
+
+
+def _shown(text: str, host: str) -> str:
+    """What stands before a slash may be the half of a password."""
+    if "@" in text and "@" not in urlsplit(text).netloc:
+        return "a password with / # or ? in it (write %2F, %23, %3F), or an endpoint"
+    return f"the endpoint {host!r}"
 
 
 def _credentials(text: str, login: str) -> Credentials | None:
@@ -144,6 +154,6 @@ def masked(text: str) -> str:
     before, at, after = text.rpartition("@")
     if not at:
         return text
-    scheme, slashes, login = before.rpartition("//")
+    scheme, slashes, login = before.partition("//") if "//" in before else ("", "", before)
     user, colon, _ = login.partition(":")
     return f"{scheme}{slashes}{user}{colon}{'***' if colon else ''}@{after}"

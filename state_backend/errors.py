@@ -141,6 +141,7 @@ class Denied(NothingHappened):
     """The store knows who we are and says no, or does not believe who we say we are."""
 
     def __init__(self, where: str, cause: str) -> None:
+        self.cause = cause
         super().__init__(f"the store at {where} refused us ({cause}); check user, password, certificate and roles")
 
 

@@ -14,6 +14,7 @@ from types import TracebackType
 
 from state_backend.errors import HoldLost, LeaseLost, NoSuchLease, StateBackendError
 from state_backend.values import LeaseId
+from state_backend.waiting import within
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class Lease:
     async def _renew(self) -> None:
         sent_seconds = self._loop.time()
         try:
-            await asyncio.wait_for(self._keeper.renew_lease(self.id), self._deadline_seconds - sent_seconds)
+            await within(self._deadline_seconds - sent_seconds, self._keeper.renew_lease(self.id))
             self._deadline_seconds = sent_seconds + self.ttl_seconds
         except (NoSuchLease, HoldLost) as error:
             self._lose(str(error))

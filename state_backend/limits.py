@@ -56,13 +56,20 @@ def check_scan(prefix: str, after: str | None, limit: int) -> None:
 
 def check_read_revision(at: Revision | None, compacted: Revision, present: Revision) -> Revision:
     """The revision to read at: the present one unless an earlier one is asked for, and is still there."""
+    check_at(at)
     if at is None:
         return present
     if at < compacted:
         raise Compacted(at, compacted)
-    if not 1 <= at <= present:
+    if at > present:
         raise InvalidRequest(f"the revision to read at is {at}", f"1 to the store's present {present}")
     return at
+
+
+def check_at(at: Revision | None) -> None:
+    """Refuses to read at what is no revision, which etcd would take for the present."""
+    if at is not None and not 1 <= at <= REVISION_MAX:
+        raise InvalidRequest(f"the revision to read at is {at}", "1 or more, or none for the present")
 
 
 def check_watch(prefix: str, from_revision: Revision) -> None:

@@ -25,6 +25,8 @@ from state_backend.values import Absent, Keyspace, Put, Removed, Revision, Revis
 if TYPE_CHECKING:
     from state_backend.api import StateBackend
 
+_NOT_RENEWED = "its lease was not renewed in time"
+
 
 def lock_key(keyspace: Keyspace, key: str) -> str:
     """Where a lock's entry stands in the keyspace `locks`."""
@@ -63,7 +65,7 @@ class Lock:
         if self._loss is not None:
             raise self._loss
         if self._held is not None and self._held[0].remaining_seconds <= 0:
-            raise LockLost(self._key, "its lease was not renewed in time")
+            raise LockLost(self._key, _NOT_RENEWED)
 
     def _holding(self) -> tuple[Lease, Revision]:
         self.check()
@@ -85,6 +87,8 @@ class Lock:
         assert held is not None
         assert self._guarding is not None
         self._guarding.cancel()
+        if self._loss is None and held[0].remaining_seconds <= 0:  # the body has not waited since: nobody could say so
+            self._loss = LockLost(self._key, _NOT_RENEWED)
         if self._loss is not None:
             await held[0].abandon("its lock was lost")
             if kind is asyncio.CancelledError:
@@ -112,7 +116,11 @@ class Lock:
 
     async def _take(self, lease: Lease) -> Revision:
         """One try, repeated while its outcome is unknown: the holder's name tells whether an earlier one was us."""
-        taking = Put(Keyspace.LOCKS, self._key, self._holder, lease.id)
+        holder = b"%s:%x" % (
+            self._holder,
+            lease.id,
+        )  # an earlier try's write may come late
+        taking = Put(Keyspace.LOCKS, self._key, holder, lease.id)
         while True:
             try:
                 return await self._backend.put_txn((Absent(Keyspace.LOCKS, self._key),), (taking,))
@@ -120,7 +128,7 @@ class Lock:
                 lease.check()
             except Conflict:
                 entry = (await self._backend.get(Keyspace.LOCKS, self._key)).entry
-                if entry is None or entry.value != self._holder:
+                if entry is None or entry.value != holder:
                     raise
                 return entry.revision
 

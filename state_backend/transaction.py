@@ -7,10 +7,10 @@ Invariant: pure; the same compares and operations over the same entries give the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from state_backend.errors import Conflict
-from state_backend.limits import assert_never
+from state_backend.limits import assert_never, check_transaction
 from state_backend.values import (
     Absent,
     Compare,
@@ -72,7 +72,8 @@ def holds(compare: Compare, found: Stamp | None) -> bool:  # noqa: RET503 - the 
 def effects_of(
     operations: Sequence[Operation], revision: Revision, stamp_of: StampOf, value_of: ValueOf
 ) -> list[Effect]:
-    """What the operations do at this revision; a delete of a missing key does nothing."""
+    """What the operations do at this revision; a delete of a missing key does nothing. Raises `TooLarge`."""
+    operations = _filled(operations, value_of)
     effects: list[Effect] = []
     for operation in operations:
         if isinstance(operation, Put):
@@ -82,7 +83,7 @@ def effects_of(
             if stamp_of(operation.keyspace, operation.key) is not None:
                 effects.append(Effect(operation.keyspace, operation.key, None))
         elif isinstance(operation, Move):
-            effects.extend(_moved(operation, revision, value_of))
+            effects.extend(_moved(operation, revision))
         else:
             assert_never(operation)
     return effects
@@ -93,8 +94,22 @@ def _written(put: Put, revision: Revision, stamp: Stamp | None) -> Effect:
     return Effect(put.keyspace, put.key, Entry(put.key, bytes(put.value), revision, created, version), put.lease)
 
 
-def _moved(move: Move, revision: Revision, value_of: ValueOf) -> tuple[Effect, Effect]:
-    value = value_of(move.from_keyspace, move.key) if move.value is None else bytes(move.value)
+def _filled(operations: Sequence[Operation], value_of: ValueOf) -> Sequence[Operation]:
+    """Moves that keep their value, with it: it counts as all others do."""
+    if not any(isinstance(each, Move) and each.value is None for each in operations):
+        return operations
+    filled = [
+        replace(each, value=value_of(each.from_keyspace, each.key))
+        if isinstance(each, Move) and each.value is None
+        else each
+        for each in operations
+    ]
+    check_transaction((), filled)
+    return filled
+
+
+def _moved(move: Move, revision: Revision) -> tuple[Effect, Effect]:
+    value = bytes(move.value or b"")
     return (
         Effect(move.from_keyspace, move.key, None),
         Effect(move.to_keyspace, move.key, Entry(move.key, value, revision, revision, 1)),

@@ -19,6 +19,7 @@ from state_backend.api import StateBackend
 from state_backend.errors import Conflict, StateBackendError
 from state_backend.keys import join_key
 from state_backend.values import Absent, Compare, Delete, Entry, Keyspace, Put, RevisionIs
+from state_backend.waiting import within
 
 #: Peers and kinds that wait to be written; the rest is counted under `OTHERS`.
 PENDING_MAX = 1_000
@@ -73,7 +74,7 @@ class Audit:
             await asyncio.wait((self._writing,))
         if self._counts:
             try:
-                await asyncio.wait_for(self.flush(), CLOSING_S)
+                await within(CLOSING_S, self.flush())
             except asyncio.TimeoutError:
                 log.warning("refusals not written", error=f"the store did not take them in {CLOSING_S:g} s")
 

@@ -11,6 +11,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from state_backend.waiting import within
+
 
 class Clock:
     """Wall time from the machine, or from whoever gives another one; all else from the running event loop."""
@@ -66,7 +68,7 @@ async def wait_event(event: asyncio.Event, seconds: float | None) -> None:
     if event.is_set() or seconds <= 0:
         return
     try:
-        await asyncio.wait_for(event.wait(), seconds)
+        await within(seconds, event.wait())
     except asyncio.TimeoutError:
         return
 

@@ -24,6 +24,7 @@ from state_backend.api import Lease, StateBackend
 from state_backend.errors import Closed, StateBackendError
 from state_backend.keys import join_key
 from state_backend.values import Keyspace, Revision
+from state_backend.waiting import within
 
 log = logs.logger(__name__)
 
@@ -57,7 +58,7 @@ class Registration:
     async def refresh(self, within_s: float) -> None:
         """Reads the others once more, if the store answers in time."""
         try:
-            await asyncio.wait_for(self.replicas(), within_s)
+            await within(within_s, self.replicas())
         except (StateBackendError, asyncio.TimeoutError) as error:
             log.warning("other replicas not read", replica=self._options.replica, error=str(error))
 

@@ -53,6 +53,7 @@ from coordinator.wire.records import ApplicationRecord, decode
 from state_backend.api import StateBackend
 from state_backend.errors import OutcomeUnknown, StateBackendError
 from state_backend.values import Compare, Entry, Keyspace
+from state_backend.waiting import within
 
 T = TypeVar("T")
 
@@ -189,7 +190,7 @@ class Replica(Coordinator):
         """The last record, where it has left the store. Raises `ArchiveUnread`, also where no answer comes in time."""
         journal = self._engines.journal(application)
         try:
-            return await asyncio.wait_for(journal.ended(), _ARCHIVE_S)
+            return await within(_ARCHIVE_S, journal.ended())
         except asyncio.TimeoutError as error:
             where = journal.shelf.where if journal.shelf is not None else ""
             raise unread(application, ArchiveAway(where, f"no answer within {_ARCHIVE_S:g} s")) from error
@@ -308,7 +309,7 @@ class Replica(Coordinator):
         """Not longer than an asker waits for an answer."""
         try:
             with _store_errors(application):
-                return await asyncio.wait_for(asked, self._options.answer_within_s)
+                return await within(self._options.answer_within_s, asked)
         except asyncio.TimeoutError as error:
             raise Unavailable(application, "it did not answer in time") from error
 

@@ -24,7 +24,15 @@ from state_backend.etcd.requests import Translator, conflict_of
 from state_backend.etcd.stubs import rpc_pb2
 from state_backend.etcd.watch import EtcdWatch
 from state_backend.lease import Lease
-from state_backend.limits import PAGE_LIMIT, check_scan, check_transaction, check_ttl, check_watch, keys_touched
+from state_backend.limits import (
+    PAGE_LIMIT,
+    check_at,
+    check_scan,
+    check_transaction,
+    check_ttl,
+    check_watch,
+    keys_touched,
+)
 from state_backend.values import (
     Absent,
     Compare,
@@ -40,6 +48,7 @@ from state_backend.values import (
     Reading,
     Revision,
 )
+from state_backend.waiting import within
 
 
 async def open_etcd(address: EtcdAddress, deadlines: Deadlines | None = None) -> EtcdBackend:
@@ -80,7 +89,7 @@ class EtcdBackend(StateBackend):
     ) -> Page:
         response = await self._scan(keyspace, prefix, after, limit, at, keys_only=False)
         entries = tuple(self._translator.entry(keyspace, kv) for kv in response.kvs)
-        return Page(entries, at or Revision(response.header.revision), response.more)
+        return Page(entries, at if at is not None else Revision(response.header.revision), response.more)
 
     async def scan_keys(
         self,
@@ -92,12 +101,13 @@ class EtcdBackend(StateBackend):
     ) -> KeyPage:
         response = await self._scan(keyspace, prefix, after, limit, at, keys_only=True)
         keys = tuple(self._translator.names.decode(keyspace, kv.key) for kv in response.kvs)
-        return KeyPage(keys, at or Revision(response.header.revision), response.more)
+        return KeyPage(keys, at if at is not None else Revision(response.header.revision), response.more)
 
     async def _scan(
         self, keyspace: Keyspace, prefix: str, after: str | None, limit: int, at: Revision | None, *, keys_only: bool
     ) -> rpc_pb2.RangeResponse:
         check_scan(prefix, after, limit)
+        check_at(at)
         start, end = self._translator.names.span(keyspace, prefix, after)
         return await self._range(
             rpc_pb2.RangeRequest(key=start, range_end=end, limit=limit, revision=at or 0, keys_only=keys_only)
@@ -119,7 +129,7 @@ class EtcdBackend(StateBackend):
         watch = EtcdWatch(self._cluster, self._translator, Keyspace.HEADS, "", Revision(request.revision))
         async with watch:
             try:
-                await asyncio.wait_for(watch.__anext__(), self._cluster.deadlines.request_seconds)
+                await within(self._cluster.deadlines.request_seconds, watch.__anext__())
             except Compacted as compacted:
                 return compacted.compacted_revision
             except (asyncio.TimeoutError, StopAsyncIteration):
@@ -135,6 +145,7 @@ class EtcdBackend(StateBackend):
             # A source is not where the move expects it: the compares alone will say so, with all others that fail.
             await self._transact(every_compare, ())
             filled = await self._fill_moves(operations)
+        check_transaction(compares, filled)  # what is moved counts too
         return await self._transact(every_compare, filled)
 
     async def _transact(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:

@@ -15,7 +15,7 @@ import grpc
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from state_backend.address import EtcdAddress
-from state_backend.errors import Closed, OutcomeUnknown, StateBackendError, Unavailable
+from state_backend.errors import Closed, Denied, OutcomeUnknown, StateBackendError, Unavailable
 from state_backend.etcd.failures import Attempt, Effect, TokenExpired, failure_of
 from state_backend.etcd.member import Member
 from state_backend.etcd.patience import Patience
@@ -59,7 +59,7 @@ class Cluster:
         self._members = [Member(endpoint, address.tls) for endpoint in address.endpoints]
         self._current = 0
         self._token: str | None = None
-        self._signing_in = asyncio.Lock()
+        self._signing_in: asyncio.Task[str] | None = None
         self._closed = False
 
     async def call(self, attempt: Attempt, send: Send[_Response]) -> _Response:
@@ -78,7 +78,7 @@ class Cluster:
         member = self._members[self._current]
         try:
             await member.ready(self.deadlines.connect_seconds)
-            return member, await self._metadata(member)
+            return member, await self._metadata()
         except Unavailable:
             self.avoid(member)
             raise
@@ -93,10 +93,15 @@ class Cluster:
         if self._members[self._current] is member:
             self._current = (self._current + 1) % len(self._members)
 
-    def forget_token(self, metadata: Metadata) -> None:
-        """Signs in again before the next call, unless somebody did already."""
-        if self._token is not None and ("token", self._token) in metadata:
+    def refused(self, failure: StateBackendError, metadata: Metadata) -> StateBackendError:
+        """The failure as it is to be told; where the token is believed no more, the next call signs in again."""
+        if not isinstance(failure, TokenExpired):
+            return failure
+        if self._credentials is None:
+            return Denied(self.where, failure.cause)
+        if self._token == dict(metadata).get("token", ""):  # else somebody did already
             self._token = None
+        return failure
 
     async def close(self) -> None:
         self._closed = True
@@ -104,7 +109,7 @@ class Cluster:
             await member.close()
 
     async def _try(self, call: _Call, send: Send[_Response]) -> _Response:
-        member, metadata = await self.member()
+        member, metadata = await self._member()
         clock = asyncio.get_running_loop().time
         sent_seconds = clock()
         try:
@@ -127,9 +132,15 @@ class Cluster:
         failure = failure_of(error, replace(attempt, where=member.endpoint))
         if isinstance(failure, Unavailable | OutcomeUnknown):
             self.avoid(member)
-        if isinstance(failure, TokenExpired):
-            self.forget_token(metadata)
-        return failure
+        return self.refused(failure, metadata)
+
+    async def _member(self) -> tuple[Member, Metadata]:
+        """As `member`; gRPC ends what connects or signs in when its channel is closed."""
+        try:
+            return await self.member()
+        except (grpc.aio.UsageError, asyncio.CancelledError):
+            self.check_open()
+            raise
 
     def _cut_off(self, attempt: Attempt) -> StateBackendError:
         """gRPC cancels what is under way when its channel is closed."""
@@ -139,23 +150,37 @@ class Cluster:
 
     # ---- signing in -------------------------------------------------------------------------------------------------
 
-    async def _metadata(self, member: Member) -> Metadata:
+    async def _metadata(self) -> Metadata:
         if self._credentials is None:
             return _REQUIRE_LEADER
-        async with self._signing_in:
-            if self._token is None:
-                self._token = await self._sign_in(member)
-        return (*_REQUIRE_LEADER, ("token", self._token)) if self._token else _REQUIRE_LEADER
+        token = self._token if self._token is not None else await self._signed_in()
+        return (*_REQUIRE_LEADER, ("token", token)) if token else _REQUIRE_LEADER
+
+    async def _signed_in(self) -> str:
+        """All who wait share one try, and what comes of it."""
+        if self._signing_in is None or self._signing_in.done():
+            self._signing_in = asyncio.create_task(self._sign_in(self._members[self._current]), name="sign in")
+            self._signing_in.add_done_callback(_hear)
+        self._token = await asyncio.shield(self._signing_in)
+        return self._token
 
     async def _sign_in(self, member: Member) -> str:
         """A token, empty where this etcd asks nobody who they are."""
         assert self._credentials is not None
         request = rpc_pb2.AuthenticateRequest(name=self._credentials.user, password=self._credentials.password)
         try:
-            response = await member.auth.Authenticate(request, timeout=self.deadlines.request_seconds)
+            response = await member.auth.Authenticate(
+                request, timeout=self.deadlines.request_seconds, metadata=_REQUIRE_LEADER
+            )
         except grpc.aio.AioRpcError as error:
             if "authentication is not enabled" in (error.details() or ""):
                 return ""
             raise failure_of(error, Attempt("signing in", member.endpoint, Effect.HARMLESS)) from error
         token: str = response.token
         return token
+
+
+def _hear(task: asyncio.Task[str]) -> None:
+    """Whoever waited may have given up."""
+    if not task.cancelled():
+        task.exception()

@@ -62,11 +62,15 @@ _NEVER_SENT = ("failed to connect to all addresses", "DNS resolution failed", "n
 # Refused by the member before it was proposed to the others.
 _NOT_PROPOSED = ("etcdserver: no leader", "etcdserver: too many requests", "etcdserver: not capable")
 
-_TOKEN_EXPIRED = ("etcdserver: invalid auth token", "etcdserver: revision of auth store is old")
+# "empty" is told to who comes without a token: to us where authentication was switched on after we had come.
+_TOKEN_EXPIRED = (
+    "etcdserver: invalid auth token",
+    "etcdserver: revision of auth store is old",
+    "etcdserver: user name is empty",
+)
 _DENIED = (
     "etcdserver: permission denied",
     "etcdserver: authentication failed",
-    "etcdserver: user name is empty",
     "etcdserver: user name not found",
 )
 #: What stands before etcd's words where it tells them in an answer, as it does when a watch ends.
@@ -99,7 +103,7 @@ def _refusal_of(told: str, attempt: Attempt) -> StateBackendError | None:
         return InvalidRequest(f"the revision to read at is {attempt.revision}", "one that the store has reached")
     if "requested lease not found" in told:
         return NoSuchLease(attempt.lease)
-    if "request is too large" in told:
+    if "request is too large" in told or told.startswith("grpc: received message larger than max"):
         return TooLarge("bytes, more than this etcd is set to take", REQUEST_BYTES_MAX, REQUEST_BYTES_MAX)
     if "database space exceeded" in told:  # also of what was applied: the backend looks before it believes it
         return NoSpace(attempt.where, told)

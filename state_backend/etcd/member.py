@@ -13,6 +13,7 @@ import grpc
 from state_backend.address import TlsFiles
 from state_backend.errors import Unavailable
 from state_backend.etcd.stubs import rpc_pb2_grpc
+from state_backend.waiting import within
 
 # A page holds what it holds; the limit is on requests. Connections are looked after: a member that is frozen or cut
 # off is noticed in ten seconds, and one that comes back is found in one. etcd takes pings every five seconds at most.
@@ -41,12 +42,13 @@ class Member:
         self.watch = rpc_pb2_grpc.WatchStub(self._channel)
         self.lease = rpc_pb2_grpc.LeaseStub(self._channel)
         self.auth = rpc_pb2_grpc.AuthStub(self._channel)
-        self.maintenance = rpc_pb2_grpc.MaintenanceStub(self._channel)
 
     async def ready(self, timeout_seconds: float) -> None:
         """Waits for the connection, or raises `Unavailable` as soon as it cannot be made."""
+        if self._channel.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY:
+            return
         try:
-            await asyncio.wait_for(self._connected(), timeout_seconds)
+            await within(timeout_seconds, self._connected())
         except asyncio.TimeoutError:
             raise Unavailable(self.endpoint, f"no connection in {timeout_seconds:g} s") from None
 

@@ -25,6 +25,7 @@ from state_backend.etcd.member import Member
 from state_backend.etcd.requests import Translator
 from state_backend.etcd.stubs import kv_pb2, rpc_pb2
 from state_backend.values import Change, Commit, Keyspace, Revision, changed_key
+from state_backend.waiting import within
 from state_backend.watch import Watch
 
 logger = logging.getLogger(__name__)
@@ -97,6 +98,10 @@ class EtcdWatch(Watch):
             self._drop_stream()
             self._cluster.avoid(stream.member)
             raise
+        except asyncio.CancelledError:
+            if stream.is_cut:
+                self._drop_stream()
+            raise
         except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:
             self._drop_stream()
             raise Unavailable(stream.member.endpoint, f"the stream broke: {error}") from error
@@ -106,12 +111,7 @@ class EtcdWatch(Watch):
         failure = failure_of(error, self._attempt(stream))
         if isinstance(failure, Unavailable):
             self._cluster.avoid(stream.member)
-        return self._retried_with_new_token(stream, failure)
-
-    def _retried_with_new_token(self, stream: _Stream, failure: StateBackendError) -> StateBackendError:
-        if isinstance(failure, TokenExpired):
-            self._cluster.forget_token(stream.metadata)
-        return failure
+        return self._cluster.refused(failure, stream.metadata)
 
     def _attempt(self, stream: _Stream) -> Attempt:
         return Attempt("a watch", stream.member.endpoint, Effect.HARMLESS, Revision(self._through + 1))
@@ -136,7 +136,7 @@ class EtcdWatch(Watch):
         told = grpc.aio.AioRpcError(
             grpc.StatusCode.UNKNOWN, grpc.aio.Metadata(), grpc.aio.Metadata(), details=response.cancel_reason
         )
-        raise self._retried_with_new_token(stream, failure_of(told, self._attempt(stream)))
+        raise self._cluster.refused(failure_of(told, self._attempt(stream)), stream.metadata)
 
     def _commits(self, response: rpc_pb2.WatchResponse) -> list[Commit]:
         grouped = groupby(response.events, key=_event_revision)
@@ -155,7 +155,7 @@ class EtcdWatch(Watch):
     async def _pause(self) -> None:
         """Waits a little longer each time, unless the watch is closed meanwhile."""
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), self._pause_seconds)
+            await within(self._pause_seconds, self._closing.wait())
         self._pause_seconds = min(2 * self._pause_seconds, _PAUSE_MAX_SECONDS)
 
     def _drop_stream(self) -> None:
@@ -172,9 +172,14 @@ class _Stream:
         self.metadata = metadata
         self._call: Any = member.watch.Watch(metadata=metadata)
         self._reading: asyncio.Future[Any] | None = None
+        self.is_cut = False  #: A write was given up: gRPC ends the call with it, or the request never left.
 
     async def write(self, request: rpc_pb2.WatchRequest) -> None:
-        await self._call.write(request)
+        try:
+            await self._call.write(request)
+        except asyncio.CancelledError:
+            self.is_cut = True
+            raise
 
     async def read(self, closing: asyncio.Event) -> rpc_pb2.WatchResponse | None:
         """The next response, or None when the watch was closed, or nothing came for long and progress was asked for."""

@@ -37,6 +37,7 @@ from state_backend.sqlite.records import Records
 from state_backend.sqlite.worker import Worker
 from state_backend.transaction import Effect, check_compares, effects_of
 from state_backend.values import Compare, KeyPage, Keyspace, LeaseId, Operation, Page, Reading, Revision
+from state_backend.waiting import within
 
 HISTORY_COMMITS = 10_000
 LOOK_SECONDS_MIN, LOOK_SECONDS_MAX = 0.02, 0.25
@@ -196,14 +197,17 @@ class SqliteBackend(StateBackend, History):
                 self._signal.tell()
                 pause_seconds = LOOK_SECONDS_MIN
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._closed.wait(), pause_seconds)
+                await within(pause_seconds, self._closed.wait())
 
     async def _read(self, run: Callable[[], _Result]) -> _Result:
-        """Reads; where a lease had run out, once more without its keys."""
+        """Reads; where a lease had run out, once more without its keys, unless the store takes no write now."""
         expired, result = await self._worker.read(lambda: (self._records.expired_leases(time.time()), run()))
         if not expired:
             return result
-        await self._worker.write("the end of expired leases", self._take_expired)
+        try:
+            await self._worker.write("the end of expired leases", self._take_expired)
+        except StateBackendError:
+            return result
         return await self._worker.read(run)
 
     # ---- in the worker's thread -------------------------------------------------------------------------------------

@@ -2,13 +2,16 @@
 
 Responsible for: the connection, the schema, the names of what SQLite complains about. Refuses to know: transactions.
 Invariant: a file that is not ours, or is newer than we are, is left byte for byte as it was.
+
+Nobody but SQLite opens the file here: to close any descriptor of it lets go of all locks that this process has on it
+(POSIX), those of another open store of the same file included, and SQLite does not notice.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from state_backend.errors import Corrupt, NewerStore, NoSpace, NotAStore, OutcomeUnknown, StateBackendError, Unavailable
@@ -16,7 +19,7 @@ from state_backend.errors import Corrupt, NewerStore, NoSpace, NotAStore, Outcom
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x53484C43  # "SHLC", at a fixed place in the file's header
 
-_HEADER = b"SQLite format 3\0"
+_PAGE_BYTES_MIN = 512
 _BUSY_TIMEOUT_SECONDS = 5.0
 _CACHE_KIBIBYTES = 16_384
 _IF_LOCKED = "find the process that holds the file (`fuser FILE` names it) and end what it does"
@@ -59,11 +62,10 @@ INSERT INTO store VALUES (1, 1, 0);
 def connect(path: Path) -> sqlite3.Connection:
     """Opens or creates the store. Raises `NotAStore`, `NewerStore`, `Corrupt`, `Unavailable`."""
     where = str(path)
-    _check_header(path)
+    _check_size(path)
+    _look_first(path)
     with named_errors(where):
-        connection = sqlite3.connect(
-            where, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
+        connection = _open(where)
     try:
         with named_errors(where):
             _check_ours(connection, where)
@@ -97,14 +99,26 @@ def _name(error: sqlite3.DatabaseError, where: str, commit_of: str | None) -> St
     return Unavailable(where, told, _IF_LOCKED if "locked" in told else _IF_UNREADABLE)
 
 
-def _check_header(path: Path) -> None:
+def _check_size(path: Path) -> None:
     """SQLite takes a file of a few bytes for an empty one, and would write over it."""
-    if not path.is_file():
+    size = path.stat().st_size if path.is_file() else 0
+    if 0 < size < _PAGE_BYTES_MIN:
+        raise NotAStore(str(path), f"it has {size} bytes, and SQLite's smallest has {_PAGE_BYTES_MIN}")
+
+
+def _look_first(path: Path) -> None:
+    """Where a program has left commits beside the file, the last to close it would work them in, whoever's it is."""
+    beside = path.with_name(f"{path.name}-wal")
+    if not (path.is_file() and beside.is_file() and beside.stat().st_size):
         return
-    with path.open("rb") as file:
-        head = file.read(len(_HEADER))
-    if head not in (b"", _HEADER):
-        raise NotAStore(str(path), "its content is not SQLite's")
+    with named_errors(str(path)), closing(_open(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        _check_ours(connection, str(path))
+
+
+def _open(where: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        where, _BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
+    )
 
 
 def _check_ours(connection: sqlite3.Connection, where: str) -> None:

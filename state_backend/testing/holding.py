@@ -115,6 +115,16 @@ class HoldingContract:
         with pytest.raises(LockLost):
             await asyncio.wait_for(hold(), self.ttl_seconds + 10)
 
+    async def test_a_lock_that_was_lost_in_a_pause_says_so_at_the_end(self, backend: StateBackend) -> None:
+        async def pause() -> None:
+            async with backend.lock(HEADS, "a", self.ttl_seconds) as lock:
+                over = time.monotonic() + lock.lease.ttl_seconds
+                while time.monotonic() <= over:  # nothing of ours runs meanwhile, as where a process is stopped
+                    pass
+
+        with pytest.raises(LockLost):
+            await pause()
+
     async def test_a_write_under_the_guard_of_a_lost_lock_is_refused(
         self, backend: StateBackend, other: StateBackend
     ) -> None:

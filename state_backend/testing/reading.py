@@ -6,6 +6,7 @@ Invariant: missing is never empty, order is that of the keys, pages are of one r
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -133,6 +134,15 @@ class ReadingContract:
         with pytest.raises(Compacted):
             await backend.scan_keys(EVENTS, at=first)
         assert [entry.value for entry in (await backend.scan(EVENTS, at=last)).entries] == [b"a", b"2", b"c"]
+
+    async def test_a_cancellation_comes_through_whenever_it_comes(self, backend: StateBackend) -> None:
+        for turns in range(20):
+            reading = asyncio.create_task(backend.get(EVENTS, "a"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            was_under_way = reading.cancel()
+            await asyncio.wait((reading,))
+            assert reading.cancelled() is was_under_way, f"after {turns} turns"
 
     async def test_reading_the_future_is_refused(self, backend: StateBackend) -> None:
         revision = await backend.put(EVENTS, "a", b"1")

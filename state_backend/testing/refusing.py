@@ -81,6 +81,13 @@ class RefusingContract:
             await backend.put_txn((), [Put(LIVE, str(number), quarter) for number in range(4)])
         assert (await backend.scan(LIVE)).entries == ()
 
+    async def test_what_is_moved_counts_as_what_is_written(self, backend: StateBackend) -> None:
+        third = bytes(REQUEST_BYTES_MAX // 3)
+        revisions = [await backend.put(LIVE, str(number), third) for number in range(3)]
+        with pytest.raises(TooLarge):
+            await backend.put_txn((), [Move(LIVE, EXPIRED, str(n), at) for n, at in enumerate(revisions)])
+        assert len((await backend.scan(LIVE)).entries) == 3
+
     @pytest.mark.parametrize(
         "key", ["", "a\nb", "\0", "\ud800", "x" * (KEY_BYTES_MAX + 1)], ids=["empty", "line", "zero", "half", "long"]
     )
@@ -101,6 +108,9 @@ class RefusingContract:
             await backend.put_txn((VersionIs(LIVE, "a", 0),), (Put(LIVE, "a", b""),))
         with pytest.raises(InvalidRequest):
             await backend.scan(LIVE, limit=0)
+        for at in (0, -1, 2**63):
+            with pytest.raises(InvalidRequest):
+                await backend.scan(LIVE, at=Revision(at))
         with pytest.raises(InvalidRequest):
             await backend.grant(0)
         with pytest.raises(InvalidRequest):

@@ -144,6 +144,18 @@ class WatchingContract:
         async with backend.watch(LIVE, "", Revision(last + 1)) as watch:
             assert (await take(watch, 1))[0].revision == following
 
+    async def test_a_reader_that_gives_up_while_the_watch_opens_goes_on_later(self, backend: StateBackend) -> None:
+        for turns in range(12):
+            written = await backend.put(LIVE, "a", b"%d" % turns)
+            async with backend.watch(LIVE, "", written) as watch:
+                reading = asyncio.create_task(watch.__anext__())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                reading.cancel()
+                await asyncio.wait((reading,))
+                heard = [] if reading.cancelled() else [reading.result()]
+                assert [commit.revision for commit in heard or await take(watch, 1)] == [written], f"{turns} turns"
+
     async def test_closing_a_watch_ends_its_reader(self, backend: StateBackend) -> None:
         revision = await backend.put(LIVE, "a", b"1")
         watch = backend.watch(LIVE, "", Revision(revision + 1))

@@ -33,14 +33,18 @@ TOKEN_SECONDS = 1
 def guarded(tmp_path: Path) -> Iterator[Cluster]:
     """A store with users, whose tokens run out after a second without use."""
     with running_etcd(tmp_path, arguments=("--auth-token-ttl", str(TOKEN_SECONDS))) as cluster:
-        cluster.etcdctl("user", "add", "root:top-secret")
-        cluster.etcdctl("user", "grant-role", "root", "root")
-        cluster.etcdctl("user", "add", "ann:her-secret")
-        cluster.etcdctl("role", "add", "ours")
-        cluster.etcdctl("role", "grant-permission", "ours", "--prefix=true", "readwrite", "ours/")
-        cluster.etcdctl("user", "grant-role", "ann", "ours")
-        cluster.etcdctl("auth", "enable")
+        guard(cluster)
         yield cluster
+
+
+def guard(cluster: Cluster) -> None:
+    cluster.etcdctl("user", "add", "root:top-secret")
+    cluster.etcdctl("user", "grant-role", "root", "root")
+    cluster.etcdctl("user", "add", "ann:her-secret")
+    cluster.etcdctl("role", "add", "ours")
+    cluster.etcdctl("role", "grant-permission", "ours", "--prefix=true", "readwrite", "ours/")
+    cluster.etcdctl("user", "grant-role", "ann", "ours")
+    cluster.etcdctl("auth", "enable")
 
 
 def as_ann(cluster: Cluster, prefix: str = "ours", password: str = "her-secret") -> EtcdAddress:
@@ -86,6 +90,14 @@ async def test_a_token_that_ran_out_is_renewed(guarded: Cluster) -> None:
         async with backend.watch(LIVE, "", put) as watch:
             assert keys(await take(watch, 1)) == ["a"]
         await backend.put(LIVE, "b", b"2")
+
+
+async def test_who_came_before_authentication_was_switched_on_signs_in_then(tmp_path: Path) -> None:
+    with running_etcd(tmp_path) as cluster:
+        async with await open_etcd(as_ann(cluster), BRISK) as backend:
+            put = await backend.put(LIVE, "a", b"1")
+            await asyncio.to_thread(guard, cluster)
+            assert await backend.put(LIVE, "a", b"2") > put
 
 
 async def test_a_user_where_nobody_is_asked_is_no_error(tmp_path: Path) -> None:

@@ -189,6 +189,62 @@ async def test_two_processes_lose_no_update_and_hear_each_other(backend: SqliteB
     assert entry.value == b"60"
 
 
+ONCE = """
+import asyncio, sys
+from pathlib import Path
+from state_backend.sqlite.backend import open_sqlite
+from state_backend.api import Keyspace
+
+async def once():
+    async with await open_sqlite(Path(sys.argv[1])) as backend:
+        print(await backend.put(Keyspace.LIVE, "other", b""))
+
+asyncio.run(once())
+"""
+
+
+async def test_to_open_it_a_second_time_takes_no_locks_from_the_first(backend: SqliteBackend) -> None:
+    first = await backend.put(LIVE, "a", b"")
+    async with await open_sqlite(backend.path):
+        pass
+    command = [sys.executable, "-c", ONCE, str(backend.path)]
+
+    async def elsewhere() -> int:
+        return int(await asyncio.to_thread(subprocess.check_output, command))
+
+    assert await elsewhere() == first + 1
+    assert await backend.put(LIVE, "b", b"") == first + 2
+    assert await elsewhere() == first + 3, "to end, the other process has worked the log in and taken it away"
+
+
+async def test_it_is_read_where_it_can_no_more_be_written(backend: SqliteBackend) -> None:
+    lease = await backend.grant(0.1)
+    await backend.put(LIVE, "leased", b"", lease.id)
+    holder = sqlite3.connect(backend.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    backend._connection.execute("PRAGMA busy_timeout = 10")  # five seconds are long for a test
+    await lease.wait_lost()
+    assert [entry.key for entry in (await backend.scan(LIVE)).entries] == ["leased"]
+    holder.execute("ROLLBACK")
+    assert (await backend.scan(LIVE)).entries == ()
+    holder.close()
+
+
+async def test_what_is_not_ours_is_not_worked_into_its_file(tmp_path: Path) -> None:
+    theirs, left = sqlite3.connect(tmp_path / "theirs.db"), tmp_path / "left.db"
+    theirs.execute("PRAGMA journal_mode = WAL")
+    theirs.execute("CREATE TABLE t (x)")
+    theirs.execute("PRAGMA user_version = 7")
+    theirs.commit()
+    for end in ("", "-wal"):  # as their program leaves them when it dies
+        shutil.copy(f"{tmp_path}/theirs.db{end}", f"{left}{end}")
+    before = [Path(f"{left}{end}").read_bytes() for end in ("", "-wal")]
+    with pytest.raises(NotAStore):
+        await open_sqlite(left)
+    assert [Path(f"{left}{end}").read_bytes() for end in ("", "-wal")] == before
+    theirs.close()
+
+
 async def test_a_file_that_is_held_is_unavailable(backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file, "_BUSY_TIMEOUT_SECONDS", 0.1)
     holder = sqlite3.connect(backend.path, isolation_level=None)

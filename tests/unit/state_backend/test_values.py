@@ -120,7 +120,12 @@ async def test_wrong_addresses(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["etcd://ann:secret@a", "etcd://ann:secret@a:1?x=1", "etcd//ann:secret@a:1", "postgres://u:secret@h/x"]
+    "address",
+    [
+        *("etcd://ann:secret@a", "etcd://ann:secret@a:1?x=1", "etcd//ann:secret@a:1", "postgres://u:secret@h/x"),
+        *("etcd://ann:secret/x@a:1", "etcd://ann:secret#x@a:1", "etcd://ann:secret?x@a:1", "etcd:ann:secret@a:1"),
+        *("etcd://ann:secret//x@a", "etcd://ann:x//secret@a", "etcd://ann:[secret@a", "etcd://ann:secret\u2100@a:1"),
+    ],
 )
 def test_a_wrong_address_does_not_tell_its_password(address: str) -> None:
     with pytest.raises(WrongAddress) as raised:
