@@ -145,6 +145,8 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
     """What a writer is told. ``missing_tasks``: how many the scheduler has submitted with it; None: it has not said."""
     generation = desk.state.current(app_shuffle)
     shuffle = desk.state.shuffles.get(app_shuffle)
+    if missing_tasks is None and _writes_another(desk.state, app_shuffle, stage):
+        return _not_its_own(app_shuffle, stage, desk.state.attempts[stage].writes)
     if missing_tasks is None and _is_past(desk.state, stage):
         return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
@@ -153,7 +155,8 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
         found = _found(desk, app_shuffle, stage)
         return _start(desk, app_shuffle, stage, found.recovery if found else None)
     if generation.life is Life.FENCING:
-        if stage not in generation.written_by:
+        known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
+        if stage not in known:
             desk.emit(e.WriterJoined(generation.shuffle_id, stage))
         return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
     if stage in generation.written_by:
@@ -235,17 +238,41 @@ def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_t
 # --- losses -----------------------------------------------------------------------------------------------------------
 
 
+def _writes_another(state: State, app_shuffle: AppShuffle, stage: StageAttempt) -> bool:
+    """Whether the stage is known to write something else, or nothing."""
+    attempt = state.attempts.get(stage)
+    if attempt is None or attempt.writes == app_shuffle:
+        return False
+    return attempt.submitted or attempt.writes is not None
+
+
+def _not_its_own(app_shuffle: AppShuffle, stage: StageAttempt, own: AppShuffle | None) -> Rejection:
+    return Rejection(
+        Reason.INVALID,
+        f"stage {stage} asks to write app shuffle {app_shuffle}",
+        f"app shuffle {own}, which it writes" if own is not None else "nothing: it is no map stage",
+        "A stage writes one app shuffle at the most; check the id.",
+        app_shuffle,
+    )
+
+
 def report_missing(desk: Desk, command: ReportMissing) -> Answer:
     """A reader did not find a generation: joins its recovery, or opens it."""
     state = desk.state
     missing = _missing(state, command)
     if isinstance(missing, Rejection):
         return missing
-    if command.stage is not None and _is_past(state, command.stage):
+    if command.stage is not None and (_is_past(state, command.stage) or _is_of_earlier(state, command, missing)):
         return _truth(desk, command.app_shuffle, missing)
     if missing != state.shuffles[command.app_shuffle].current:
         return _report_older(desk, command, missing)
     return _report_current(desk, command)
+
+
+def _is_of_earlier(state: State, command: ReportMissing, missing: ShuffleId) -> bool:
+    """It failed over an earlier generation, which nobody remembers: what was written since it has not missed."""
+    attempt = state.attempts.get(command.stage) if command.stage is not None else None
+    return attempt is not None and not attempt.running and not command.shuffle_id and missing not in attempt.reading
 
 
 def tell_again(desk: Desk, command: ReportMissing) -> Answer:
@@ -261,6 +288,8 @@ def _missing(state: State, command: ReportMissing) -> ShuffleId | Rejection:
         return unknown(state, command.app_shuffle)
     missing = command.shuffle_id or _registered(state, command) or shuffle.current
     if missing is None or missing > (shuffle.current or 0):
+        return _never_written(state, command)
+    if recovery.app_shuffle_of(state, missing) not in (None, command.app_shuffle):
         return _never_written(state, command)
     return missing
 

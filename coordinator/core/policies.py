@@ -259,7 +259,7 @@ def wanted(view: View, generation: Generation) -> tuple[Rescue, str] | None:
         return Rescue.JOB, _holder(view, generation, "a live job")
     if generation.app_shuffle in view.recoveries:
         return Rescue.RECOVERY, "an open recovery"
-    if generation.why is Expiry.PRESSED and not _is_pressed(view.state, generation):
+    if generation.why is Expiry.PRESSED and policy.rule is Rule.PRESSURE and not view.state.meta.full:
         return Rescue.ROOM, ""
     if view.rooted(counted(view.state, generation), generation.app_shuffle):
         return Rescue.ROOT, _holder(view, generation, "a root")

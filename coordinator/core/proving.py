@@ -1,8 +1,8 @@
 """Folding a log while proving it: what must always hold, holds after every step.
 
 Responsible for finding the first event that breaks an invariant, and for naming it. Refuses to know where the log comes
-from. Invariant: what is found here is what ``invariants.check`` of the state at that place finds, at the cost of what
-the events have changed.
+from. Invariant: what is found here is what ``invariants.check`` of the state at that place finds, and
+``steps.check_event`` of each event, at the cost of what the events have changed.
 
 A step is a fact with all that follows from it (``because``): in between a state is not at rest, a generation may have
 expired whose fence is asked for by the next event. So what holds is checked where a step ends; where something does
@@ -18,6 +18,7 @@ from coordinator.core.evolve import apply, fold
 from coordinator.core.ids import Sequence
 from coordinator.core.invariants import Violation, check, check_changes
 from coordinator.core.state import State, empty, lay_over, settle
+from coordinator.core.steps import check_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,26 @@ class Proof:
 
     def _prove(self) -> None:
         draft = lay_over(self.state)
-        fold(draft, self._step)
+        wrong: list[Broken] = []
+        for recorded in self._step:
+            wrong += [_broken(recorded, violation) for violation in check_event(draft, recorded)]
+            apply(draft, recorded)
         found = check_changes(draft, self.state.meta)
         if found:
-            self.broken = self._blame(found)
+            wrong += self._blame(found)
+        self.broken = tuple(sorted(wrong, key=lambda one: (one.sequence, one.violation)))
         settle(draft, self.state)
 
-    def _blame(self, found: tuple[Violation, ...]) -> tuple[Broken, ...]:
-        """For each violation the event since which it was there up to the step's end; the first event first."""
+    def _blame(self, found: tuple[Violation, ...]) -> list[Broken]:
+        """For each violation the event since which it was there up to the step's end."""
         draft = lay_over(self.state)
         since: dict[Violation, Recorded] = {}
         for recorded in self._step:
             apply(draft, recorded)
             there = set(check(draft))
             since = {one: since.get(one, recorded) for one in found if one in there}
-        blamed = [Broken(at.sequence, type(at.event).__name__, one) for one, at in since.items()]
-        return tuple(sorted(blamed, key=lambda one: (one.sequence, one.violation)))
+        return [_broken(at, one) for one, at in since.items()]
+
+
+def _broken(recorded: Recorded, violation: Violation) -> Broken:
+    return Broken(recorded.sequence, type(recorded.event).__name__, violation)

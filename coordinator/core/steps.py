@@ -7,6 +7,7 @@ that is about how things come about.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -28,9 +29,19 @@ _MOVES = (e.GenerationExpired, e.HoldChanged, e.ExpiryTakenBack, e.FenceRequeste
 
 def check_step(before: State, recorded: e.Recorded, after: State) -> tuple[Violation, ...]:
     """Everything that is wrong with one event, given the states before and after it."""
-    about = f"event {recorded.sequence} {type(recorded.event).__name__}"
-    rules = (_order, _ids, _lives, _CHECKS.get(type(recorded.event), _nothing))
-    return tuple(Violation(rule, about, fact) for each in rules for rule, fact in each(before, recorded, after))
+    about = _about(recorded)
+    found = itertools.chain(_ids(before, after), _lives(before, recorded, after))
+    return check_event(before, recorded) + tuple(Violation(rule, about, fact) for rule, fact in found)
+
+
+def check_event(before: State, recorded: e.Recorded) -> tuple[Violation, ...]:
+    """What is wrong with one event, as far as the state before shows it; costs little, so that `verify` can ask."""
+    about, rules = _about(recorded), (_order, _CHECKS.get(type(recorded.event), _nothing))
+    return tuple(Violation(rule, about, fact) for each in rules for rule, fact in each(before, recorded))
+
+
+def _about(recorded: e.Recorded) -> str:
+    return f"event {recorded.sequence} {type(recorded.event).__name__}"
 
 
 def check_command(log: Sequence[e.Recorded]) -> tuple[Violation, ...]:
@@ -44,11 +55,11 @@ def check_command(log: Sequence[e.Recorded]) -> tuple[Violation, ...]:
 Found = Iterator[tuple[str, str]]
 
 
-def _nothing(before: State, recorded: e.Recorded, after: State) -> Found:
+def _nothing(before: State, recorded: e.Recorded) -> Found:
     yield from ()
 
 
-def _order(before: State, recorded: e.Recorded, after: State) -> Found:
+def _order(before: State, recorded: e.Recorded) -> Found:
     if recorded.sequence != before.meta.next_sequence:
         yield "5 no fork", f"comes where {before.meta.next_sequence} was expected"
     if recorded.time_ms < before.meta.time_ms:
@@ -57,7 +68,7 @@ def _order(before: State, recorded: e.Recorded, after: State) -> Found:
         yield "11 explained", f"follows from {recorded.because}, which is later"
 
 
-def _ids(before: State, recorded: e.Recorded, after: State) -> Found:
+def _ids(before: State, after: State) -> Found:
     for name in ("next_shuffle_id", "next_directive", "next_recovery", "next_sequence"):
         if getattr(after.meta, name) < getattr(before.meta, name):
             yield "4 ids", f"takes {name} back"
@@ -76,12 +87,12 @@ def _lives(before: State, recorded: e.Recorded, after: State) -> Found:
 # --- single events ----------------------------------------------------------------------------------------------------
 
 
-def _begun(before: State, recorded: e.Recorded, after: State) -> Found:
+def _begun(before: State, recorded: e.Recorded) -> Found:
     if recorded.event.shuffle_id != before.meta.next_shuffle_id:  # type: ignore[union-attr]
         yield "4 ids", f"does not give out the next id, {before.meta.next_shuffle_id}"
 
 
-def _fence_requested(before: State, recorded: e.Recorded, after: State) -> Found:
+def _fence_requested(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     generation = before.generations.get(event.shuffle_id)
     if event.directive != before.meta.next_directive:
@@ -109,7 +120,7 @@ def _unlooked(before: State, generation: Generation) -> Found:
         yield "14 roots", f"fences {generation.shuffle_id} while nothing may be deleted"
 
 
-def _deleted(before: State, recorded: e.Recorded, after: State) -> Found:
+def _deleted(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     generation = before.generations.get(event.shuffle_id)
     if event.cause is Deletion.POLICY and (generation is None or generation.life is not Life.FENCED):
@@ -118,7 +129,7 @@ def _deleted(before: State, recorded: e.Recorded, after: State) -> Found:
         yield "11 explained", "counts bytes that we have not freed"
 
 
-def _recovery_opened(before: State, recorded: e.Recorded, after: State) -> Found:
+def _recovery_opened(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     again = sorted(gone for gone in event.gone if gone in before.recovered)
     if again:
@@ -129,26 +140,26 @@ def _recovery_opened(before: State, recorded: e.Recorded, after: State) -> Found
         yield "8 bounded", f"is one more than {before.meta.settings.recoveries}"
 
 
-def _widened(before: State, recorded: e.Recorded, after: State) -> Found:
+def _widened(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     if event.gone in before.recovered:
         yield "3 one recovery", f"names {event.gone}, for which another one answers"
 
 
-def _premature(before: State, recorded: e.Recorded, after: State) -> Found:
+def _premature(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     if any(shuffle.missed == event.shuffle_id for shuffle in before.shuffles.values()):
         yield "11 explained", f"counts {event.shuffle_id} a second time"
 
 
-def _registered(before: State, recorded: e.Recorded, after: State) -> Found:
+def _registered(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     generation = before.generations.get(event.shuffle_id)
     if generation is None or generation.life in (Life.FENCED, Life.EXPIRED):
         yield "1 no wrong result", f"gives {event.reader} a generation that is gone or let go"
 
 
-_CHECKS: dict[type, Callable[[State, e.Recorded, State], Found]] = {
+_CHECKS: dict[type, Callable[[State, e.Recorded], Found]] = {
     e.GenerationStarted: _begun,
     e.GenerationAdopted: _begun,
     e.FenceRequested: _fence_requested,

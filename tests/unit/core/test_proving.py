@@ -7,7 +7,7 @@ from dataclasses import replace
 from coordinator.core import events as e
 from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import DirectiveId, Sequence, ShuffleId
 from coordinator.core.proving import Proof
 from coordinator.core.state import empty
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
@@ -34,9 +34,21 @@ def test_the_event_is_named_after_which_it_did_not_hold_any_more() -> None:
     (expired,) = [i for i, one in enumerate(log) if isinstance(one.event, e.GenerationExpired)]
     spoilt = [*log]
     spoilt[expired] = replace(log[expired], event=e.WriterJoined(ShuffleId(1), attempt(9)))
-    (broken,) = proved(spoilt).broken
-    assert (broken.sequence, broken.kind, broken.violation.rule) == (15, "FenceRequested", "7 directives")
-    assert "directives 1 is about 1, which does not wait for it" in str(broken) or broken.violation.subject
+    assert list(map(str, proved(spoilt).broken)) == [
+        "event 15 (FenceRequested) breaks '7 directives': generations 1 is readable and names directive 1",
+        "event 15 (FenceRequested) breaks 'table': event 15 FenceRequested fences what is not expired",
+    ]
+
+
+def test_a_fence_under_a_reader_is_found() -> None:
+    told = Told()
+    told.whole_chain()
+    read = next(one for one in told.log if isinstance(one.event, e.ReaderRegistered))
+    fence = replace(read, sequence=Sequence(read.sequence + 1), because=Sequence(read.sequence + 1))
+    fence = replace(fence, event=e.FenceRequested(DirectiveId(1), read.event.shuffle_id))  # type: ignore[union-attr]
+    broken = proved([*told.log[: read.sequence], fence]).broken
+    assert {"2 readers", "table"} & {one.violation.rule for one in broken}
+    assert {one.sequence for one in broken} == {fence.sequence}
 
 
 def test_what_is_broken_between_two_events_of_one_step_is_nobody_s_fault() -> None:
