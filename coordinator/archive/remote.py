@@ -66,7 +66,7 @@ def _open(url: str, shown: str) -> tuple[Any, str]:
         raise WrongArchive(
             f"the archive is {shown}, and fsspec cannot be imported ({error})",
             "a folder, or fsspec for anything else",
-            "pip install 'shuffle-lifecycle[archive]', with the package that fsspec wants for this scheme.",
+            "pip install '.[archive]' in a clone, with the package that fsspec wants for this scheme.",
         ) from error
     try:
         files, root = url_to_fs(url)

@@ -109,7 +109,7 @@ def _check_libraries() -> None:
             Exit.FAILED,
             f"{error.name} cannot be imported here",
             f"a Python with PySpark and the advisor's libraries (this is {sys.executable})",
-            "Install them: pip install 'shuffle-lifecycle[spark,advise]'.",
+            "Install them: pip install '.[spark,advise]' in a clone.",
         ) from error
 
 

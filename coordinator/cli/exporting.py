@@ -122,7 +122,7 @@ def _writer(to: Path, form: str) -> Writer:
             Exit.FAILED,
             f"pyarrow cannot be imported ({error})",
             f"it, to write {form}",
-            "pip install 'shuffle-lifecycle[frames]'.",
+            "pip install '.[frames]' in a clone.",
         ) from error
     return ParquetFolder(to) if form == PARQUET else ArrowFile(to)
 

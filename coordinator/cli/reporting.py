@@ -157,7 +157,7 @@ def _spark() -> AbstractContextManager[SparkSession]:
             Exit.FAILED,
             f"a library is missing ({error})",
             "pyspark and pyarrow",
-            "pip install 'shuffle-lifecycle[spark,frames]'.",
+            "pip install '.[spark,frames]' in a clone.",
         ) from error
     return spark_session("report", "local[*]", _CONF)
 

@@ -80,7 +80,7 @@ def _attach_to_contexts(overrides: dict[str, str]) -> None:
             Exit.FAILED,
             f"PySpark cannot be imported here ({error})",
             f"a Python with PySpark (this is {sys.executable})",
-            "Install shufflectl where the program runs: pip install 'shuffle-lifecycle[spark]'.",
+            "Install shufflectl where the program runs: pip install '.[spark]' in a clone.",
         ) from error
 
 
