@@ -24,7 +24,6 @@ from tests.support.own_spark import own_spark
 from tests.support.spark import LOCAL, FactLog, Gate, gate, in_background, wait_for
 from tests.support.uniffle import SERVERS, Uniffle, running_uniffle
 
-TASKS_MAX_FAILURES = "spark.task.maxFailures"
 PARTITIONS = 10  #: More than any shuffle here has.
 
 

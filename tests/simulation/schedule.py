@@ -41,7 +41,6 @@ class Outcome:
     steps: int = 0  #: Calls to the store and messages heard.
     commits: int = 0
     met: Counter[str] = field(default_factory=Counter)  #: Faults that took effect, by their kind.
-    virtual_s: float = 0.0
     wrongs: list[str] = field(default_factory=list)
 
     @property
@@ -102,7 +101,6 @@ class Schedule:
             *(driver.met for driver in self._drivers),
         ):
             outcome.met.update(counter)
-        outcome.virtual_s = asyncio.get_running_loop().time()
         return outcome
 
     # ---- beginning --------------------------------------------------------------------------------------------------

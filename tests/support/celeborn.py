@@ -8,7 +8,6 @@ workers bind to all interfaces, and ends only what it started.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -173,8 +172,3 @@ _LOGGING = """<Configuration status="WARN"><Appenders><Console name="out"><Patte
 pattern="%d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex"/></Console></Appenders>
 <Loggers><Root level="INFO"><AppenderRef ref="out"/></Root></Loggers></Configuration>
 """
-
-
-def a_folder() -> Path:
-    """Short: paths of sockets and classes have limits."""
-    return Path(tempfile.mkdtemp(prefix="celeborn-"))

@@ -348,31 +348,3 @@ class AuthenticateResponse(_message.Message):
     header: ResponseHeader
     token: str
     def __init__(self, header: _Optional[_Union[ResponseHeader, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
-
-class StatusRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class StatusResponse(_message.Message):
-    __slots__ = ("header", "version", "dbSize", "leader", "raftIndex", "raftTerm", "raftAppliedIndex", "errors", "dbSizeInUse", "isLearner")
-    HEADER_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    DBSIZE_FIELD_NUMBER: _ClassVar[int]
-    LEADER_FIELD_NUMBER: _ClassVar[int]
-    RAFTINDEX_FIELD_NUMBER: _ClassVar[int]
-    RAFTTERM_FIELD_NUMBER: _ClassVar[int]
-    RAFTAPPLIEDINDEX_FIELD_NUMBER: _ClassVar[int]
-    ERRORS_FIELD_NUMBER: _ClassVar[int]
-    DBSIZEINUSE_FIELD_NUMBER: _ClassVar[int]
-    ISLEARNER_FIELD_NUMBER: _ClassVar[int]
-    header: ResponseHeader
-    version: str
-    dbSize: int
-    leader: int
-    raftIndex: int
-    raftTerm: int
-    raftAppliedIndex: int
-    errors: _containers.RepeatedScalarFieldContainer[str]
-    dbSizeInUse: int
-    isLearner: bool
-    def __init__(self, header: _Optional[_Union[ResponseHeader, _Mapping]] = ..., version: _Optional[str] = ..., dbSize: _Optional[int] = ..., leader: _Optional[int] = ..., raftIndex: _Optional[int] = ..., raftTerm: _Optional[int] = ..., raftAppliedIndex: _Optional[int] = ..., errors: _Optional[_Iterable[str]] = ..., dbSizeInUse: _Optional[int] = ..., isLearner: bool = ...) -> None: ...

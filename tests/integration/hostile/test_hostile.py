@@ -36,9 +36,6 @@ METHODS = [f"/{SERVICE.full_name}/{method.name}" for method in SERVICE.methods] 
     "/grpc.health.v1.Health/Watch",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ]
-INPUTS: dict[str, Any] = {
-    f"/{SERVICE.full_name}/{one.name}": getattr(pb, one.input_type.name) for one in SERVICE.methods
-}
 #: What a stranger may be answered; anything else is a mistake of ours.
 ANSWERS = {
     grpc.StatusCode.OK,

@@ -31,7 +31,7 @@ from tests.unit.core.making import STATES, state
 
 A1 = ShuffleId(1)
 A = AppShuffle(0)
-S0, S9 = StageAttempt(StageId(0), 0), StageAttempt(StageId(9), 0)
+S9 = StageAttempt(StageId(9), 0)
 Break = Callable[[State], None]
 
 

@@ -24,8 +24,6 @@ from state_backend.values import Compare, Keyspace, Put, RevisionIs
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
-HOUR_S = 3_600.0
-
 
 async def ending_of(replica: Replica) -> Ending | None:
     return (await replica.view(facts.APP)).meta.ending
