@@ -33,11 +33,16 @@ _CHANNEL_OPTIONS = (
 
 
 class Member:
-    """A channel to one endpoint; it connects when first used."""
+    """A channel to one endpoint; it connects when first used, and anew where certificates have been replaced."""
 
     def __init__(self, endpoint: str, tls: TlsFiles | None) -> None:
         self.endpoint = endpoint
-        self._channel = _channel(endpoint, tls)
+        self._tls = tls
+        self._open()
+
+    def _open(self) -> None:
+        self._stamp = _stamp(self._tls)
+        self._channel = _channel(self.endpoint, self._tls)
         self.kv = rpc_pb2_grpc.KVStub(self._channel)
         self.watch = rpc_pb2_grpc.WatchStub(self._channel)
         self.lease = rpc_pb2_grpc.LeaseStub(self._channel)
@@ -47,6 +52,7 @@ class Member:
         """Waits for the connection, or raises `Unavailable` as soon as it cannot be made."""
         if self._channel.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY:
             return
+        await self._look_for_certificates()
         try:
             await within(timeout_seconds, self._connected())
         except asyncio.TimeoutError:
@@ -54,6 +60,17 @@ class Member:
 
     async def close(self) -> None:
         await self._channel.close()
+
+    async def _look_for_certificates(self) -> None:
+        """A connection that stands is left alone: it is the next one that shows a certificate."""
+        if _stamp(self._tls) == self._stamp:
+            return
+        before = self._channel
+        try:
+            self._open()
+        except OSError:  # one of them is just being put there
+            return
+        await before.close()
 
     async def _connected(self) -> None:
         state = self._channel.get_state(try_to_connect=True)
@@ -64,6 +81,13 @@ class Member:
                 raise Unavailable(self.endpoint, "the connection was closed here")
             await self._channel.wait_for_state_change(state)
             state = self._channel.get_state(try_to_connect=True)
+
+
+def _stamp(tls: TlsFiles | None) -> tuple[tuple[int, int, int], ...]:
+    """What changes when a file is replaced."""
+    paths = (tls.ca, tls.cert, tls.key) if tls is not None else ()
+    found = [path.stat() for path in paths if path is not None and path.exists()]
+    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
 
 
 def _channel(endpoint: str, tls: TlsFiles | None) -> grpc.aio.Channel:

@@ -6,6 +6,7 @@ Its invariant: a refusal names its reason, and never the password.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from state_backend.etcd.cluster import Deadlines
 from state_backend.open import open_backend
 from state_backend.testing.watching import keys, take
 from tests.support.certificates import Authority
-from tests.support.etcd import Cluster, running_etcd
+from tests.support.etcd import Cluster, Tls, running_etcd
 
 pytestmark = pytest.mark.etcd
 
@@ -127,6 +128,29 @@ async def test_certificates_from_an_address(sealed: Cluster, authority: Authorit
         put = await backend.put(LIVE, "a", b"1")
         async with backend.watch(LIVE, "", Revision(put)) as watch:
             assert keys(await take(watch, 1)) == ["a"]
+
+
+async def test_certificates_that_were_replaced_are_shown_next(
+    sealed: Cluster, authority: Authority, tmp_path: Path
+) -> None:
+    ours, theirs = authority.issue("ann"), Authority(tmp_path / "another").issue("ann")
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+
+    def mount(files: Tls) -> TlsFiles:
+        for name in ("cert", "key"):
+            shutil.copy(getattr(files, name), folder / f"{name}.new")
+            (folder / f"{name}.new").replace(folder / name)
+        return TlsFiles(ours.ca, folder / "cert", folder / "key")
+
+    async with await open_etcd(EtcdAddress(sealed.endpoints, tls=mount(ours)), BRISK) as backend:
+        mount(theirs)
+        await asyncio.to_thread(sealed.members[0].kill)
+        await asyncio.to_thread(sealed.members[0].start)
+        with pytest.raises(Unavailable):
+            await backend.get(LIVE, "a")
+        mount(ours)
+        await backend.put(LIVE, "a", b"1")
 
 
 async def test_without_tls_a_sealed_store_is_unavailable(sealed: Cluster) -> None:
