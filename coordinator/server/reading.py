@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from inspect import isasyncgenfunction
 from typing import Any, Protocol
 
 import grpc
 from google.protobuf.message import DecodeError, Message
-from shuffle_lifecycle.v1 import events_pb2, service_pb2
+from google.protobuf.message_factory import GetMessageClass
+from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.wire.bounds import Bounds, check_name
 from coordinator.wire.errors import Malformed
 
-_SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"]
+SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def check_read(message: Any, bounds: Bounds) -> None:
     if isinstance(message, Unreadable):
         raise Malformed(
             f"{message.size} bytes are no {message.expected}",
-            f"a message {message.expected} of {_SERVICE.full_name}",
+            f"a message {message.expected} of {SERVICE.full_name}",
             "Use the .proto files of the coordinator's release.",
         )
     if isinstance(message, Message):
@@ -59,20 +61,20 @@ def _check_names(message: Any) -> None:
             check_name(f"{who.DESCRIPTOR.name}.client", who.client)
 
 
-def handlers_of(servicer: Any, door: Door) -> grpc.GenericRpcHandler:
-    """The methods of the service, as the generated code would register them, behind the door."""
-    handlers = {method.name: _handler(method, getattr(servicer, method.name), door) for method in _SERVICE.methods}
-    return grpc.method_handlers_generic_handler(_SERVICE.full_name, handlers)
+def handlers_of(servicer: Any, door: Door, service: Any = SERVICE) -> grpc.GenericRpcHandler:
+    """The methods of a service that the servicer has, as the generated code would register them, behind the door."""
+    methods = [method for method in service.methods if hasattr(servicer, method.name)]
+    handlers = {method.name: _handler(method, getattr(servicer, method.name), door) for method in methods}
+    return grpc.method_handlers_generic_handler(service.full_name, handlers)
 
 
 def _handler(method: Any, work: Callable[..., Any], door: Door) -> Any:
     make, guard = {
         (False, False): (grpc.unary_unary_rpc_method_handler, _single),
         (False, True): (grpc.unary_stream_rpc_method_handler, _many),
-        (True, True): (grpc.stream_stream_rpc_method_handler, _line),
+        (True, True): (grpc.stream_stream_rpc_method_handler, _many if isasyncgenfunction(work) else _line),
     }[method.client_streaming, method.server_streaming]
-    asked: Any = getattr(service_pb2, method.input_type.name)
-    told: Any = getattr(service_pb2, method.output_type.name, None) or getattr(events_pb2, method.output_type.name)
+    asked, told = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
     return make(guard(work, door), request_deserializer=_reader(asked), response_serializer=told.SerializeToString)
 
 

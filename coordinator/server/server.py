@@ -1,4 +1,4 @@
-"""The server: a port, the service, health and reflection.
+"""The server: a port, the service, with health and reflection beside it.
 
 Responsible for listening, for saying whether it serves, and for going away without losing anything. Refuses to know
 what is asked. Invariant: it listens where it was told to and nowhere else; once it has begun to stop nothing new is let
@@ -8,13 +8,14 @@ in, and drivers were told where else to go.
 from __future__ import annotations
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
-from grpc_reflection.v1alpha import reflection
-from shuffle_lifecycle.v1 import service_pb2
+from grpc_health.v1 import health_pb2  # type: ignore[import-untyped]
+from grpc_reflection.v1alpha import reflection_pb2
 
 from coordinator.runtime.api import Coordinator
+from coordinator.server.beside import Health, Reflection
 from coordinator.server.interfaces import check_bind
 from coordinator.server.options import ServerOptions
+from coordinator.server.reading import SERVICE as DESCRIBED
 from coordinator.server.reading import handlers_of
 from coordinator.server.service import ShuffleLifecycle
 
@@ -24,7 +25,9 @@ _IDLE_MS = 300_000
 _HANDSHAKE_MS = 10_000
 _METADATA_BYTES = 16_384
 
-SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"].full_name
+SERVICE = DESCRIBED.full_name
+_HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"]
+_REFLECTION = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
 
 
 class CannotListen(OSError):  # noqa: N818 - it says what is so
@@ -43,14 +46,14 @@ class Server:
     def __init__(self, coordinator: Coordinator, options: ServerOptions) -> None:
         self.coordinator = coordinator
         self._options = options
-        self._health = health.aio.HealthServicer()
+        names = (SERVICE, _HEALTH.full_name, *((_REFLECTION.full_name,) if options.reflection else ()))
+        self._health = Health(names)
         self._server = grpc.aio.server(options=_channel_options(options))
         service = ShuffleLifecycle(coordinator, options)
-        self._server.add_generic_rpc_handlers((handlers_of(service, service),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        handlers = [handlers_of(service, service), handlers_of(self._health, service, _HEALTH)]
         if options.reflection:
-            names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
-            reflection.enable_server_reflection(names, self._server)
+            handlers.append(handlers_of(Reflection(names, options.bounds), service, _REFLECTION))
+        self._server.add_generic_rpc_handlers(tuple(handlers))
         self.port = 0  #: Known once it has started.
         self.metrics_address = ""  #: Where its figures are read; empty: nowhere.
 
@@ -70,11 +73,11 @@ class Server:
         if not self.port:
             self.bind()
         await self._server.start()
-        await self._say(health_pb2.HealthCheckResponse.SERVING)
+        self._health.say(True)
 
     async def stop(self) -> None:
         """Says that it does not serve, sends drivers elsewhere, and lets calls under way finish."""
-        await self._health.enter_graceful_shutdown()
+        self._health.say(False)
         await self.coordinator.stop()
         await self._server.stop(self._options.drain_s)
 
@@ -101,10 +104,6 @@ class Server:
         if port == 0:
             raise CannotListen(bind, "the address cannot be bound")
         return port
-
-    async def _say(self, status: int) -> None:
-        for name in ("", SERVICE):
-            await self._health.set(name, status)
 
 
 def _channel_options(options: ServerOptions) -> list[tuple[str, int]]:

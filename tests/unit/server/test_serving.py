@@ -17,6 +17,7 @@ from coordinator.server.server import SERVICE, CannotListen, Server
 from tests.unit.server import facts
 from tests.unit.server.driver import session
 from tests.unit.server.fakes import FakeCoordinator, running
+from tests.unit.server.refused import refusal
 
 Serving = health_pb2.HealthCheckResponse
 
@@ -39,6 +40,40 @@ async def test_describes_itself() -> None:
         (reply,) = [reply async for reply in stub.ServerReflectionInfo(asked)]
         names = {service.name for service in reply.list_services_response.service}
         assert {SERVICE, "grpc.health.v1.Health"} <= names
+
+
+@pytest.mark.parametrize("name", ["another", "x" * 4_000_000], ids=["unknown", "huge"])
+async def test_keeps_no_name_that_it_does_not_serve(name: str) -> None:
+    async with running() as run:
+        stub = health_pb2_grpc.HealthStub(run.channel)
+        asked = health_pb2.HealthCheckRequest(service=name)
+        code = grpc.StatusCode.NOT_FOUND if len(name) < 100 else grpc.StatusCode.INVALID_ARGUMENT
+        for call in (stub.Check(asked), stub.Watch(asked).read()):
+            _, words = await refusal(call, code)
+            assert len(words) < 500
+
+
+@pytest.mark.parametrize("reflects", [False, True], ids=["health", "reflection"])
+async def test_streams_beside_the_service_are_counted_with_its_calls(reflects: bool) -> None:
+    async with running(calls_max=1) as run:
+        health = health_pb2_grpc.HealthStub(run.channel)
+        if reflects:
+            line = reflection_pb2_grpc.ServerReflectionStub(run.channel).ServerReflectionInfo()
+            await line.write(reflection_pb2.ServerReflectionRequest(list_services=""))
+        else:
+            line = health.Watch(health_pb2.HealthCheckRequest(service=SERVICE))
+        await line.read()
+        _, words = await refusal(health.Check(health_pb2.HealthCheckRequest()), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        assert "limits.calls" in words
+        line.cancel()
+
+
+async def test_what_reflection_is_asked_is_bounded() -> None:
+    async with running() as run:
+        line = reflection_pb2_grpc.ServerReflectionStub(run.channel).ServerReflectionInfo()
+        await line.write(reflection_pb2.ServerReflectionRequest(file_containing_symbol="x" * 100_000))
+        _, words = await refusal(line.read(), grpc.StatusCode.INVALID_ARGUMENT)
+        assert "100000 bytes" in words
 
 
 async def test_describes_nothing_where_it_shall_not() -> None:
