@@ -2,7 +2,8 @@
 
 Responsible for the server's certificate and key, for the authority that signs its clients' certificates, and for taking
 renewed files into use without a restart. Refuses to know addresses, tokens and who may do what. Invariant: a handshake
-uses a certificate with its own key, all read at one moment; files that do not fit together change nothing.
+uses a certificate with its own key, all read at one moment, and shows the client's anew; files that do not fit together
+change nothing.
 
 gRPC asks before each handshake, and so does `ssl` in its callback for server names. The files' stamps are taken before
 they are read: a renewal that is half done is either refused as a whole, or seen again at the next handshake.
@@ -128,6 +129,8 @@ def _read(files: CertificateFiles) -> grpc.ServerCertificateConfiguration:
 def _context(files: CertificateFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_TICKET  # a session that is taken up again is not verified again
+    context.num_tickets = 0
     context.load_cert_chain(files.certificate, files.key, password=_no_password)
     if files.client_ca is not None:
         context.load_verify_locations(files.client_ca)
