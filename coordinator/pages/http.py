@@ -15,7 +15,7 @@ import asyncio
 import html
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from heapq import nlargest
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -36,6 +36,7 @@ _WRITE_S = 20.0
 _CONNECTIONS = 32
 _LISTED = 200  #: The newest; how many more there are is said.
 _PAGE = 500
+_DIGITS = 20
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 log = logs.logger(__name__)
@@ -74,13 +75,13 @@ class Pages:
         try:
             is_head, reply = await self._answer(reader)
             await asyncio.wait_for(_write(writer, reply, is_head), _WRITE_S)
-        except (asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
-            pass  # it has gone, or is too slow: nobody is told
+        except asyncio.TimeoutError:
+            writer.transport.abort()  # it reads nothing, or says nothing
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+            pass  # it has gone, or is too rude: nobody is told
         finally:
             self._open -= 1
-            writer.close()
-            with suppress(OSError, asyncio.TimeoutError):
-                await asyncio.wait_for(writer.wait_closed(), _WRITE_S)
+            await _close(writer)
 
     async def _answer(self, reader: asyncio.StreamReader) -> tuple[bool, Reply]:
         if self._open > _CONNECTIONS:
@@ -119,7 +120,7 @@ class Pages:
             return await self._picture(ApplicationId(parts[1]))
         if len(parts) == 3 and parts[1] and parts[2] == "numbers.json":
             after = parse_qs(asked.query).get("after", ["0"])[0]
-            return await self._numbers(ApplicationId(parts[1]), int(after) if after.isdecimal() else 0)
+            return await self._numbers(ApplicationId(parts[1]), int(after) if _is_place(after) else 0)
         return Reply("404 Not Found", b"There is no such page; / lists the applications.\n")
 
     async def _newest(self) -> tuple[list[ApplicationRecord], int]:
@@ -157,10 +158,24 @@ async def serving(coordinator: Coordinator, bind: str, tls: ssl.SSLContext | Non
         server.close()
 
 
+def _is_place(told: str) -> bool:
+    """Whether it can be the number of an event: Python itself refuses to read thousands of digits."""
+    return told.isdecimal() and len(told) <= _DIGITS
+
+
 def _is_for_us(headers: list[str]) -> bool:
     """A browser that was led here under another name (DNS rebinding) says that name."""
     hosts = [value.strip() for name, _, value in (line.partition(":") for line in headers) if name.lower() == "host"]
     return all(host in _LOOPBACK or host.rpartition(":")[0] in _LOOPBACK for host in hosts)
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """What was not read by now is dropped: closing alone would wait for the reader as long as it likes."""
+    writer.close()
+    try:
+        await asyncio.wait_for(writer.wait_closed(), _WRITE_S)
+    except (OSError, asyncio.TimeoutError):
+        writer.transport.abort()
 
 
 async def _write(writer: asyncio.StreamWriter, reply: Reply, is_head: bool) -> None:

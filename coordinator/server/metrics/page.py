@@ -8,7 +8,6 @@ other machines may reach asks them for a certificate. Who asks can make nothing 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry
@@ -21,6 +20,7 @@ from coordinator.server.server import CannotListen
 PATH = "/metrics"
 _REQUEST_BYTES_MAX = 16_384
 _REQUEST_WITHIN_S = 10.0
+_CLOSED_WITHIN_S = 10.0
 _CONNECTIONS_MAX = 32
 
 
@@ -71,11 +71,10 @@ class MetricsPage:
                     writer.write(self._reply(await reader.readuntil(b"\r\n\r\n")))
                     await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.TimeoutError, OSError):
-            pass  # who asks so is not answered
+            writer.transport.abort()  # who asks so is not answered
         finally:
             self._connections -= 1
-            with suppress(OSError):
-                writer.close()
+            await _close(writer)
 
     def _reply(self, request: bytes) -> bytes:
         words = request.split(b"\r\n", 1)[0].split()
@@ -85,6 +84,16 @@ class MetricsPage:
             return _response("404 Not Found", b"GET /metrics is all there is.\n")
         body = generate_latest(self._registry)
         return _response("200 OK", body, CONTENT_TYPE_LATEST, without_body=words[0] == b"HEAD")
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """What was not read by then is dropped: closing alone would wait for the reader as long as it likes."""
+    try:
+        writer.close()
+        async with _within(_CLOSED_WITHIN_S):
+            await writer.wait_closed()
+    except (asyncio.TimeoutError, OSError):
+        writer.transport.abort()
 
 
 def _response(status: str, body: bytes, kind: str = "text/plain; charset=utf-8", without_body: bool = False) -> bytes:

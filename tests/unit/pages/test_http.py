@@ -129,6 +129,32 @@ async def test_who_sends_no_end_or_too_much_is_hung_up_on(site: Site, monkeypatc
     assert (await site.ask("/"))[0] == 200
 
 
+@pytest.mark.parametrize("fits", [False, True], ids=["writing", "closing"])
+async def test_who_reads_nothing_is_hung_up_on(site: Site, monkeypatch: pytest.MonkeyPatch, fits: bool) -> None:
+    monkeypatch.setattr(http, "_WRITE_S", 0.05)
+    large = http.Reply("200 OK", b"x" * 20_000_000)
+    monkeypatch.setattr(http.Pages, "_guarded", lambda *_: asyncio.sleep(0, large))
+    if fits:  # the transport takes it all: writing does not wait, closing does
+        monkeypatch.setattr(http, "_write", _written_at_once)
+    before = asyncio.all_tasks()
+    reader, deaf = await asyncio.open_connection("127.0.0.1", site.port, limit=1)
+    deaf.write(b"GET / HTTP/1.1\r\n\r\n")
+    while not (served := asyncio.all_tasks() - before):  # noqa: ASYNC110 - nothing else tells of the connection
+        await asyncio.sleep(0)
+    await asyncio.wait(served, timeout=10)
+    got = len(await reader.read())
+    assert got < 20_000_000
+    deaf.close()
+
+
+async def _written_at_once(writer: asyncio.StreamWriter, reply: http.Reply, *_: object) -> None:
+    writer.write(reply.body)
+
+
+async def test_a_place_of_thousands_of_digits_is_none(site: Site) -> None:
+    assert (await site.ask(f"/{APP}/numbers.json?after={'9' * 5_000}"))[0] == 200
+
+
 async def test_more_than_may_ask_at_once_are_sent_away(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_CONNECTIONS", 1)
     _, waiting = await asyncio.open_connection("127.0.0.1", site.port)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from coordinator.app import replica_name, running
@@ -24,6 +25,7 @@ from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.server.certificates import CertificateFiles, Certificates
 from coordinator.server.interfaces import BindRefused, WrongBind
+from coordinator.server.metrics import page
 from coordinator.server.metrics.counting import PREFIX, Figures
 from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
@@ -147,8 +149,8 @@ async def tell(replica: Any, told: Told) -> None:
 
 
 @asynccontextmanager
-async def serving(**page: Any) -> Any:
-    options = PageOptions(**{"bind": "127.0.0.1:0", **page})
+async def serving(**told: Any) -> Any:
+    options = PageOptions(**{"bind": "127.0.0.1:0", **told})
     server = ServerOptions(bind="127.0.0.1:0")
     async with running("memory:", server, Options(replica=replica_name()), metrics=options) as listening:
         yield listening.metrics_address
@@ -213,6 +215,26 @@ async def test_a_request_without_an_end_is_not_answered() -> None:
     async with serving() as address:
         assert await get(address, b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 40_000 + b"\r\n\r\n") == ""
         assert "200 OK" in await get(address, b"GET /metrics HTTP/1.1\r\n\r\n")
+
+
+@pytest.mark.parametrize("slow", ["_REQUEST_WITHIN_S", "_CLOSED_WITHIN_S"], ids=["writing", "closing"])
+async def test_who_reads_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch, slow: str) -> None:
+    monkeypatch.setattr(page, slow, 0.05)
+    if slow == "_CLOSED_WITHIN_S":  # what is left to send is small enough to be waited for by closing alone
+        monkeypatch.setattr(asyncio.StreamWriter, "drain", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr(page, "generate_latest", lambda _: b"x" * 20_000_000)
+    listening = page.MetricsPage(CollectorRegistry(), PageOptions("127.0.0.1:0"))
+    await listening.start()
+    host, _, port = listening.address.rpartition(":")
+    before = asyncio.all_tasks()
+    reader, deaf = await asyncio.open_connection(host, int(port), limit=1)
+    deaf.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    while not (served := asyncio.all_tasks() - before):  # noqa: ASYNC110 - nothing else tells of the connection
+        await asyncio.sleep(0)
+    await asyncio.wait(served, timeout=10)
+    assert len(await reader.read()) < 20_000_000
+    deaf.close()
+    await listening.stop()
 
 
 async def test_other_machines_reach_it_only_with_certificates(tmp_path: Path) -> None:
