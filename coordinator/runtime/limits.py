@@ -42,7 +42,7 @@ class Limits:
     message_bytes: int = _limit(4 * 1024 * 1024, "bytes of one message")
     text_bytes: int = _limit(65_536, "bytes of one text in a message")
     payload_bytes: int = _limit(524_288, "bytes of one locator")
-    items: int = _limit(250_000, "items of one list in a message; a driver names all its shuffles in one")
+    items: int = _limit(300_000, "items of all lists in a message; a driver names all its shuffles in one")
     calls: int = _limit(10_000, "calls and sessions under way at one replica")
     requests_per_s: int = _limit(200_000, "requests of one application a second, at one replica, for long")
     registrations_per_s: int = _limit(50, "new applications a second, at one replica, for long")

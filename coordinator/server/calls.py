@@ -23,13 +23,16 @@ from coordinator.runtime.api import Coordinator, UnknownApplication
 from coordinator.runtime.errors import ArchiveUnread
 from coordinator.server.options import ServerOptions
 from coordinator.server.pace import Pace
-from coordinator.server.security import Gate, Shown, token_of
+from coordinator.server.security import Gate, Role, Shown, token_of
 from coordinator.server.statuses import Refused, accept, peer_of, refuse
 from coordinator.wire.bounds import check_name
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import answer_fields, answers_to_message, command_of, requests_of
 
 Context = grpc.aio.ServicerContext[Any, Any]
+
+#: The fields that hold commands: not looked into before the caller is let in.
+COMMANDS = ("command", "requests")
 
 log = logs.logger(__name__)
 
@@ -46,13 +49,18 @@ class Calls:
 
     async def command(self, call: Any, context: Context) -> dict[str, Any]:
         """Carries out the call's command; the fields of its reply."""
-        request = _request(call)
-        await self._admit(call.caller, [request], context)
-        (answer,) = await self._submit(call.caller, [request], context)
+        _check_call(call)
+        role = await self._admit(call.caller, 1, context)
+        self.options.bounds.check(call)
+        requests = [_request(call)]
+        self.gate.permit(role, call.caller.application, [request.command for request in requests])
+        (answer,) = await self._submit(call.caller, requests, context)
         return _told(answer)
 
     async def register(self, call: Any, context: Context) -> dict[str, Any]:
         """Registers an application, which may be the first that is heard of it."""
+        _check_call(call)
+        self.options.bounds.check(call)
         shown = Shown(token(call.caller, context), call.proof, call.registration_token)
         answer, secret = await self.enroll(_request(call), shown)
         accept(answer)
@@ -93,22 +101,23 @@ class Calls:
         """Carries out a batch of commands; refusals stand among the answers."""
         if len(call.requests) > self.options.batch_max:
             raise too_many(len(call.requests), self.options.batch_max)
-        batch = service_pb2.Batch(requests=call.requests, confirmed=call.caller.confirmed)
-        requests = requests_of(batch, ClientId(call.caller.client))
-        if not call.caller.client:
-            requests = [replace(request, number=0) for request in requests]
-        await self._admit(call.caller, requests, context)
+        role = await self._admit(call.caller, len(call.requests), context)
+        self.options.bounds.check(call)
+        requests = _batch(call)
+        self.gate.permit(role, call.caller.application, [request.command for request in requests])
         answers = await self._submit(call.caller, requests, context)
         numbered = zip([request.number for request in requests], answers, strict=True)
         return service_pb2.SubmitReply(answers=answers_to_message(numbered).answers)
 
-    async def _admit(self, caller: Any, requests: Sequence[Request], context: Context) -> None:
+    async def _admit(self, caller: Any, count: int, context: Context) -> Role:
+        """Who it is, at its pace; before anything that it says is looked into."""
         role = await self.gate.admit(caller.application, token(caller, context))
-        self.gate.permit(role, caller.application, [request.command for request in requests])
+        what, limit = "requests of the application", "limits.requests_per_s"
+        _keep_pace(self.pace, caller.application, count, what, limit)
+        return role
 
     async def _submit(self, caller: Any, requests: Sequence[Request], context: Context) -> list[Answer]:
         application = ApplicationId(caller.application)
-        _keep_pace(self.pace, application, len(requests), "requests of the application", "limits.requests_per_s")
         answers = await self.coordinator.submit(application, requests, within_s=context.time_remaining())
         for request, answer in zip(requests, answers, strict=True):
             if isinstance(answer, Rejection) and not request.number:  # of a client without a name the log notes none
@@ -132,14 +141,25 @@ def too_many(found: int, limit: int) -> Malformed:
     return Malformed(f"the batch holds {found} requests", f"at most {limit}", "Send it in several batches.")
 
 
-def _request(call: Any) -> Request:
+def _check_call(call: Any) -> None:
+    """What can be seen from outside of the command."""
     caller = call.caller
     if not call.HasField("command"):
         raise Malformed(f"{call.DESCRIPTOR.name} holds no command", "one in the field `command`")
     if caller.client and not caller.number:
         raise Malformed("`number` is 0", "the client's consecutive number, from 1", "Number it, or leave out `client`.")
+
+
+def _request(call: Any) -> Request:
+    caller = call.caller
     number = caller.number if caller.client else 0
     return Request(ClientId(caller.client), number, command_of(call.command), caller.confirmed)
+
+
+def _batch(call: Any) -> list[Request]:
+    batch = service_pb2.Batch(requests=call.requests, confirmed=call.caller.confirmed)
+    requests = requests_of(batch, ClientId(call.caller.client))
+    return requests if call.caller.client else [replace(request, number=0) for request in requests]
 
 
 def _told(answer: Answer) -> dict[str, Any]:

@@ -7,7 +7,7 @@ is handed on as such, and refused as every other mistake of a caller is.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import aclosing
 from dataclasses import dataclass
 from inspect import isasyncgenfunction
@@ -39,8 +39,8 @@ class Door(Protocol):
     def leave(self) -> None: ...
 
 
-def check_read(message: Any, bounds: Bounds) -> None:
-    """Raises `Malformed` for what cannot be read, or is too large inside."""
+def check_read(message: Any, bounds: Bounds, leave: Collection[str] = ()) -> None:
+    """Raises `Malformed` for what cannot be read, or is too large inside. ``leave``: fields that are not looked at."""
     if isinstance(message, Unreadable):
         raise Malformed(
             f"{message.size} bytes are no {message.expected}",
@@ -48,7 +48,7 @@ def check_read(message: Any, bounds: Bounds) -> None:
             "Use the .proto files of the coordinator's release.",
         )
     if isinstance(message, Message):
-        bounds.check(message)
+        bounds.check(message, leave)
         _check_names(message)
 
 

@@ -21,7 +21,7 @@ from shuffle_lifecycle.v1 import events_pb2, service_pb2, service_pb2_grpc
 from coordinator import logs
 from coordinator.core.rejections import Reason
 from coordinator.runtime.api import Coordinator
-from coordinator.server.calls import Context, calls_of
+from coordinator.server.calls import COMMANDS, Context, calls_of
 from coordinator.server.options import ServerOptions
 from coordinator.server.questions import Questions
 from coordinator.server.reading import check_read
@@ -151,7 +151,7 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
                 RETRY_MS,
                 kind="limit",
             )
-        check_read(request, self._options.bounds)
+        check_read(request, self._options.bounds, leave=COMMANDS)
 
     # ---- refusals ---------------------------------------------------------------------------------------------------
 

@@ -157,13 +157,17 @@ async def test_an_unknown_application_is_named_and_noted() -> None:
     ("call", "words"),
     [
         (pb.GetShuffleIdCall(), "holds no command"),
-        (pb.GetShuffleIdCall(command={"app_shuffle": 1}), "GetShuffleId.stage is missing"),
+        (
+            pb.GetShuffleIdCall(caller={"application": APP, "token": TOKEN}, command={"app_shuffle": 1}),
+            "GetShuffleId.stage is missing",
+        ),
         (pb.GetShuffleIdCall(command=facts.ask()), "no application is named"),
         (pb.GetShuffleIdCall(caller={"application": APP, "client": "c"}, command=facts.ask()), "`number` is 0"),
     ],
 )
 async def test_what_makes_no_sense_is_said(call: Any, words: str) -> None:
     async with running() as run:
+        await register(run)
         reason, said = await refusal(run.stub.GetShuffleId(call), Code.INVALID_ARGUMENT)
         assert reason == "INVALID"
         assert words in said

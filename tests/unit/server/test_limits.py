@@ -17,7 +17,7 @@ from coordinator.wire.bounds import Bounds
 from coordinator.wire.errors import Malformed
 from tests.unit.server import facts
 from tests.unit.server.driver import Driver, hello, session
-from tests.unit.server.fakes import APP, PROOF, register, running
+from tests.unit.server.fakes import APP, PROOF, TOKEN, register, running
 from tests.unit.server.refused import refusal
 
 Code = grpc.StatusCode
@@ -87,13 +87,38 @@ def test_a_driver_may_name_all_its_shuffles_at_once() -> None:
     outputs: list[Any] = [
         {"app_shuffle": largest - n, "available": 999, "total": 999} for n in range(Limits().shuffles)
     ]
-    resync = pb.Resync(outputs=outputs)
-    Bounds(items=Limits().items).check(resync)
-    assert resync.ByteSize() < Limits().message_bytes
+    said = pb.SessionRequest(batch={"requests": [{"resync": {"outputs": outputs}}]})
+    Bounds(items=Limits().items).check(said)
+    assert said.ByteSize() < Limits().message_bytes
+
+
+def test_the_items_of_all_lists_are_counted_together() -> None:
+    jobs: list[Any] = [{"job": job, "reads": range(1_000, 1_100)} for job in range(4)]
+    call = pb.SubmitCall(requests=[{"resync": {"jobs": jobs}}])
+    with pytest.raises(Malformed, match=r"ReportJobStarted.reads has 305 items in its lists; expected at most 300"):
+        BOUNDS.check(call)
+    del call.requests[0].resync.jobs[2:]
+    BOUNDS.check(call)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["no token", "too fast"])
+async def test_nothing_is_looked_into_for_who_is_not_let_in(known: bool) -> None:
+    async with running(requests_per_s=5, batch_max=10, bounds=BOUNDS) as run:
+        await register(run)
+        asked: list[Any] = [pb.NumberedRequest(set_pin={"why": "x" * 1_001})] * 10
+        call = pb.SubmitCall(caller=run.caller(token=TOKEN if known else "another"), requests=asked)
+        if known:
+            await refusal(run.stub.Submit(call), Code.INVALID_ARGUMENT)
+            await refusal(run.stub.Submit(call), Code.RESOURCE_EXHAUSTED)
+        else:
+            await refusal(run.stub.Submit(call), Code.PERMISSION_DENIED)
+            pin: Any = {"why": "x" * 1_001}
+            single = pb.SetPinCall(caller=call.caller, command=pin)
+            await refusal(run.stub.SetPin(single), Code.PERMISSION_DENIED)
 
 
 def test_what_is_within_bounds_passes() -> None:
-    BOUNDS.check(pb.Resync(jobs=[{"job": 1, "call_site": "x" * 1_000, "reads": range(300)}]))
+    BOUNDS.check(pb.Resync(jobs=[{"job": 1, "call_site": "x" * 1_000, "reads": range(299)}]))
     BOUNDS.check(pb.Caller(application="x" * 128, token="x" * 999))
 
 
