@@ -6,7 +6,9 @@ is a plain value, comparable and hashable, that means the same on every replica.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NewType
 
 ApplicationId = NewType("ApplicationId", str)  #: UUID made at ``attach``; one run of one Spark driver.
@@ -47,6 +49,9 @@ class Span:
         return isinstance(number, int) and self.first <= number <= self.last
 
 
+_first, _last = attrgetter("first"), attrgetter("last")
+
+
 def spans_of(numbers: tuple[int, ...]) -> tuple[Span, ...]:
     """The fewest spans that hold exactly these numbers, in ascending order."""
     spans: list[Span] = []
@@ -59,19 +64,17 @@ def spans_of(numbers: tuple[int, ...]) -> tuple[Span, ...]:
 
 
 def add_span(spans: tuple[Span, ...], new: Span) -> tuple[Span, ...]:
-    """The spans with ``new`` put in, joined where they touch; ascending."""
+    """The spans, which ascend and do not touch, with ``new`` put in, joined where they touch; ascending."""
     if spans and spans[-1].last < new.first:  # the usual case: numbers are consecutive
         if spans[-1].last + 1 == new.first:
             return (*spans[:-1], Span(spans[-1].first, new.last))
         return (*spans, new)
-    first, last = new.first, new.last
-    apart: list[Span] = []
-    for span in spans:
-        if span.last + 1 < first or last + 1 < span.first:
-            apart.append(span)
-        else:
-            first, last = min(first, span.first), max(last, span.last)
-    return tuple(sorted((*apart, Span(first, last))))
+    begin = bisect_left(spans, new.first - 1, key=_last)  # the first that touches it, or stands behind it
+    end = bisect_right(spans, new.last + 1, lo=begin, key=_first)
+    joined = spans[begin:end]
+    first = min(new.first, joined[0].first) if joined else new.first
+    last = max(new.last, joined[-1].last) if joined else new.last
+    return (*spans[:begin], Span(first, last), *spans[end:])
 
 
 def within(spans: tuple[Span, ...], number: int) -> bool:
