@@ -203,8 +203,13 @@ class Coordinator(ABC):
         """What was fixed at registration (token, driver, settings), without asking for the log's present end."""
 
     @abstractmethod
-    async def events(self, application: ApplicationId, after: int = 0, limit: int = 1_000) -> list[Recorded]:
-        """Up to ``limit`` events whose sequence number is above ``after``. Raises `Archived`."""
+    async def events(
+        self, application: ApplicationId, after: int = 0, limit: int = 1_000, bytes_max: int | None = None
+    ) -> list[Recorded]:
+        """Up to ``limit`` events whose sequence number is above ``after``. Raises `Archived`.
+
+        ``bytes_max``: nothing further is read once two events or more take more bytes as messages.
+        """
 
     @abstractmethod
     def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:

@@ -254,9 +254,12 @@ class Replica(Coordinator):
                 raise
             return _meta_of(ended.record)
 
-    async def events(self, application: ApplicationId, after: int = 0, limit: int = 1_000) -> list[Recorded]:
+    async def events(
+        self, application: ApplicationId, after: int = 0, limit: int = 1_000, bytes_max: int | None = None
+    ) -> list[Recorded]:
         self._check_running()
-        return await self._within(application, tail.events(self._engines.journal(application), after, limit))
+        journal = self._engines.journal(application)
+        return await self._within(application, tail.events(journal, after, limit, bytes_max))
 
     async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         self._check_running()

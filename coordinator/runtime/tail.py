@@ -12,27 +12,36 @@ from coordinator.core.events import Recorded
 from coordinator.runtime import places
 from coordinator.runtime.errors import UnknownApplication
 from coordinator.runtime.journal import Journal, Mark
-from coordinator.wire.codec import Segment
+from coordinator.wire.codec import Segment, record_to_message
 from state_backend.api import StateBackend
 from state_backend.errors import Compacted
 from state_backend.values import Commit, Keyspace, Revision, Written
 
 
-async def events(journal: Journal, after: int, limit: int) -> list[Recorded]:
-    """Up to ``limit`` events above ``after``. Raises `Archived`, `ArchiveUnread` and `UnknownApplication`."""
+async def events(journal: Journal, after: int, limit: int, bytes_max: int | None = None) -> list[Recorded]:
+    """Up to ``limit`` events above ``after``. Raises `Archived`, `ArchiveUnread` and `UnknownApplication`.
+
+    ``bytes_max``: nothing further is read once two events or more take more bytes as messages.
+    """
     while True:
         mark, at = await known_mark(journal)
-        found: list[Recorded] = []
         try:
-            if limit < 1:
-                return found
-            async for segment in journal.log(after, mark, at):
-                found.extend(_above(segment, after))
-                if len(found) >= limit:
-                    break
-            return found[:limit]
+            return await _stretch(journal.log(after, mark, at), after, limit, bytes_max) if limit > 0 else []
         except Compacted:
             continue
+
+
+async def _stretch(segments: AsyncIterator[Segment], after: int, limit: int, bytes_max: int | None) -> list[Recorded]:
+    found: list[Recorded] = []
+    taken = 0
+    async for segment in segments:
+        for recorded in _above(segment, after):
+            found.append(recorded)
+            if bytes_max is not None:
+                taken += record_to_message(recorded).ByteSize()
+            if len(found) >= limit or (bytes_max is not None and taken > bytes_max and len(found) > 1):
+                return found
+    return found
 
 
 async def follow(backend: StateBackend, journal: Journal, after: int) -> AsyncIterator[Recorded]:

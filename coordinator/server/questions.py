@@ -24,12 +24,15 @@ from coordinator.server.calls import Context, token
 from coordinator.server.options import ServerOptions
 from coordinator.server.security import Gate, token_of
 from coordinator.server.statuses import Refused, refuse
+from coordinator.wire.bounds import check_name
 from coordinator.wire.codec import record_to_message
 
 _PAGE = 100
 _PAGE_MAX = 1_000
 _EVENTS = 1_000
 _EVENTS_MAX = 10_000
+_DIGITS = 20  #: Of a page token that is a number.
+_SHOWN = 100  #: Characters of one that is none.
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Questions:
         """Registered applications, a page."""
         await self.gate.admit_administrator(token_of(asked.token, context.invocation_metadata()))
         size = _page_size(asked.page_size)
+        check_name("ListApplicationsRequest.page_token", asked.page_token)
         found = await self.coordinator.applications(asked.page_token, size + 1, asked.running_only)
         page = found[:size]
         more = page[-1].application if len(found) > size else ""
@@ -101,7 +105,7 @@ class Questions:
         """Events of a range, a page; cut where the message would be too large."""
         application = await self._admitted(asked, context)
         limit = min(asked.limit or _EVENTS, _EVENTS_MAX)
-        found = await self.coordinator.events(application, asked.after, limit + 1)
+        found = await self.coordinator.events(application, asked.after, limit + 1, self._page_bytes)
         wanted = [one for one in found if not asked.until or one.sequence <= asked.until]
         page = self._fitting(wanted[:limit])
         more = page[-1].sequence if len(page) < len(wanted) else 0
@@ -123,10 +127,14 @@ class Questions:
         await self.gate.admit(caller.application, token(caller, context))
         return ApplicationId(caller.application)
 
+    @property
+    def _page_bytes(self) -> int:
+        return self.options.message_bytes_max // 2
+
     def _fitting(self, records: list[Recorded]) -> list[events_pb2.Record]:
         """The first records that fit into half a message; at least one."""
         page: list[events_pb2.Record] = []
-        left = self.options.message_bytes_max // 2
+        left = self._page_bytes
         for recorded in records:
             message = record_to_message(recorded)
             left -= message.ByteSize()
@@ -143,10 +151,10 @@ def _page_size(asked: int) -> int:
 def _page_after(page_token: str) -> int:
     if not page_token:
         return 0
-    if not page_token.isdecimal():
+    if not page_token.isdecimal() or len(page_token) > _DIGITS:
         raise refuse(
             Reason.INVALID,
-            f"the page token is {page_token!r}",
+            f"the page token is {page_token[:_SHOWN]!r}",
             "the `next_page_token` of the reply before",
             "Begin again without one.",
         )

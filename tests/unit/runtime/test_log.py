@@ -17,7 +17,7 @@ from coordinator.core.ids import Sequence
 from coordinator.core.state import copy, empty, rows
 from coordinator.runtime import journal, places
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
-from coordinator.wire.codec import segment_to_message
+from coordinator.wire.codec import record_to_message, segment_to_message
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
@@ -348,3 +348,20 @@ async def read_head(store: MemoryBackend) -> Head:
     entry = (await store.get(Keyspace.HEADS, facts.APP)).entry
     assert entry is not None
     return decode(Head, entry.value, "head")
+
+
+def test_a_stretch_ends_where_its_bytes_do_and_holds_two_events_at_least() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            for shuffle in range(6):
+                await replica.submit(facts.APP, number([*facts.writes(shuffle)]))
+            whole = await replica.events(facts.APP, 0, 100)
+            sizes = [record_to_message(recorded).ByteSize() for recorded in whole]
+            most = sum(sizes[:4])
+            assert await replica.events(facts.APP, 0, 100, most) == whole[:5]
+            assert await replica.events(facts.APP, 0, 100, 1) == whole[:2]
+            assert await replica.events(facts.APP, 0, 3, most) == whole[:3]
+
+    virtual.run(story())

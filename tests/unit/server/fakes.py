@@ -144,7 +144,9 @@ class FakeCoordinator(Coordinator):
     async def registration(self, application: ApplicationId) -> Meta:
         return self._state(application).meta
 
-    async def events(self, application: ApplicationId, after: int = 0, limit: int = 1_000) -> list[Recorded]:
+    async def events(
+        self, application: ApplicationId, after: int = 0, limit: int = 1_000, bytes_max: int | None = None
+    ) -> list[Recorded]:
         self._state(application)
         return [recorded for recorded in self.logs[application] if recorded.sequence > after][:limit]
 
