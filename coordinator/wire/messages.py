@@ -19,6 +19,7 @@ from coordinator.core.commands import Command, Request
 from coordinator.core.ids import ClientId
 from coordinator.core.rejections import Answer, Rejection
 from coordinator.wire.errors import Malformed
+from coordinator.wire.numbers import check_numbers
 from coordinator.wire.shapes import Shape, members, shape_of
 
 _COMMANDS: dict[str, Shape[Any]] = {name: shape_of(plain) for name, plain in members(Command).items()}
@@ -52,6 +53,7 @@ def command_of(message: Any) -> Any:
     name = message.DESCRIPTOR.name
     for shape in _COMMANDS.values():
         if shape.plain.__name__ == name:
+            check_numbers(message)
             return shape.read(message)
     raise Malformed(f"{name} is no command", f"one of {', '.join(_COMMANDS)}")
 
@@ -122,6 +124,7 @@ def _runs(answers: Iterable[Numbered]) -> Iterator[tuple[int, int, Answer]]:
 
 def _read_command(number: int, name: str, message: Any) -> Command:
     try:
+        check_numbers(message)
         command: Command = _COMMANDS[name].read(message)
     except Malformed as error:
         raise error.at(f"request {number}") from error

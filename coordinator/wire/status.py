@@ -7,6 +7,8 @@ name that programs can compare.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2  # type: ignore[import-untyped]
@@ -16,6 +18,9 @@ from coordinator.wire.errors import WireError
 from coordinator.wire.messages import rejection_to_message
 
 DOMAIN = "shuffle-lifecycle"
+#: Characters. A status travels as metadata, of which the other side takes a few thousand bytes.
+_FACT_MAX = 400
+_EXPECTED_MAX = 1_000
 
 CODES: dict[Reason, int] = {
     Reason.NOT_FOUND: code_pb2.NOT_FOUND,
@@ -29,7 +34,8 @@ CODES: dict[Reason, int] = {
 
 def status_of(rejection: Rejection, retry_ms: int = 0) -> status_pb2.Status:
     """The status of a rejection; ``retry_ms``: when asking again may help, 0: it will not."""
-    reason = rejection.reason
+    reason, fact = rejection.reason, _cut(rejection.fact, _FACT_MAX)
+    rejection = replace(rejection, fact=fact, expected=_cut(rejection.expected, _EXPECTED_MAX))
     status = status_with(CODES[reason], reason.name, rejection.fact, rejection.expected, rejection.next_step, retry_ms)
     for detail in (rejection_to_message(rejection), *_details(rejection)):
         status.details.add().Pack(detail)
@@ -39,7 +45,8 @@ def status_of(rejection: Rejection, retry_ms: int = 0) -> status_pb2.Status:
 def status_with(
     code: int, reason: str, fact: str, expected: str, next_step: str, retry_ms: int = 0
 ) -> status_pb2.Status:
-    """A status in the words that every error here has."""
+    """A status in the words that every error here has; what it repeats of a caller's own text is cut."""
+    fact, expected = _cut(fact, _FACT_MAX), _cut(expected, _EXPECTED_MAX)
     status = status_pb2.Status(code=code, message=f"{fact}; expected {expected}. {next_step}")
     words = {"fact": fact, "expected": expected, "next_step": next_step}
     status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN, metadata=words))
@@ -47,6 +54,10 @@ def status_with(
         delay = Duration(seconds=retry_ms // 1000, nanos=retry_ms % 1000 * 1_000_000)
         status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
     return status
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 def rejection_of(error: WireError) -> Rejection:

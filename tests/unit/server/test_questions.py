@@ -214,3 +214,15 @@ async def test_events_can_be_followed() -> None:
 def test_every_state_of_life_has_its_number() -> None:
     assert sorted(number_of(life) for life in Life) == list(range(1, len(Life) + 1))
     assert number_of(None) == 0
+
+
+async def test_a_page_token_that_is_none_is_refused_in_few_words() -> None:
+    async with running() as run:
+        await register(run)
+        for token in ("9" * 5_000, "x" * 5_000):
+            asked = pb.ListShufflesRequest(caller=run.caller(), page_token=token)
+            _, words = await refusal(run.stub.ListShuffles(asked), grpc.StatusCode.INVALID_ARGUMENT)
+            assert len(words) < 1_000
+        listed = pb.ListApplicationsRequest(page_token="x" * 5_000)
+        _, words = await refusal(run.stub.ListApplications(listed), grpc.StatusCode.INVALID_ARGUMENT)
+        assert len(words) < 1_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,3 +91,36 @@ def test_equal_answers_to_consecutive_numbers_are_told_once() -> None:
 def test_an_answer_that_says_nothing_is_refused() -> None:
     with pytest.raises(Malformed, match="NumberedAnswer holds no answer"):
         messages.answer_of(service_pb2.NumberedAnswer(number=1))
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ({"get_shuffle_id": {"app_shuffle": 2**31, "stage": {}}}, "GetShuffleId.app_shuffle is 2147483648"),
+        ({"report_job_started": {"reads": [1, 2**32 - 1]}}, "ReportJobStarted.reads is 4294967295"),
+        ({"resync": {"outputs": [{}, {"app_shuffle": 2**31}]}}, "Outputs.app_shuffle is 2147483648"),
+        ({"resync": {"jobs": [{"lineage": [{"app_shuffle": 2**31}]}]}}, "Lineage.app_shuffle is 2147483648"),
+        (
+            {"report_stage_completed": {"stage": {}, "shuffle_bytes_written": 2**64 - 1}},
+            "ReportStageCompleted.shuffle_bytes_written is 18446744073709551615; expected at most 9007199254740991",
+        ),
+        ({"set_policy": {"policy": {"grace_ms": 2**64 - 1}}}, "Policy.grace_ms is 18446744073709551615"),
+    ],
+    ids=["app shuffle", "list", "flat list", "nested", "bytes", "duration"],
+)
+def test_a_number_that_nothing_could_hold_is_refused(command: Any, words: str) -> None:
+    batch = service_pb2.Batch(requests=[{"number": 1, **command}])
+    with pytest.raises(Malformed) as told:
+        messages.requests_of(batch, DRIVER)
+    assert words in str(told.value)
+    name = batch.requests[0].WhichOneof("command")
+    assert name is not None
+    with pytest.raises(Malformed):
+        messages.command_of(getattr(batch.requests[0], name))
+
+
+def test_the_largest_numbers_are_taken() -> None:
+    asked: Any = {"app_shuffle": 2**31 - 1, "stage": {"stage": 2**31 - 1}}
+    done: Any = {"stage": {}, "shuffle_bytes_written": 2**53 - 1}
+    batch = service_pb2.Batch(requests=[{"get_shuffle_id": asked}, {"report_stage_completed": done}])
+    assert len(messages.requests_of(batch, DRIVER)) == 2

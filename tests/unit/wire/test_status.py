@@ -56,3 +56,10 @@ def test_bad_input_says_what_is_wrong_with_it() -> None:
 def test_says_when_to_ask_again() -> None:
     delay = details_of(status_of(rejection(Reason.EXHAUSTED), retry_ms=1_250))["google.rpc.RetryInfo"].retry_delay
     assert (delay.seconds, delay.nanos) == (1, 250_000_000)
+
+
+def test_what_a_status_repeats_of_a_callers_text_is_cut() -> None:
+    told = status_of(Rejection(Reason.NOT_FOUND, "x" * 60_000, "y" * 60_000, "Go on."))
+    assert told.ByteSize() < 8_000
+    assert told.message.startswith("x" * 200)
+    assert told.message.endswith("Go on.")
