@@ -96,14 +96,17 @@ class Audit:
                 continue
 
     async def _prune(self) -> None:
-        """Drops the oldest records beyond the bound, a piece at a time."""
+        """Drops the oldest records beyond the bound, a piece at a time, until there are none."""
         try:
-            page = await self._backend.scan_keys(Keyspace.AUDIT, limit=self._options.audit_records_max + _PRUNE_KEYS)
-            surplus = page.keys[: max(0, len(page.keys) - self._options.audit_records_max)]
-            if surplus:
+            while surplus := await self._surplus():
                 await self._backend.put_txn((), [Delete(Keyspace.AUDIT, key) for key in surplus])
         except StateBackendError as error:
             log.warning("old refusals not dropped", error=str(error))
+
+    async def _surplus(self) -> tuple[str, ...]:
+        most = self._options.audit_records_max
+        page = await self._backend.scan_keys(Keyspace.AUDIT, limit=most + _PRUNE_KEYS)
+        return page.keys[: max(0, len(page.keys) - most)]
 
 
 def _unchanged(key: str, entry: Entry | None) -> Compare:

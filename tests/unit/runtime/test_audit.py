@@ -59,6 +59,18 @@ def test_many_peers_at_once_are_counted_together() -> None:
     virtual.run(story())
 
 
+def test_after_each_flush_no_more_records_are_left_than_there_may_be() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False, audit_records_max=10)).replica
+            for number in range(900):
+                await replica.audit(f"peer {number:03}", "token", "")
+            await asyncio.sleep(3)
+            assert [record.peer for record in await records_of(world)] == [f"peer {n}" for n in range(890, 900)]
+
+    virtual.run(story())
+
+
 def test_a_strangers_words_are_safe_and_an_outage_is_no_error() -> None:
     async def story() -> None:
         async with World() as world:
