@@ -27,7 +27,7 @@ from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.audit import Audit
 from coordinator.runtime.census import Census
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.engine import Engine
+from coordinator.runtime.engine import NEVER, Engine
 from coordinator.runtime.engines import Engines
 from coordinator.runtime.errors import (
     ApplicationOver,
@@ -36,6 +36,7 @@ from coordinator.runtime.errors import (
     InDoubt,
     Unavailable,
     UnknownApplication,
+    Unstorable,
     unread,
 )
 from coordinator.runtime.following import Follower
@@ -339,6 +340,8 @@ def _store_errors(application: ApplicationId) -> Iterator[None]:
         yield
     except OutcomeUnknown as error:
         raise InDoubt(application, 0) from error
+    except NEVER as error:
+        raise Unstorable(application, error) from error
     except StateBackendError as error:
         raise Unavailable(application, error) from error
 

@@ -15,7 +15,7 @@ from coordinator.core.commands import Request
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Answer
 from coordinator.runtime.clock import Clock, wait_event
-from coordinator.runtime.errors import Overloaded
+from coordinator.runtime.errors import CoordinatorError, Happened, Overloaded, PartlyDone
 
 
 @dataclass(slots=True, eq=False)
@@ -78,8 +78,10 @@ class Waiting:
                 batch.done.set_result(batch.answers)
 
     def refuse(self, batch: Batch, error: BaseException) -> None:
-        """The batch gets an error instead."""
+        """The batch gets an error instead, which never says that nothing happened where something did."""
         self.withdraw(batch)
+        if batch.answers and isinstance(error, CoordinatorError) and error.happened is Happened.NOTHING:
+            error = PartlyDone(self._application, len(batch.answers), len(batch.requests), error)
         if not batch.done.done():
             batch.done.set_exception(error)
 

@@ -22,7 +22,7 @@ from coordinator.core.commands import Request
 from coordinator.core.rejections import Reason
 from coordinator.core.state import Directive
 from coordinator.runtime.api import Coordinator, GoAway, Message, Notice, Session
-from coordinator.runtime.errors import Draining
+from coordinator.runtime.errors import Draining, PartlyDone
 from coordinator.server.calls import Calls, Context, too_many
 from coordinator.server.options import ServerOptions
 from coordinator.server.reading import check_read
@@ -132,8 +132,10 @@ class Line:
         while group := await self._next_group():
             try:
                 answers = await self._coordinator.submit(self._session.application, group)
-            except Draining:
-                await self._stop_answering()  # nothing of it was done; the farewell comes, and says where to ask
+            except (Draining, PartlyDone) as error:
+                if not isinstance(getattr(error, "cause", error), Draining):
+                    raise
+                await self._stop_answering()  # the farewell comes, and says where to ask
                 return
             numbers = [request.number for request in group]
             for reply in _in_pieces(list(zip(numbers, answers, strict=True)), self._options.message_bytes_max // 2):

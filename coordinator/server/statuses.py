@@ -6,7 +6,9 @@ calls. Invariant: no error reaches a caller without code, words and a reason, an
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any, NoReturn
+from urllib.parse import unquote
 
 import grpc
 from google.rpc import code_pb2  # type: ignore[import-untyped]
@@ -25,6 +27,8 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.ApplicationOver: (code_pb2.FAILED_PRECONDITION, 0),
     e.Unavailable: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.InDoubt: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
+    e.PartlyDone: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
+    e.Unstorable: (code_pb2.INVALID_ARGUMENT, 0),
     e.Overloaded: (code_pb2.RESOURCE_EXHAUSTED, RETRY_MS),
     e.TooManyApplications: (code_pb2.RESOURCE_EXHAUSTED, 10 * RETRY_MS),
     e.Draining: (code_pb2.UNAVAILABLE, RETRY_MS),
@@ -73,8 +77,24 @@ def audited(error: Exception) -> tuple[str, str] | None:
 
 
 def peer_of(told: str) -> str:
-    """The machine of a peer as gRPC tells it (`ipv4:10.0.0.7:51234`): its ports would be another peer each."""
-    return told.rpartition(":")[0] if told.startswith(("ipv4:", "ipv6:")) else told
+    """The machine of a peer as gRPC tells it (`ipv4:10.0.0.7:51234`): its ports would be another peer each.
+
+    Of IPv6 the network of 64 bits: who has one has all its addresses.
+    """
+    if told.startswith("ipv4:"):
+        return told.rpartition(":")[0]
+    return f"ipv6:{_network(told)}" if told.startswith("ipv6:") else told
+
+
+def _network(told: str) -> str:
+    address = unquote(told.removeprefix("ipv6:").rpartition(":")[0]).strip("[]").partition("%")[0]
+    try:
+        found = ipaddress.IPv6Address(address)
+    except ValueError:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(found) if found.is_loopback else str(ipaddress.IPv6Network((found, 64), strict=False))
 
 
 def status_for(error: Exception) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -19,12 +20,17 @@ from coordinator.wire.errors import Malformed
 
 #: Characters of what becomes part of a key or names a client; nothing longer is one of ours.
 NAME_MAX = 128
+#: Bytes of it as part of a key, where whatever is not ASCII takes three for each of its own; a key has more parts.
+KEY_MAX = 900
 
 
 def check_name(place: str, name: str) -> None:
     """Refuses what can be no name; an empty one is its reader's to refuse. Raises `Malformed`."""
     if len(name) > NAME_MAX:
         raise _refusal(place, f"{len(name)} characters", f"at most {NAME_MAX}")
+    encoded = len(quote(name))
+    if encoded > KEY_MAX:
+        raise _refusal(place, f"{encoded} bytes as a key", f"at most {KEY_MAX}")
     if not name.isprintable():
         raise _refusal(place, "characters that cannot be printed", "a name such as a UUID")
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from coordinator.core.commands import (
     ReportStageSubmitted,
     Request,
     SetPin,
+    Tick,
 )
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, JobId, Span, StageId
 from coordinator.core.lifecycle import Life
@@ -27,15 +29,18 @@ from coordinator.runtime.errors import (
     Happened,
     InDoubt,
     Overloaded,
+    PartlyDone,
     Unavailable,
     UnknownApplication,
+    Unstorable,
 )
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.replica import Replica
+from coordinator.runtime.waiting import Batch, Waiting
 from coordinator.wire.records import Head, decode
-from state_backend.errors import Denied
+from state_backend.errors import Denied, TooLarge
 from state_backend.testing.faults import AnswerLost, Fault, Faults, Late, Overtaken, Refused, RequestLost
-from state_backend.values import Keyspace, Reading
+from state_backend.values import Keyspace, Put, Reading, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
@@ -290,6 +295,81 @@ def test_a_commit_is_in_doubt_as_long_as_nobody_can_read_who_won() -> None:
             assert told.value.happened is Happened.UNKNOWN
             running.backend.weather = None
             assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 3
+
+    virtual.run(story())
+
+
+def test_a_batch_of_which_a_part_is_in_the_log_is_in_doubt() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            writers = [ReportStageSubmitted(facts.attempt(n), writes=AppShuffle(n), tasks=1) for n in range(120)]
+            requests = number(writers)
+            put_txn = running.backend.put_txn
+
+            async def once(compares: Any, operations: Any) -> Revision:
+                done = await put_txn(compares, operations)
+                running.backend.weather = Refused()
+                return done
+
+            running.backend.put_txn = once  # type: ignore[method-assign]
+            with pytest.raises(PartlyDone, match="50 of 120 requests") as told:
+                await running.replica.submit(facts.APP, requests)
+            assert told.value.happened is Happened.UNKNOWN
+            running.backend.put_txn = put_txn  # type: ignore[method-assign]
+            running.backend.weather = None
+            assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 120
+
+    virtual.run(story())
+
+
+def test_so_is_one_that_a_stopping_replica_had_begun() -> None:
+    waiting = Waiting(facts.APP, 10, virtual.clock())
+
+    async def story() -> None:
+        batch = Batch([Request(facts.DRIVER, n, Tick()) for n in (1, 2)], asyncio.get_running_loop().create_future())
+        await waiting.put(batch, 1)
+        waiting.answer(batch, [Accepted()])
+        waiting.refuse_all(Draining("replica-1"))
+        with pytest.raises(PartlyDone):
+            await batch.done
+
+    virtual.run(story())
+
+
+def test_what_the_store_can_never_take_is_refused_at_once_and_alone() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            await running.replica.submit(facts.APP, number(facts.writes(0)))
+            put_txn = running.backend.put_txn
+
+            async def small(compares: Any, operations: Any) -> Revision:
+                if any(isinstance(one, Put) and b"too much" in one.value for one in operations):
+                    raise TooLarge("bytes", 2_000_000, 1_572_864)
+                return await put_txn(compares, operations)
+
+            running.backend.put_txn = small  # type: ignore[method-assign]
+            begun_s = asyncio.get_running_loop().time()
+            batch = number([SetPin(AppShuffle(0), "a"), SetPin(AppShuffle(0), "too much"), SetPin(AppShuffle(0), "b")])
+            first, refused, last = await running.replica.submit(facts.APP, batch)
+            assert (first, last) == (Accepted(), Accepted())
+            assert isinstance(refused, Rejection)
+            assert refused.reason is Reason.INVALID
+            assert "2000000 bytes" in refused.fact
+            assert asyncio.get_running_loop().time() - begun_s < 1
+
+    virtual.run(story())
+
+
+def test_a_name_that_can_be_no_key_is_no_outage() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            with pytest.raises(Unstorable, match="Do not send it again"):
+                await replica.view(ApplicationId("x" * 2_000))
 
     virtual.run(story())
 

@@ -55,8 +55,12 @@ def test_a_field_that_is_too_large_is_named(message: Any, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("x" * 129, "has 129 characters; expected at most 128"), ("a\nb", "has characters that cannot be printed")],
-    ids=["long", "unprintable"],
+    [
+        ("x" * 129, "has 129 characters; expected at most 128"),
+        ("a\nb", "has characters that cannot be printed"),
+        ("\U0001f600" * 100, "has 1200 bytes as a key; expected at most 900"),
+    ],
+    ids=["long", "unprintable", "long as a key"],
 )
 async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, words: str) -> None:
     async with running() as run:

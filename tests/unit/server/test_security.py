@@ -60,7 +60,11 @@ def test_what_is_no_address_is_named() -> None:
     ("told", "peer"),
     [
         ("ipv4:10.0.0.7:51234", "ipv4:10.0.0.7"),
-        ("ipv6:%5B::1%5D:51234", "ipv6:%5B::1%5D"),
+        ("ipv6:%5B::1%5D:51234", "ipv6:::1"),
+        ("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:51234", "ipv6:2001:db8:1:2::/64"),
+        ("ipv6:%5B2001:db8:1:2::9%5D:51", "ipv6:2001:db8:1:2::/64"),
+        ("ipv6:%5Bfe80::1%25eth0%5D:51", "ipv6:fe80::/64"),
+        ("ipv6:%5B::ffff:10.0.0.7%5D:51", "ipv6:10.0.0.7"),
         ("unix:/run/sl.sock", "unix:/run/sl.sock"),
     ],
 )
