@@ -36,6 +36,10 @@ FILE_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT_LISTEN = "127.0.0.1:7457"
 
 
+_LONG_S = 365 * 86_400
+_SIGNS = 3  #: Of life that a driver may miss: two can be late without its being taken for dead.
+
+
 def _checked_bind(given: str) -> str:
     if given and not is_bind(given):
         raise PydanticCustomError("address", "{expected}", {"expected": A_BIND})
@@ -48,7 +52,7 @@ _Bind = Annotated[str, AfterValidator(_checked_bind)]
 class ServeConfig(BaseModel):
     """How a replica serves."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     listen: _Bind = Field(default=DEFAULT_LISTEN, description="address to listen on; port 0 takes any that is free")
     pages: _Bind = Field(
@@ -86,10 +90,15 @@ class ServeConfig(BaseModel):
     )
     reap: bool = Field(default=True, description="take part in housekeeping: close applications whose driver is gone")
     silence_s: float = Field(
-        default=60.0, gt=0, description="seconds without a sign of life after which a driver is gone"
+        default=60.0,
+        gt=0,
+        le=_LONG_S,
+        description="seconds without a sign of life after which a driver is gone; three times `heartbeat_s` at least",
     )
-    heartbeat_s: float = Field(default=5.0, gt=0, description="seconds between a driver's signs of life")
-    lease_s: float = Field(default=10.0, gt=0, description="seconds that the replica's own registration outlives it")
+    heartbeat_s: float = Field(default=5.0, ge=0.1, le=_LONG_S, description="seconds between a driver's signs of life")
+    lease_s: float = Field(
+        default=10.0, ge=1, le=_LONG_S, description="seconds that the replica's own registration outlives it"
+    )
     answer_within_s: float = Field(
         default=10.0, gt=0, description="seconds after which a question gets an error instead"
     )
@@ -110,11 +119,13 @@ class ServeConfig(BaseModel):
     drain_s: float = Field(default=10.0, ge=0, description="seconds that calls under way may take when it stops")
 
 
+def _limit(default: Any, meaning: str, least: int, most: int) -> Any:
+    return Field(default=default, ge=least, le=most, description=meaning)
+
+
 def _limits_model() -> type[BaseModel]:
     """The table of limits, as keys."""
-    keys: dict[str, Any] = {
-        row.name: (int, Field(default=row.default, gt=0, description=row.metadata["meaning"])) for row in fields(Limits)
-    }
+    keys: dict[str, Any] = {row.name: (int, _limit(row.default, **row.metadata)) for row in fields(Limits)}
     return create_model("LimitsConfig", __config__=ConfigDict(extra="forbid"), **keys)
 
 
@@ -128,7 +139,7 @@ class Config(BaseSettings):
     """All that can be chosen."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid"
+        env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", allow_inf_nan=False
     )
 
     server: str = Field(default="", description="coordinators to ask: host:port, several with commas between them")
@@ -220,7 +231,9 @@ def load(flags: Mapping[str, object], environment: Mapping[str, str] = os.enviro
         _check_known(layer, place)
         chosen.update(layer)
         origins.update({name: _origin(place, name) for name in layer})
-    return Loaded(_validated(chosen, origins), origins)
+    config = _validated(chosen, origins)
+    _check_silence(config.serve, origins)
+    return Loaded(config, origins)
 
 
 def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -325,6 +338,16 @@ def _validated(chosen: Mapping[str, object], origins: Mapping[str, str]) -> Conf
         told = "***" if any(key.secret and key.name == name for key in keys()) else repr(first["input"])
         place = origins.get(name, "")
         raise WrongConfig(f"{name} is {told} ({place})", expected, "Correct it there.") from None
+
+
+def _check_silence(serve: ServeConfig, origins: Mapping[str, str]) -> None:
+    if serve.silence_s < _SIGNS * serve.heartbeat_s:
+        told = [
+            f"serve.{key} is {getattr(serve, key):g} ({origins[f'serve.{key}']})"
+            for key in ("silence_s", "heartbeat_s")
+        ]
+        expected = f"a silence of {_SIGNS} heartbeats or more: with less, drivers that live are taken for dead"
+        raise WrongConfig(" and ".join(told), expected, "Lower the heartbeat, or allow a longer silence.")
 
 
 # ---- describing ------------------------------------------------------------------------------------------------------

@@ -20,15 +20,16 @@ from coordinator.core.state import State
 from coordinator.core.values import UNCONFIRMED
 
 
-def _limit(default: int, meaning: str) -> Any:
-    return field(default=default, metadata={"meaning": meaning})
+def _limit(default: int, meaning: str, least: int = 1, most: int = 2**31 - 1) -> Any:
+    """``least``, ``most``: what can be chosen; beyond it something else would give way."""
+    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """One row each: `limits.NAME` in the configuration."""
 
-    applications: int = _limit(10_000, "applications that run, over all replicas of a store")
+    applications: int = _limit(10_000, "applications that run, over all replicas of a store", most=1_000_000)
     shuffles: int = _limit(250_000, "app shuffles of one application")
     readers: int = _limit(100_000, "stage attempts of one application that read or write, or will again")
     jobs: int = _limit(100_000, "live jobs of one application")
@@ -37,9 +38,9 @@ class Limits:
     clients: int = _limit(1_000, "clients of one application")
     groups: int = _limit(1_000, "job groups of one application with a policy of their own")
     waiting: int = _limit(16_384, "requests of one application that wait for a commit; more wait at their caller")
-    unconfirmed: int = _limit(UNCONFIRMED, "requests of one session that were sent and not confirmed")
+    unconfirmed: int = _limit(UNCONFIRMED, "requests of one session that were sent and not confirmed", most=UNCONFIRMED)
     batch: int = _limit(1_024, "requests of one batch")
-    message_bytes: int = _limit(4 * 1024 * 1024, "bytes of one message")
+    message_bytes: int = _limit(4 * 1024 * 1024, "bytes of one message", least=65_536)
     text_bytes: int = _limit(65_536, "bytes of one text in a message")
     payload_bytes: int = _limit(524_288, "bytes of one locator")
     items: int = _limit(300_000, "items of all lists in a message; a driver names all its shuffles in one")

@@ -126,3 +126,29 @@ def test_the_page_is_checked_by_a_command() -> None:
         command, cwd=root, env={"PYTHONPATH": f"{root}:{root}/proto"}, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("serve.heartbeat_s", 30, "serve.silence_s is 60 (default) and serve.heartbeat_s is 30 (flag --heartbeat-s)"),
+        ("serve.silence_s", 14, "expected a silence of 3 heartbeats or more"),
+        ("serve.silence_s", float("inf"), "serve.silence_s is inf"),
+        ("serve.retention_s", float("nan"), "serve.retention_s is nan"),
+        ("timeout_s", float("inf"), "timeout_s is inf"),
+        ("serve.heartbeat_s", 0.001, "greater than or equal to 0.1"),
+        ("serve.lease_s", 0.001, "greater than or equal to 1"),
+        ("limits.unconfirmed", 4_097, "less than or equal to 4096"),
+        ("limits.applications", 1_000_001, "less than or equal to 1000000"),
+        ("limits.message_bytes", 10, "greater than or equal to 65536"),
+        ("limits.message_bytes", 2**31, "less than or equal to 2147483647"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(key: str, value: float, words: str) -> None:
+    with pytest.raises(WrongConfig) as told:
+        load({key: value}, {})
+    assert words in str(told.value)
+
+
+def test_what_can_just_be_is_taken() -> None:
+    assert load({"serve.heartbeat_s": 20, "limits.unconfirmed": 4_096, "limits.applications": 1_000_000}, {})
