@@ -211,6 +211,7 @@ def server_options(config: Config) -> ServerOptions:
         unconfirmed_max=limits.unconfirmed,
         bounds=Bounds(limits.text_bytes, limits.payload_bytes, limits.items),
         calls_max=limits.calls,
+        tails_max=limits.tails,
         requests_per_s=limits.requests_per_s,
         registrations_per_s=limits.registrations_per_s,
     )

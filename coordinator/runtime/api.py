@@ -213,7 +213,10 @@ class Coordinator(ABC):
 
     @abstractmethod
     def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
-        """All events above ``after``, then each new one as it comes, without a gap, until the caller stops."""
+        """All events above ``after``, then each new one as it comes, without a gap, until the caller stops.
+
+        It ends where the application is over and everything was told.
+        """
 
     @abstractmethod
     async def applications(

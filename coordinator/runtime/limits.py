@@ -45,6 +45,7 @@ class Limits:
     payload_bytes: int = _limit(524_288, "bytes of one locator")
     items: int = _limit(300_000, "items of all lists in a message; a driver names all its shuffles in one")
     calls: int = _limit(10_000, "calls and sessions under way at one replica")
+    tails: int = _limit(64, "calls under way at one replica that follow one application's events")
     requests_per_s: int = _limit(200_000, "requests of one application a second, at one replica, for long")
     registrations_per_s: int = _limit(50, "new applications a second, at one replica, for long")
 

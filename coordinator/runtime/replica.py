@@ -21,7 +21,7 @@ from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State
 from coordinator.core.values import Ending
-from coordinator.runtime import peers, places, tail
+from coordinator.runtime import moves, peers, places, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
 from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.audit import Audit
@@ -265,8 +265,18 @@ class Replica(Coordinator):
     async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         self._check_running()
         with _store_errors(application):
-            async for recorded in tail.follow(self._backend, self._engines.journal(application), after):
+            journal = self._engines.journal(application)
+            async for recorded in tail.follow(self._backend, journal, after, lambda at: self._is_told(application, at)):
                 yield recorded
+
+    async def _is_told(self, application: ApplicationId, after: int) -> bool:
+        """Whether the application is over and this is its last event."""
+        try:
+            engine = await self._engine(application)
+            await self._within(application, engine.catch_up())
+        except UnknownApplication:  # it has left the store
+            return True
+        return moves.over(engine.state) and after + 1 >= engine.state.meta.next_sequence
 
     async def applications(
         self, after: str = "", limit: int = 100, running_only: bool = False

@@ -6,9 +6,9 @@ what is given begins right after the event that was asked for, in order, and not
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from coordinator.core.events import Recorded
+from coordinator.core.events import ApplicationEnded, Recorded, SweepChanged
 from coordinator.runtime import places
 from coordinator.runtime.errors import UnknownApplication
 from coordinator.runtime.journal import Journal, Mark
@@ -44,8 +44,13 @@ async def _stretch(segments: AsyncIterator[Segment], after: int, limit: int, byt
     return found
 
 
-async def follow(backend: StateBackend, journal: Journal, after: int) -> AsyncIterator[Recorded]:
-    """All events above ``after``, then each new one, until the caller stops."""
+async def follow(
+    backend: StateBackend, journal: Journal, after: int, is_over: Callable[[int], Awaitable[bool]] | None = None
+) -> AsyncIterator[Recorded]:
+    """All events above ``after``, then each new one, until the caller stops.
+
+    ``is_over``: whether the application is over and nothing follows this event: then it ends.
+    """
     while True:
         mark, at = await known_mark(journal)
         try:
@@ -53,14 +58,23 @@ async def follow(backend: StateBackend, journal: Journal, after: int) -> AsyncIt
                 for recorded in _above(segment, after):
                     yield recorded
                 after = max(after, segment.next_sequence - 1)
+            if is_over is not None and await is_over(after):
+                return
             async for segment in _coming(backend, journal, Revision(at + 1)):
                 if segment.first_sequence > after + 1:
                     journal.check_follows(after, segment)
                 for recorded in _above(segment, after):
                     yield recorded
                 after = max(after, segment.next_sequence - 1)
+                if is_over is not None and _may_end(segment) and await is_over(after):
+                    return
         except Compacted:
             continue
+
+
+def _may_end(segment: Segment) -> bool:
+    """An application is over with its end, or when what it left is swept."""
+    return any(isinstance(recorded.event, (ApplicationEnded, SweepChanged)) for recorded in segment.records)
 
 
 async def known_mark(journal: Journal) -> tuple[Mark, Revision]:

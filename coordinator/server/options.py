@@ -36,10 +36,11 @@ class ServerOptions:
     unconfirmed_max: int = _LIMITS.unconfirmed  #: Requests of one session that were sent and not confirmed.
     bounds: Bounds = _BOUNDS  #: Of single fields of a message.
     calls_max: int = _LIMITS.calls  #: Calls and sessions under way.
+    tails_max: int = _LIMITS.tails  #: Calls under way that follow the events of one application.
     requests_per_s: int = _LIMITS.requests_per_s  #: Of one application.
     registrations_per_s: int = _LIMITS.registrations_per_s
     hello_within_s: float = 10.0
-    write_within_s: float = 30.0  #: A session whose driver does not read for so long is closed.
+    write_within_s: float = 30.0  #: Who does not read for so long what it follows, is hung up on.
     farewell_s: float = 1.0  #: A GoAway waits no longer for the answers that are under way.
     heartbeat_ms: int = 5_000
     keepalive_ms: int = 30_000

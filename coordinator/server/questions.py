@@ -6,9 +6,10 @@ what was acknowledged before a question was asked is seen by its answer.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from shuffle_lifecycle.v1 import events_pb2, service_pb2
@@ -23,7 +24,7 @@ from coordinator.server import shown
 from coordinator.server.calls import Context, token
 from coordinator.server.options import ServerOptions
 from coordinator.server.security import Gate, token_of
-from coordinator.server.statuses import Refused, refuse
+from coordinator.server.statuses import RETRY_MS, Refused, refuse
 from coordinator.wire.bounds import check_name
 from coordinator.wire.codec import record_to_message
 
@@ -42,6 +43,7 @@ class Questions:
     coordinator: Coordinator
     gate: Gate
     options: ServerOptions
+    tails: Counter[ApplicationId] = field(default_factory=Counter)  #: Under way.
 
     async def applications(self, asked: Any, context: Context) -> service_pb2.ListApplicationsReply:
         """Registered applications, a page."""
@@ -112,12 +114,32 @@ class Questions:
         return service_pb2.ListEventsReply(records=page, next_after=more)
 
     async def tail(self, asked: Any, context: Context) -> AsyncGenerator[events_pb2.Record, None]:
-        """Events from a place on, for as long as the caller listens."""
+        """Events from a place on, for as long as the caller listens; to the end of an application that is over."""
         application = await self._admitted(asked, context)
-        following: Any = self.coordinator.follow(application, asked.after)
-        async with aclosing(following):
-            async for recorded in following:
-                yield record_to_message(recorded)
+        with self._one_more_tail(application):
+            following: Any = self.coordinator.follow(application, asked.after)
+            async with aclosing(following):
+                async for recorded in following:
+                    yield record_to_message(recorded)
+
+    @contextmanager
+    def _one_more_tail(self, application: ApplicationId) -> Iterator[None]:
+        if self.tails[application] >= self.options.tails_max:
+            raise refuse(
+                Reason.EXHAUSTED,
+                f"{self.tails[application]} calls follow application {application} already",
+                f"at most {self.options.tails_max} (limits.tails)",
+                "End one of them, follow at another replica, or ask with ListEvents.",
+                RETRY_MS,
+                kind="limit",
+            )
+        self.tails[application] += 1
+        try:
+            yield
+        finally:
+            self.tails.subtract((application,))
+            if not self.tails[application]:
+                del self.tails[application]
 
     async def _state(self, asked: Any, context: Context) -> State:
         return await self.coordinator.view(await self._admitted(asked, context))

@@ -7,7 +7,7 @@ is handed on as such, and refused as every other mistake of a caller is.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import Callable, Collection
 from contextlib import aclosing
 from dataclasses import dataclass
 from inspect import isasyncgenfunction
@@ -18,10 +18,13 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from shuffle_lifecycle.v1 import service_pb2
 
+from coordinator import logs
 from coordinator.wire.bounds import Bounds, check_name
 from coordinator.wire.errors import Malformed
 
 SERVICE = service_pb2.DESCRIPTOR.services_by_name["ShuffleLifecycle"]
+
+log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,10 @@ class Unreadable:
 
 
 class Door(Protocol):
-    """Who lets a call in, or ends it; and is told when it is over."""
+    """Who lets a call in, or ends it; passes on what it is told, and is told when it is over."""
 
     async def enter(self, request: Any, context: Any) -> None: ...
+    async def write(self, reply: Any, context: Any) -> None: ...
     def leave(self) -> None: ...
 
 
@@ -100,12 +104,14 @@ def _single(work: Callable[..., Any], door: Door) -> Callable[..., Any]:
 
 
 def _many(work: Callable[..., Any], door: Door) -> Callable[..., Any]:
-    async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+    async def call(request: Any, context: Any) -> None:
         try:
             await door.enter(request, context)
             async with aclosing(work(request, context)) as replies:
                 async for reply in replies:
-                    yield reply
+                    await door.write(reply, context)
+        except grpc.aio.InternalError:
+            log.debug("who was told something has gone")
         finally:
             door.leave()
 

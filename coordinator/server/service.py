@@ -11,6 +11,7 @@ one, and ends no other call.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 from typing import Any, TypeVar
@@ -136,6 +137,20 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
         """Lets a call in, or ends it; `leave` follows in both cases."""
         self._under_way += 1
         await self._answered(self._check(request), context)
+
+    async def write(self, reply: Any, context: Context) -> None:
+        """Passes on one reply of many; who reads none for long is hung up on."""
+        await self._answered(self._written(reply, context), context)
+
+    async def _written(self, reply: Any, context: Context) -> None:
+        within_s = self._options.write_within_s
+        try:
+            await asyncio.wait_for(context.write(reply), within_s)
+        except asyncio.TimeoutError:
+            fact = f"nothing was read for {within_s:g} s"
+            raise refuse(
+                Reason.EXHAUSTED, fact, "a caller that reads what it asked for", "Ask again, from there on."
+            ) from None
 
     def leave(self) -> None:
         """A call is over."""

@@ -151,4 +151,5 @@ def test_what_makes_no_sense_is_refused(key: str, value: float, words: str) -> N
 
 
 def test_what_can_just_be_is_taken() -> None:
-    assert load({"serve.heartbeat_s": 20, "limits.unconfirmed": 4_096, "limits.applications": 1_000_000}, {})
+    config = load({"serve.heartbeat_s": 20, "limits.unconfirmed": 4_096, "limits.applications": 1_000_000}, {}).config
+    assert config.serve.silence_s == 3 * config.serve.heartbeat_s

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from coordinator.core.commands import EndApplication
+from coordinator.core.commands import EndApplication, Request
 from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
@@ -325,6 +325,31 @@ def test_who_follows_sees_every_event_once(gaps: int | None) -> None:
             await asyncio.sleep(1)
             looking.cancel()
             last = (await writer.view(facts.APP)).meta.next_sequence - 1
+            assert seen == list(range(4, last + 1))
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["while it ends", "when it is over"])
+def test_who_follows_comes_to_the_end_of_what_is_over(late: bool) -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 2)
+            replica = (await world.start(reap=False)).replica
+            if late:
+                await replica.submit(facts.APP, [Request(facts.DRIVER, 0, EndApplication())])
+            seen: list[int] = []
+
+            async def look() -> None:
+                async for recorded in replica.follow(facts.APP, 3):
+                    seen.append(recorded.sequence)  # noqa: PERF401 - what came is told where it hangs
+
+            looking = asyncio.create_task(look())
+            await asyncio.sleep(1)
+            if not late:
+                await replica.submit(facts.APP, [Request(facts.DRIVER, 0, EndApplication())])
+            await asyncio.wait_for(looking, 10)
+            last = (await replica.view(facts.APP)).meta.next_sequence - 1
             assert seen == list(range(4, last + 1))
 
     virtual.run(story())

@@ -11,6 +11,8 @@ import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.config import keys
+from coordinator.core.events import ApplicationRegistered
+from coordinator.core.ids import Sequence
 from coordinator.runtime.limits import Limits
 from coordinator.server.pace import Pace
 from coordinator.wire.bounds import Bounds
@@ -179,6 +181,37 @@ async def test_more_calls_than_may_be_under_way_are_refused_and_room_is_made_aga
                 return
             except grpc.aio.AioRpcError:  # the server has not heard yet that they are gone
                 await asyncio.sleep(0.001)
+
+
+async def test_one_application_is_followed_by_so_many_and_room_is_made_again() -> None:
+    async with running(tails_max=1) as run:
+        await register(run)
+        asked = pb.TailEventsRequest(caller=run.caller())
+        first = run.stub.TailEvents(asked)
+        await first.read()
+        _, words = await refusal(run.stub.TailEvents(asked).read(), Code.RESOURCE_EXHAUSTED)
+        assert f"1 calls follow application {APP} already; expected at most 1 (limits.tails)" in words
+        first.cancel()
+        while True:
+            try:
+                assert (await run.stub.TailEvents(asked).read()).sequence == 1
+                return
+            except grpc.aio.AioRpcError:  # the server has not heard yet that it is gone
+                await asyncio.sleep(0.001)
+
+
+async def test_who_follows_and_reads_nothing_is_hung_up_on() -> None:
+    async with running(write_within_s=0.05) as run:
+        await register(run)
+        (first, *_) = run.coordinator.logs[APP]
+        assert isinstance(first.event, ApplicationRegistered)
+        long = replace(first, event=replace(first.event, token_hash="x" * 1_000_000))
+        run.coordinator.logs[APP].extend(replace(long, sequence=Sequence(n)) for n in range(2, 40))
+        following = run.stub.TailEvents(pb.TailEventsRequest(caller=run.caller()))
+        while not run.coordinator.audited:  # noqa: ASYNC110 - the fake has nothing that could be waited for
+            await asyncio.sleep(0.001)
+        assert run.coordinator.audited == [("exhausted", "nothing was read for 0.05 s")]
+        following.cancel()
 
 
 async def test_who_asks_too_fast_for_long_is_refused_and_told_when_to_come_again() -> None:
