@@ -60,6 +60,8 @@ T = TypeVar("T")
 
 #: Whether the archive knows an application is asked for so long: who registers waits for it.
 _ARCHIVE_S = 3.0
+#: Registrations that are read at once.
+_LIST_PAGE = 100
 #: A stopping replica waits no longer to learn where it can send its drivers.
 _FAREWELL_S = 1.0
 
@@ -282,16 +284,19 @@ class Replica(Coordinator):
         self, after: str = "", limit: int = 100, running_only: bool = False
     ) -> list[ApplicationRecord]:
         self._check_running()
+        return await self._within(ApplicationId(after or "*"), self._listed(after, limit, running_only))
+
+    async def _listed(self, after: str, limit: int, running_only: bool) -> list[ApplicationRecord]:
+        """Read page by page: a registration may be large, and of those that run there may be few."""
         found: list[ApplicationRecord] = []
         last_key: str | None = places.of_application(ApplicationId(after)) if after else None
-        with _store_errors(ApplicationId(after or "*")):
-            while len(found) < limit:
-                page = await self._backend.scan(Keyspace.APPLICATIONS, "", last_key, limit)
-                records = [record for entry in page.entries if (record := _application(entry)) is not None]
-                found.extend(record for record in records if record.ending is None or not running_only)
-                if not page.more:
-                    break
-                last_key = page.entries[-1].key
+        while len(found) < limit:
+            page = await self._backend.scan(Keyspace.APPLICATIONS, "", last_key, min(limit, _LIST_PAGE))
+            records = [record for entry in page.entries if (record := _application(entry)) is not None]
+            found.extend(record for record in records if record.ending is None or not running_only)
+            if not page.more:
+                break
+            last_key = page.entries[-1].key
         return found[:limit]
 
     async def replicas(self) -> list[Peer]:

@@ -7,14 +7,14 @@ what was acknowledged before a question was asked is seen by its answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from google.protobuf.message import Message
 from shuffle_lifecycle.v1 import events_pb2, service_pb2
 
-from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason
 from coordinator.core.state import State
@@ -27,6 +27,8 @@ from coordinator.server.security import Gate, token_of
 from coordinator.server.statuses import RETRY_MS, Refused, refuse
 from coordinator.wire.bounds import check_name
 from coordinator.wire.codec import record_to_message
+
+M = TypeVar("M", bound=Message)
 
 _PAGE = 100
 _PAGE_MAX = 1_000
@@ -51,11 +53,9 @@ class Questions:
         size = _page_size(asked.page_size)
         check_name("ListApplicationsRequest.page_token", asked.page_token)
         found = await self.coordinator.applications(asked.page_token, size + 1, asked.running_only)
-        page = found[:size]
-        more = page[-1].application if len(found) > size else ""
-        return service_pb2.ListApplicationsReply(
-            applications=[shown.record_shown(record) for record in page], next_page_token=more
-        )
+        page = self._fitting(map(shown.record_shown, found[:size]))
+        more = page[-1].application if len(page) < len(found) else ""
+        return service_pb2.ListApplicationsReply(applications=page, next_page_token=more)
 
     async def replicas(self, asked: Any, context: Context) -> service_pb2.ListReplicasReply:
         """Replicas of the same store."""
@@ -109,7 +109,7 @@ class Questions:
         limit = min(asked.limit or _EVENTS, _EVENTS_MAX)
         found = await self.coordinator.events(application, asked.after, limit + 1, self._page_bytes)
         wanted = [one for one in found if not asked.until or one.sequence <= asked.until]
-        page = self._fitting(wanted[:limit])
+        page = self._fitting(map(record_to_message, wanted[:limit]))
         more = page[-1].sequence if len(page) < len(wanted) else 0
         return service_pb2.ListEventsReply(records=page, next_after=more)
 
@@ -153,12 +153,11 @@ class Questions:
     def _page_bytes(self) -> int:
         return self.options.message_bytes_max // 2
 
-    def _fitting(self, records: list[Recorded]) -> list[events_pb2.Record]:
-        """The first records that fit into half a message; at least one."""
-        page: list[events_pb2.Record] = []
+    def _fitting(self, messages: Iterable[M]) -> list[M]:
+        """The first messages that fit into half a message; at least one."""
+        page: list[M] = []
         left = self._page_bytes
-        for recorded in records:
-            message = record_to_message(recorded)
+        for message in messages:
             left -= message.ByteSize()
             if page and left < 0:
                 break

@@ -6,7 +6,7 @@ state does not say.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
@@ -63,7 +63,8 @@ def application_shown(state: State) -> service_pb2.Application:
 
 
 def record_shown(record: ApplicationRecord) -> service_pb2.Application:
-    """One application in a list."""
+    """One application in a list; what earlier runs taught is told of one alone."""
+    record = replace(record, settings=replace(record.settings, lessons=()))
     return service_pb2.Application(
         application=record.application,
         registered_ms=record.registered_ms,

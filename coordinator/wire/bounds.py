@@ -22,6 +22,9 @@ from coordinator.wire.errors import Malformed
 NAME_MAX = 128
 #: Bytes of it as part of a key, where whatever is not ASCII takes three for each of its own; a key has more parts.
 KEY_MAX = 900
+#: Of what an application says of itself as it registers.
+LESSONS_MAX = 1_000
+REGISTRATION_MAX = 65_536
 
 
 def check_name(place: str, name: str) -> None:
@@ -33,6 +36,12 @@ def check_name(place: str, name: str) -> None:
         raise _refusal(place, f"{encoded} bytes as a key", f"at most {KEY_MAX}")
     if not name.isprintable():
         raise _refusal(place, "characters that cannot be printed", "a name such as a UUID")
+
+
+def check_registration(message: Any) -> None:
+    """It is in the first event of a log, in its state and in every list, so it is small. Raises `Malformed`."""
+    _check("RegisterApplication.settings.lessons", len(message.settings.lessons), LESSONS_MAX, "items")
+    _check("RegisterApplication", message.ByteSize(), REGISTRATION_MAX, "bytes")
 
 
 @dataclass(frozen=True, slots=True)

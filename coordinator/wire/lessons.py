@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.core.values import Lesson
+from coordinator.wire.bounds import LESSONS_MAX
 from coordinator.wire.errors import Corrupt, Malformed, NoFile, TooNew
 
 FORMAT = "shuffle-lifecycle lessons"
 VERSION = 1
 #: Of one application, that its coordinator takes: they are in the first event of its log and in its state.
-KINDS_MAX = 2_000
+KINDS_MAX = LESSONS_MAX
 
 
 @dataclass(frozen=True, slots=True)

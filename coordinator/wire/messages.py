@@ -18,6 +18,7 @@ from shuffle_lifecycle.v1 import errors_pb2, service_pb2
 from coordinator.core.commands import Command, Request
 from coordinator.core.ids import ClientId
 from coordinator.core.rejections import Answer, Rejection
+from coordinator.wire.bounds import check_registration
 from coordinator.wire.errors import Malformed
 from coordinator.wire.numbers import check_numbers
 from coordinator.wire.shapes import Shape, members, shape_of
@@ -53,7 +54,7 @@ def command_of(message: Any) -> Any:
     name = message.DESCRIPTOR.name
     for shape in _COMMANDS.values():
         if shape.plain.__name__ == name:
-            check_numbers(message)
+            _check(message)
             return shape.read(message)
     raise Malformed(f"{name} is no command", f"one of {', '.join(_COMMANDS)}")
 
@@ -122,9 +123,15 @@ def _runs(answers: Iterable[Numbered]) -> Iterator[tuple[int, int, Answer]]:
         yield first, last, same
 
 
+def _check(message: Any) -> None:
+    if isinstance(message, service_pb2.RegisterApplication):
+        check_registration(message)
+    check_numbers(message)
+
+
 def _read_command(number: int, name: str, message: Any) -> Command:
     try:
-        check_numbers(message)
+        _check(message)
         command: Command = _COMMANDS[name].read(message)
     except Malformed as error:
         raise error.at(f"request {number}") from error

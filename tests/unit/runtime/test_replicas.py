@@ -545,3 +545,28 @@ def test_a_driver_that_comes_from_another_replica_waits_for_few_calls_of_the_sto
                 assert store.asked == ["get heads", "scan events", "get heads", "get sessions", "write"]
 
     virtual.run(story())
+
+
+def test_a_list_is_read_page_by_page_and_in_time() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            await registered(running.replica)
+            asked: list[int] = []
+            scan, hung = running.backend.scan, asyncio.Event()
+
+            async def counted(keyspace: Keyspace, *told: Any, **more: Any) -> Page:
+                if keyspace is Keyspace.APPLICATIONS:
+                    asked.append(told[-1])
+                    if hung.is_set():
+                        await asyncio.Event().wait()
+                return await scan(keyspace, *told, **more)
+
+            running.backend.scan = counted  # type: ignore[method-assign]
+            assert len(await running.replica.applications(limit=1_000_000)) == 1
+            assert asked == [100]
+            hung.set()
+            with pytest.raises(Unavailable, match="in time"):
+                await running.replica.applications()
+
+    virtual.run(story())

@@ -226,3 +226,20 @@ async def test_a_page_token_that_is_none_is_refused_in_few_words() -> None:
         listed = pb.ListApplicationsRequest(page_token="x" * 5_000)
         _, words = await refusal(run.stub.ListApplications(listed), grpc.StatusCode.INVALID_ARGUMENT)
         assert len(words) < 1_000
+
+
+async def test_a_list_of_applications_is_cut_where_the_message_would_be_too_large() -> None:
+    async with running(message_bytes_max=600) as run:
+        for number in range(8):
+            lessons: Any = [{"lineage": "kind", "reads": 1}]
+            await register(run, f"{APP}-{number}", settings={"lessons": lessons})
+        seen: list[str] = []
+        pages, token = 0, None
+        while token != "":
+            asked = pb.ListApplicationsRequest(page_token=token or "")
+            reply = await run.stub.ListApplications(asked)
+            assert not any(one.settings.lessons for one in reply.applications)
+            seen += [one.application for one in reply.applications]
+            pages, token = pages + 1, reply.next_page_token
+        assert seen == [f"{APP}-{number}" for number in range(8)]
+        assert pages > 1

@@ -124,3 +124,17 @@ def test_the_largest_numbers_are_taken() -> None:
     done: Any = {"stage": {}, "shuffle_bytes_written": 2**53 - 1}
     batch = service_pb2.Batch(requests=[{"get_shuffle_id": asked}, {"report_stage_completed": done}])
     assert len(messages.requests_of(batch, DRIVER)) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"lessons": [{}] * 1_001}, "RegisterApplication.settings.lessons has 1001 items; expected at most 1000"),
+        ({"lessons": [{"lineage": "x" * 100}] * 900}, "expected at most 65536"),
+    ],
+    ids=["many", "large"],
+)
+def test_a_registration_is_small(settings: Any, words: str) -> None:
+    with pytest.raises(Malformed) as told:
+        messages.command_of(service_pb2.RegisterApplication(application="a", settings=settings))
+    assert words in str(told.value)
