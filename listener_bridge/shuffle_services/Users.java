@@ -1,5 +1,6 @@
 package shufflelifecycle;
 
+import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -12,7 +13,8 @@ import org.apache.spark.scheduler.TaskSetManager;
  * Who writes or reads a shuffle now. To be asked in the scheduler's thread.
  *
  * A stage counts while it runs, a given-up attempt until its last task has ended. A task of a stage that neither the
- * scheduler nor the stage memory knows may read anything, so it counts too. Where the shuffle is only not needed any more,
+ * scheduler nor the stage memory knows may read anything, so it counts too. So does, for a fence, a stage that has a task
+ * whose end has not come by: its output may be registered yet. Where the shuffle is only not needed any more,
  * as far as somebody knows, stages count that wait for another input, or to be tried again: they will read it.
  */
 public class Users {
@@ -25,7 +27,28 @@ public class Users {
   }
 
   public Set of(int shuffle) {
-    return find(shuffle, true);
+    Set who = find(shuffle, true);
+    if (who.isEmpty()) {
+      addUnended(who, shuffle);
+    }
+    return who;
+  }
+
+  /**
+   * A task of a given-up attempt that has written its output, when nothing but its end is still to be handled. Not asked
+   * of stages that the DAG scheduler has forgotten: it registers nothing of theirs any more, and an end that never comes
+   * is waited for no longer than the stage's jobs take.
+   */
+  private void addUnended(Set who, int shuffle) {
+    Iterator it = memory.stages().iterator();
+    while (it.hasNext()) {
+      Integer stage = (Integer) it.next();
+      StageMemory.Use use = memory.of(stage.intValue());
+      boolean uses = use != null && use.hasUnended() && (use.writes == shuffle || use.reads(shuffle));
+      if (uses && scheduler.dag.stageIdToStage().contains(stage)) {
+        who.add("stage " + stage + " has a task whose end has not come by");
+      }
+    }
   }
 
   public Set orWaiting(int shuffle) {

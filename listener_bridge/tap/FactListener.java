@@ -24,14 +24,16 @@ public class FactListener extends SparkListener implements CleanerListener {
   public final StageMemory stages = new StageMemory();
   public final Describe describe = new Describe();
   private final RowBuffer rows;
+  private final Scheduler scheduler;
   private final Outputs outputs;
   private final long promptBytes; // what moved so much is much; 0: everything is prompt
   private volatile Counter busDrops; // known once the queue exists
   private long busDropsTold = 0L;
   private long promptUntilNs = System.nanoTime(); // the listener's thread alone
 
-  public FactListener(RowBuffer rows, Outputs outputs, long promptBytes) {
+  public FactListener(RowBuffer rows, Scheduler scheduler, Outputs outputs, long promptBytes) {
     this.rows = rows;
+    this.scheduler = scheduler;
     this.outputs = outputs;
     this.promptBytes = promptBytes;
   }
@@ -72,7 +74,7 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   public void onTaskStart(SparkListenerTaskStart event) {
     try {
-      stages.taskStarted(event.stageId());
+      stages.taskStarted(event.stageId(), event.taskInfo().taskId());
     } catch (Throwable t) {
       failed();
     }
@@ -86,7 +88,7 @@ public class FactListener extends SparkListener implements CleanerListener {
         TaskInfo task = event.taskInfo();
         stages.writerLost(event.stageId(), task.host(), task.executorId(), task.taskId());
       }
-      stages.taskEnded(event.stageId());
+      stages.taskEnded(event.stageId(), event.taskInfo().taskId());
     } catch (Throwable t) {
       failed();
     }
@@ -208,6 +210,8 @@ public class FactListener extends SparkListener implements CleanerListener {
         put(((Told) event).row);
       } else if (event instanceof Outputs.Seen) {
         outputs.tell((Outputs.Seen) event, this);
+      } else if (event instanceof Outputs.Missed) {
+        stages.distrust(scheduler);
       } else if (event instanceof SparkListenerSQLExecutionStart) {
         executionStarted((SparkListenerSQLExecutionStart) event);
       } else if (event instanceof SparkListenerSQLExecutionEnd) {

@@ -23,6 +23,13 @@ public class Outputs implements Work {
     }
   }
 
+  /** Stands behind all that waited in the queue when it was seen that events were dropped. */
+  public static class Missed implements SparkListenerEvent {
+    public boolean logEvent() {
+      return false;
+    }
+  }
+
   private static final Field AVAILABLE = availableField();
 
   private final Scheduler scheduler;
@@ -64,6 +71,7 @@ public class Outputs implements Work {
 
   /** The queue has dropped events: the result of a look may be among them, and what called for another one. */
   void missed() {
+    scheduler.bus.post(new Missed());
     underWay = false;
     suspect();
   }

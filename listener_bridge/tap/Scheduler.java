@@ -52,7 +52,8 @@ public class Scheduler {
   /**
    * Task sets that have a task running, or may start one: of attempts that the DAG scheduler has given up too. One stays
    * in here until the end of its last task has been *posted* to the DAG scheduler (not yet handled by it): a task no
-   * longer counts as running when its result is still to be fetched.
+   * longer counts as running when its result is still to be fetched. A given-up set whose last tasks all wait for that
+   * leaves with the first of them: the others are known to the stage memory alone.
    *
    * The pools' own queues are walked: `getSortedTaskSetQueue` leaves out what has nothing more to launch, which is every
    * given-up attempt, and every set whose last task has started.
@@ -97,6 +98,12 @@ public class Scheduler {
   /** The id that the next task will get: every task with a smaller one is older than now. */
   public long nextTaskId() {
     return tasks.nextTaskId().get();
+  }
+
+  /** Whether the task scheduler knows the task to be running: its end is to come. */
+  public boolean runs(long task) {
+    Object running = tasks.taskIdToTaskSetManager();
+    return ((java.util.concurrent.ConcurrentHashMap) running).containsKey(Long.valueOf(task));
   }
 
   /** The smallest id of a task that the task scheduler knows to be running; Long.MAX_VALUE where there is none. */

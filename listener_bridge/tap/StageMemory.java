@@ -1,9 +1,12 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
@@ -12,14 +15,18 @@ import org.apache.spark.scheduler.StageInfo;
  * Which shuffles a stage reads and writes, for as long as a task of it may run: the scheduler forgets a stage when its
  * last job ends, while tasks of a cancelled job may run on.
  *
+ * A task counts from its start to its end as the bus tells them. The end is told when the DAG scheduler has handled it,
+ * which is later than any other place that knows of the task. Tasks are kept by their ids: an end that is told twice, as
+ * that of a task whose output was lost later, or without a start changes nothing.
+ *
  * Written by the listener's thread alone, read from any. A stage that is not in here is unknown, never "reads nothing".
  */
 public class StageMemory {
   public static class Use {
     public final int writes; // -1: no shuffle
     public final int[] reads;
+    final Set tasks = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of those whose end is to come
     int jobs;
-    int tasks;
 
     Use(int writes, int[] reads) {
       this.writes = writes;
@@ -33,6 +40,11 @@ public class StageMemory {
         }
       }
       return false;
+    }
+
+    /** Whether the end of a task of the stage has not come by yet. */
+    public boolean hasUnended() {
+      return !tasks.isEmpty();
     }
   }
 
@@ -110,23 +122,39 @@ public class StageMemory {
     }
   }
 
-  void taskStarted(int stage) {
+  void taskStarted(int stage, long task) {
     Use use = of(stage);
     if (use != null) {
-      use.tasks++;
+      use.tasks.add(Long.valueOf(task));
     }
   }
 
-  void taskEnded(int stage) {
+  void taskEnded(int stage, long task) {
     Use use = of(stage);
     if (use != null) {
-      use.tasks--;
+      use.tasks.remove(Long.valueOf(task));
+      dropIfDone(stage, use);
+    }
+  }
+
+  /** Events were dropped, and ends may be among them: of tasks that run no more nobody waits for the end. */
+  void distrust(Scheduler scheduler) {
+    Iterator stages = uses.keySet().iterator();
+    while (stages.hasNext()) {
+      int stage = ((Integer) stages.next()).intValue();
+      Use use = of(stage);
+      Iterator tasks = use.tasks.iterator();
+      while (tasks.hasNext()) {
+        if (!scheduler.runs(((Long) tasks.next()).longValue())) {
+          tasks.remove();
+        }
+      }
       dropIfDone(stage, use);
     }
   }
 
   private void dropIfDone(int stage, Use use) {
-    if (use.jobs <= 0 && use.tasks <= 0) {
+    if (use.jobs <= 0 && !use.hasUnended()) {
       uses.remove(Integer.valueOf(stage));
     }
   }
@@ -154,6 +182,11 @@ public class StageMemory {
       }
     }
     return taken;
+  }
+
+  /** Ids of the stages that are known. */
+  public Set stages() {
+    return uses.keySet();
   }
 
   public int size() {

@@ -19,7 +19,8 @@ public class Tap {
     this.scheduler = new Scheduler(context);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.rows = new RowBuffer(((Number) capacityChars).longValue());
-    this.listener = new FactListener(rows, new Outputs(scheduler, this.tracker), ((Number) promptBytes).longValue());
+    Outputs outputs = new Outputs(scheduler, this.tracker);
+    this.listener = new FactListener(rows, scheduler, outputs, ((Number) promptBytes).longValue());
     attach(context);
   }
 

@@ -240,3 +240,94 @@ def stopped(process: int, call: Callable[[], T]) -> T:
         return call()
     finally:
         os.kill(process, signal.SIGCONT)
+
+
+ENDS = """
+package shufflelifecycle;
+import org.apache.spark.Resubmitted$;
+import org.apache.spark.SparkContext;
+import org.apache.spark.Success$;
+import org.apache.spark.TaskEndReason;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
+import org.apache.spark.scheduler.TaskInfo;
+import org.apache.spark.scheduler.TaskLocality;
+
+/** A task by its events alone: made up, as one that has gone from wherever the task scheduler knew it. */
+public class Ends {
+  private final SparkContext context;
+  private final int stage;
+
+  public Ends(Object context, Object stage) {
+    this.context = (SparkContext) context;
+    this.stage = ((Number) stage).intValue();
+  }
+
+  private static TaskInfo task(long id) {
+    return new TaskInfo(id, 0, 0, 0, 0L, "driver", "localhost", TaskLocality.PROCESS_LOCAL(), false);
+  }
+
+  public void start(long id) {
+    context.listenerBus().post(new SparkListenerTaskStart(stage, 0, task(id)));
+  }
+
+  public void end(long id, boolean again) {
+    TaskEndReason reason = again ? (TaskEndReason) Resubmitted$.MODULE$ : (TaskEndReason) Success$.MODULE$;
+    context.listenerBus().post(new SparkListenerTaskEnd(stage, 0, "ResultTask", reason, task(id), null, null));
+  }
+}
+"""
+ONE, OTHER = 10**9, 10**9 + 1
+
+
+@pytest.fixture
+def reading(run: Any) -> Iterator[tuple[int, Any]]:
+    """A shuffle that a live stage will read, and tasks of that stage as the bus tells of them: none runs yet."""
+    gate, keyed = run.gate(), run.keyed()
+    keyed.collect()
+    shuffle = run.newest_shuffle()
+    late = run.spark.sparkContext.parallelize(range(2), 2).mapPartitionsWithIndex(hold(gate)).map(lambda n: (n, n))
+    driver = run.tap.driver
+    loader = driver.load([ENDS])
+    with in_background(lambda: keyed.union(late.partitionBy(3)).collect()):
+        try:
+            wait_for(gate.arrived, "the other input's writer")
+            run.log.settle()
+            stage = run.log.of(facts.JobStarted)[-1].result_stage_id
+            yield shuffle, driver.construct(loader, "Ends", run.spark.sparkContext._jsc.sc(), stage)
+        finally:
+            gate.open()
+
+
+def fence_named(run: Any, shuffle: int) -> Any:
+    """As what is suspect is fenced: who only waits for it does not count."""
+    run.log.settle()
+    return run.service.fence(shuffle, TIMEOUT, run.service.holds(shuffle).locator)
+
+
+def test_a_task_whose_end_was_not_handled_is_a_user_and_one_more_end_of_another_is_none(run: Any, reading: Any) -> None:
+    shuffle, tasks = reading
+    tasks.start(ONE)
+    tasks.end(OTHER, True)  # its output was lost, which is told as one more end
+    refused = fence_named(run, shuffle)
+    assert isinstance(refused, Busy)
+    assert "whose end has not come by" in refused.who[0]
+    tasks.end(ONE, False)
+    assert isinstance(fence_named(run, shuffle), Fenced)
+
+
+def test_an_end_that_may_have_been_dropped_is_not_waited_for(run: Any, reading: Any) -> None:
+    shuffle, tasks = reading
+    tasks.start(ONE)
+    assert isinstance(fence_named(run, shuffle), Busy)
+    missed = run.tap.driver.construct(run.tap.loader, "Outputs$Missed")
+    run.spark.sparkContext._jsc.sc().listenerBus().post(missed)
+    assert isinstance(fence_named(run, shuffle), Fenced)
+
+
+def test_an_end_that_never_comes_is_waited_for_only_while_the_stage_lives(run: Any, reading: Any) -> None:
+    shuffle, tasks = reading
+    tasks.start(ONE)
+    assert isinstance(fence_named(run, shuffle), Busy)
+    run.spark.sparkContext._jsc.sc().cancelAllJobs()
+    wait_for(lambda: isinstance(fence_named(run, shuffle), Fenced), "the fence of what no live stage reads")
