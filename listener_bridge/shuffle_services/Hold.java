@@ -16,9 +16,13 @@ import org.apache.spark.ShuffleStatus;
  * Invariant: the lock is let go after `limitMs`, whatever became of whoever asked for it. Where an executor has not
  * answered by then, a map stage may begin, and the executor delete its files when it comes to the message at last. That
  * costs a fetch failure and a stage attempt, since files are unlinked and a reader misses them; holding on would cost the
- * application its scheduler, which waits for this lock with every job (ADR 5).
+ * application its scheduler, which waits for this lock with every job (ADR 5). For the same reason the scheduler's thread
+ * waits a second at most, whatever becomes of this one.
  */
 public class Hold extends Thread {
+  private static final long LOCK_MS = 200L;
+  private static final long TAKEN_MS = 1000L;
+
   private final ReentrantReadWriteLock.WriteLock lock;
   private final long limitMs;
   private volatile long endNs = 0L;
@@ -39,7 +43,10 @@ public class Hold extends Thread {
   /** Scheduler's thread: true once the outputs are held. Who has them now has them for microseconds. */
   boolean take() throws InterruptedException {
     start();
-    taken.await();
+    if (!taken.await(TAKEN_MS, TimeUnit.MILLISECONDS)) {
+      done.countDown(); // should it come to hold them after all, it lets them go at once
+      return false;
+    }
     return held;
   }
 
@@ -50,19 +57,25 @@ public class Hold extends Thread {
 
   public void run() {
     try {
-      held = lock.tryLock(200L, TimeUnit.MILLISECONDS);
-      endNs = System.nanoTime() + limitMs * 1000000L;
-      taken.countDown();
+      tryToTake();
       if (held) {
         done.await(limitMs, TimeUnit.MILLISECONDS);
       }
-    } catch (InterruptedException e) {
-      taken.countDown();
+    } catch (InterruptedException e) { // nobody does; the outputs are let go
     } finally {
       if (held) {
         lock.unlock();
       }
       over.countDown();
+    }
+  }
+
+  private void tryToTake() throws InterruptedException {
+    try {
+      held = lock.tryLock(LOCK_MS, TimeUnit.MILLISECONDS);
+      endNs = System.nanoTime() + limitMs * 1000000L;
+    } finally {
+      taken.countDown();
     }
   }
 
