@@ -1,16 +1,27 @@
 package shufflelifecycle;
 
 import java.lang.reflect.Field;
-import org.apache.spark.ShuffleStatus;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.MapStatus;
 
 /**
  * The size of one map output. Spark keeps a byte a block, a logarithm, so a total is right to about 5 percent.
  *
  * A map status does not say how many blocks it has, so its fields are read; of a class that we do not know the size is 0.
+ * That takes a step a block: it is no work for the scheduler's thread, which only takes the statuses along.
  */
 public class MapSizes {
   private static final double BASE = 1.1;
+  private static final long[] SIZES = sizes(); // of a block, by the byte that is kept of it
+  private static final ConcurrentHashMap FIELDS = new ConcurrentHashMap(); // "class.field" -> {Field}, empty: it has none
+
+  private static long[] sizes() {
+    long[] sizes = new long[256];
+    for (int i = 1; i < sizes.length; i++) {
+      sizes[i] = i == 1 ? 1L : (long) Math.ceil(Math.pow(BASE, (double) i));
+    }
+    return sizes;
+  }
 
   public static long total(MapStatus output) {
     try {
@@ -22,11 +33,10 @@ public class MapSizes {
   }
 
   /** Of all outputs that are there. */
-  public static long total(ShuffleStatus status) {
+  public static long total(MapStatus[] outputs) {
     long total = 0L;
-    Object[] outputs = status.mapStatuses();
     for (int i = 0; i < outputs.length; i++) {
-      total += outputs[i] == null ? 0L : total((MapStatus) outputs[i]);
+      total += outputs[i] == null ? 0L : total(outputs[i]);
     }
     return total;
   }
@@ -34,7 +44,7 @@ public class MapSizes {
   private static long compressed(byte[] sizes) {
     long total = 0L;
     for (int i = 0; i < sizes.length; i++) {
-      total += size(sizes[i]);
+      total += SIZES[sizes[i] & 255];
     }
     return total;
   }
@@ -46,24 +56,29 @@ public class MapSizes {
     long total = small * ((Number) field(output, "avgSize")).longValue();
     scala.collection.Iterator it = huge.valuesIterator();
     while (it.hasNext()) {
-      total += size(((Number) it.next()).byteValue());
+      total += SIZES[((Number) it.next()).byteValue() & 255];
     }
     return total;
   }
 
-  private static long size(byte compressed) {
-    int exponent = compressed & 255;
-    return exponent == 0 ? 0L : exponent == 1 ? 1L : (long) Math.ceil(Math.pow(BASE, (double) exponent));
+  private static Object field(MapStatus output, String name) throws Exception {
+    String key = output.getClass().getName() + "." + name;
+    Field[] known = (Field[]) FIELDS.get(key);
+    if (known == null) {
+      known = find(output.getClass(), name);
+      FIELDS.put(key, known);
+    }
+    return known.length == 0 ? null : known[0].get(output);
   }
 
-  private static Object field(MapStatus output, String name) throws Exception {
-    Field[] fields = output.getClass().getDeclaredFields();
+  private static Field[] find(Class of, String name) {
+    Field[] fields = of.getDeclaredFields();
     for (int i = 0; i < fields.length; i++) {
       if (fields[i].getName().equals(name)) {
         fields[i].setAccessible(true);
-        return fields[i].get(output);
+        return new Field[] {fields[i]};
       }
     }
-    return null;
+    return new Field[0];
   }
 }

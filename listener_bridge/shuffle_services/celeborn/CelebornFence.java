@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
+import org.apache.spark.scheduler.MapStatus;
 import scala.collection.mutable.LinkedHashMap;
 
 /**
@@ -23,7 +24,7 @@ public class CelebornFence implements Work {
   private final CelebornClient client;
   private final FenceDecision decision;
   List ids = null; // set where this run fenced
-  ShuffleStatus status = null;
+  MapStatus[] outputs = null; // as Spark knew them then, and forgot them
 
   CelebornFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, CelebornClient client, int id, int expected) {
     this.scheduler = scheduler;
@@ -63,10 +64,10 @@ public class CelebornFence implements Work {
 
   private String fence(LinkedHashMap known, ShuffleStatus found) {
     ids = CelebornClient.valid(known);
-    status = found;
+    outputs = (MapStatus[]) found.mapStatuses().clone();
     generations.owe(shuffle.id, scheduler.nextTaskId());
     CelebornClient.invalidate(known, ids);
-    shuffle.bytes = MapSizes.total(found); // what the workers committed is exact, where the client keeps it
+    shuffle.bytes = 0L;
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     shuffle.pass(scheduler);
     return Answer.FENCED;

@@ -5,6 +5,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
+import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.RssShuffleHandle;
 
 /**
@@ -27,6 +28,7 @@ public class UniffleFence implements Work {
   private final FenceDecision decision;
   UniffleHome next = null; // where the next generation goes, once that is known
   UniffleHome past = null; // set where this run fenced
+  MapStatus[] outputs = null; // as Spark knew them then, and forgot them
 
   UniffleFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, HalfWritten halfWritten,
       UniffleClient client, int id, int expected) {
@@ -63,13 +65,14 @@ public class UniffleFence implements Work {
     if (next.meets(new TreeSet(present.servers().values())) != null) {
       return Answer.cannot("app shuffle " + shuffle.id + " has moved meanwhile; ask again");
     }
-    long bytes = MapSizes.total(status);
+    MapStatus[] known = (MapStatus[]) status.mapStatuses().clone();
     generations.owe(shuffle.id, scheduler.nextTaskId());
     tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     told.set(handle, next.told);
     halfWritten.moved(shuffle.id);
     past = present;
-    shuffle.bytes = bytes;
+    outputs = known;
+    shuffle.bytes = 0L;
     shuffle.pass(scheduler);
     return Answer.FENCED;
   }
