@@ -149,12 +149,15 @@ public class CelebornClient {
     return Reflect.get(lifecycle(), "appUniqueId") + "-" + id;
   }
 
-  /** Erases the id from the driver's books and from the master's. A task that was told it before would then read nothing, silently. */
+  /**
+   * Has the client erase the id from its own books and the master's, when it comes to that next, by itself: its files are
+   * gone already, so nobody waits for it. To hurry it would have it ask the master for each id that is due, in the
+   * threads that answer tasks. A task that was told the id before would read nothing after it, silently.
+   */
   void erase(Integer id) throws Exception {
     LifecycleManager lifecycle = lifecycle();
     lifecycle.unregisterShuffle(id.intValue());
-    ((Map) Reflect.get(lifecycle, "unregisterShuffleTime")).put(id, Long.valueOf(0L)); // due at once, not a minute later
-    lifecycle.self().send(Reflect.module(messages("RemoveExpiredShuffle$")));
+    ((Map) Reflect.get(lifecycle, "unregisterShuffleTime")).put(id, Long.valueOf(0L)); // due then, not the time after
   }
 
   static Class messages(String name) throws Exception {

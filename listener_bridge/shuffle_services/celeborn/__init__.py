@@ -25,7 +25,7 @@ ACTED_UPON = ((3, 5), (4, 0))
 #: The newest name first; a client knows one of them.
 _RERUN = ("clientStageRerunEnabled", "clientFetchThrowsFetchFailure")
 _NEEDED = {
-    "org.apache.celeborn.client.LifecycleManager": ("unregisterShuffle", "workerSnapshots", "commitManager", "self"),
+    "org.apache.celeborn.client.LifecycleManager": ("unregisterShuffle", "workerSnapshots", "commitManager"),
     "org.apache.celeborn.client.CommitManager": ("getCommitHandler",),
 }
 _KEPT = {

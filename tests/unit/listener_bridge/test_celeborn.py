@@ -13,7 +13,7 @@ from listener_bridge.shuffle_services import celeborn
 from listener_bridge.shuffle_services.api import Cannot, Failed, Locator, ObserveOnly
 
 METHODS = {
-    "org.apache.celeborn.client.LifecycleManager": ["unregisterShuffle", "workerSnapshots", "commitManager", "self"],
+    "org.apache.celeborn.client.LifecycleManager": ["unregisterShuffle", "workerSnapshots", "commitManager"],
     "org.apache.celeborn.client.CommitManager": ["getCommitHandler"],
 }
 FIELDS = {
