@@ -1,8 +1,6 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
-import java.util.HashMap;
-import java.util.Map;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -25,7 +23,7 @@ import org.slf4j.LoggerFactory;
  */
 public class MarkListener extends SparkListener implements CleanerListener {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
-  private static final Map OF_APPLICATION = new HashMap(); // DAG scheduler -> MarkListener
+  private static final PerApplication OF_APPLICATION = new PerApplication();
 
   private static final int AGAIN = 1;
   private static final int WRITTEN = 2;
@@ -71,7 +69,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private MarkListener(SparkContext context, Tap tap, MapOutputTrackerMaster tracker, BlockManagerMaster master, boolean strict,
       boolean deterministic) throws Exception {
     this.scheduler = new Scheduler(context);
-    this.generations = Generations.of(scheduler.dag);
+    this.generations = Generations.of(scheduler);
     this.history = new History();
     this.marks = new Marks(scheduler, tracker, tap, history, new CachedBlocks(context, master), strict, deterministic);
   }
@@ -81,12 +79,12 @@ public class MarkListener extends SparkListener implements CleanerListener {
       throws Exception {
     SparkContext context = (SparkContext) sc;
     synchronized (OF_APPLICATION) {
-      MarkListener known = (MarkListener) OF_APPLICATION.get(context.dagScheduler());
+      MarkListener known = (MarkListener) OF_APPLICATION.of(context.dagScheduler());
       if (known == null) {
         known = new MarkListener(
             context, (Tap) tap, (MapOutputTrackerMaster) tracker, (BlockManagerMaster) master, strict, deterministic);
-        OF_APPLICATION.put(context.dagScheduler(), known);
         known.listen(context);
+        OF_APPLICATION.put(known.scheduler, known); // it listens now, or it is not there
       } else {
         known.marks.choose((Tap) tap, strict, deterministic);
       }
@@ -216,9 +214,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   public void onApplicationEnd(SparkListenerApplicationEnd event) {
-    synchronized (OF_APPLICATION) {
-      OF_APPLICATION.remove(scheduler.dag);
-    }
+    OF_APPLICATION.remove(scheduler.dag);
     Generations.forget(scheduler.dag);
   }
 

@@ -63,7 +63,7 @@ public class Marks {
       boolean deterministic) throws Exception {
     this.scheduler = scheduler;
     this.tracker = tracker;
-    this.generations = Generations.of(scheduler.dag);
+    this.generations = Generations.of(scheduler);
     this.history = history;
     this.stages = new Stages(scheduler);
     this.levels = new Levels();

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.MapStatus;
@@ -79,29 +78,26 @@ public class Generations {
     }
   }
 
-  private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Generations
+  private static final PerApplication OF_APPLICATION = new PerApplication();
 
   private final Map shuffles = new HashMap();
   private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
   private volatile Rewrites rewrites = null;
   private volatile TaskNumbers numbers = null;
 
-  public static Generations of(DAGScheduler application) {
+  public static Generations of(Scheduler scheduler) {
     synchronized (OF_APPLICATION) {
-      Generations known = (Generations) OF_APPLICATION.get(application);
+      Generations known = (Generations) OF_APPLICATION.of(scheduler.dag);
       if (known == null) {
         known = new Generations();
-        OF_APPLICATION.put(application, known);
+        OF_APPLICATION.put(scheduler, known);
       }
       return known;
     }
   }
 
-  /** The application has ended: what lives as long as its scheduler must not keep it alive. */
   public static void forget(DAGScheduler application) {
-    synchronized (OF_APPLICATION) {
-      OF_APPLICATION.remove(application);
-    }
+    OF_APPLICATION.remove(application);
   }
 
   public synchronized Shuffle of(int shuffle) {

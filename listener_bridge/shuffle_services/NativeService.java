@@ -32,7 +32,7 @@ public class NativeService implements CleanerListener {
       Object allocation,
       Object servicePort) {
     this.scheduler = (Scheduler) scheduler;
-    this.generations = Generations.of(this.scheduler.dag);
+    this.generations = Generations.of(this.scheduler);
     this.memory = (StageMemory) memory;
     this.users = new Users(this.scheduler, this.memory);
     this.tracker = (MapOutputTrackerMaster) tracker;

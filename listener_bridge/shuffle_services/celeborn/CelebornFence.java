@@ -30,7 +30,7 @@ public class CelebornFence implements Work {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.users = users;
-    this.generations = Generations.of(scheduler.dag);
+    this.generations = Generations.of(scheduler);
     this.shuffle = generations.of(id);
     this.client = client;
     this.decision = new FenceDecision(scheduler, shuffle, expected);

@@ -51,7 +51,7 @@ public class CelebornService implements Rewrites {
   public CelebornService(Object scheduler, Object memory, Object tracker, Object manager) {
     this.scheduler = (Scheduler) scheduler;
     this.users = new Users(this.scheduler, (StageMemory) memory);
-    this.generations = Generations.of(this.scheduler.dag);
+    this.generations = Generations.of(this.scheduler);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.client = new CelebornClient(manager);
     this.books = ofApplication(this.scheduler.dag);

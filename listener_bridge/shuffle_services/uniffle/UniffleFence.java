@@ -36,7 +36,7 @@ public class UniffleFence implements Work {
     this.tracker = tracker;
     this.users = users;
     this.halfWritten = halfWritten;
-    this.generations = Generations.of(scheduler.dag);
+    this.generations = Generations.of(scheduler);
     this.shuffle = generations.of(id);
     this.client = client;
     this.decision = new FenceDecision(scheduler, shuffle, expected);

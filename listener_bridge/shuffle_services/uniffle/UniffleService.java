@@ -7,7 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -50,7 +49,7 @@ public class UniffleService {
     public void checkpointCleaned(long rdd) {}
   }
 
-  private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Books
+  private static final PerApplication OF_APPLICATION = new PerApplication();
 
   private final Scheduler scheduler;
   private final Users users;
@@ -62,7 +61,7 @@ public class UniffleService {
   public UniffleService(Object scheduler, Object memory, Object tracker, Object context, Object manager) {
     this.scheduler = (Scheduler) scheduler;
     this.users = new Users(this.scheduler, (StageMemory) memory);
-    this.generations = Generations.of(this.scheduler.dag);
+    this.generations = Generations.of(this.scheduler);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.client = new UniffleClient(context, manager);
     this.books = ofApplication(this.scheduler, this.tracker, ((SparkContext) context).cleaner());
@@ -71,7 +70,7 @@ public class UniffleService {
 
   private static Books ofApplication(Scheduler scheduler, MapOutputTrackerMaster tracker, scala.Option cleaner) {
     synchronized (OF_APPLICATION) {
-      Books known = (Books) OF_APPLICATION.get(scheduler.dag);
+      Books known = (Books) OF_APPLICATION.of(scheduler.dag);
       if (known == null) {
         HalfWritten halfWritten = new HalfWritten(scheduler, tracker);
         scheduler.bus.addToQueue(halfWritten, Tap.QUEUE);
@@ -79,7 +78,7 @@ public class UniffleService {
         if (cleaner.isDefined()) {
           ((ContextCleaner) cleaner.get()).attachListener(known);
         }
-        OF_APPLICATION.put(scheduler.dag, known);
+        OF_APPLICATION.put(scheduler, known);
       }
       return known;
     }
