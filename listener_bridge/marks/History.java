@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -24,14 +23,14 @@ public class History {
     final int stage;
     final int partitions;
     final Set reads;
-    final Properties properties;
+    final String deterministic; // what the job says of itself; null: nothing
 
-    Result(int job, int stage, int partitions, Set reads, Properties properties) {
+    Result(int job, int stage, int partitions, Set reads, String deterministic) {
       this.job = job;
       this.stage = stage;
       this.partitions = partitions;
       this.reads = reads;
-      this.properties = properties;
+      this.deterministic = deterministic;
     }
   }
 
@@ -53,7 +52,7 @@ public class History {
       int shuffle = Row.shuffleOf(stage);
       Set parents = parentsOf(stage, writes);
       if (shuffle < 0) {
-        result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, event.properties()));
+        result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, Marks.saysOfItself(event.properties())));
       } else {
         written(shuffle, parents);
       }

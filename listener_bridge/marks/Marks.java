@@ -53,6 +53,7 @@ public class Marks {
   private volatile boolean deterministic;
   private final Map marked = new HashMap(); // stage id -> Stage
   private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
+  private final Map declared = new HashMap(); // RDD id -> Boolean: no live stage was of it any more at the last look
   private final Map watched = new HashMap(); // stage id -> {ATTEMPT, INPUT, ANEW}: results that may come to mix
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
@@ -142,8 +143,16 @@ public class Marks {
   }
 
   private static boolean says(Properties properties, String name, boolean otherwise) {
-    String said = properties == null ? null : properties.getProperty(name);
+    return says(properties == null ? null : properties.getProperty(name), otherwise);
+  }
+
+  private static boolean says(String said, boolean otherwise) {
     return said == null ? otherwise : Boolean.parseBoolean(said.trim());
+  }
+
+  /** What a job's properties say of its computation. */
+  static String saysOfItself(Properties properties) {
+    return properties == null ? null : properties.getProperty(DETERMINISTIC);
   }
 
   private void tellDelivered(Recomputation again, int first) {
@@ -167,7 +176,7 @@ public class Marks {
   }
 
   private void tellLate(History.Result result, int shuffle) {
-    if (!says(result.properties, DETERMINISTIC, deterministic)) {
+    if (!says(result.deterministic, deterministic)) {
       tellMixed(result, shuffle, result.partitions, true, false);
       LOG.warn(mix(result, shuffle) + ": it had ended when that was found; unless the computation is deterministic its "
           + "result is wrong. What it has read is written again for those that come");
@@ -236,7 +245,7 @@ public class Marks {
   private int mark(Stage stage) throws Exception {
     String before = levels.mark(stage.rdd());
     if (before != null) {
-      tap.declareLevel(stage.rdd().id(), before);
+      declare(stage.rdd(), before);
     }
     marked.put(Integer.valueOf(stage.id()), stage);
     inherited = true;
@@ -352,7 +361,7 @@ public class Marks {
     ActiveJob job = Stages.jobOf(stage);
     int delivered = Stages.delivered(stage);
     boolean fails = says(job.properties(), STRICT, strict);
-    History.Result result = new History.Result(job.jobId(), stage.id(), job.numPartitions(), null, job.properties());
+    History.Result result = new History.Result(job.jobId(), stage.id(), job.numPartitions(), null, null);
     tellMixed(result, shuffle, delivered, isLate, fails);
     String what = mix(result, shuffle) + ": stage " + stage.id() + " had delivered " + delivered + " of its "
         + job.numPartitions() + " partitions when the shuffle, which had been deleted early, was computed again for the rest";
@@ -396,6 +405,7 @@ public class Marks {
     dropBlocks();
     putBack();
     askAgain();
+    forgetDeclared();
   }
 
   private boolean isWritten(Stage stage) {
@@ -464,7 +474,36 @@ public class Marks {
     List changed = levels.askAgain(stages.rdds());
     for (int i = 0; i < changed.size(); i++) {
       RDD rdd = (RDD) changed.get(i);
-      tap.declareLevel(rdd.id(), rdd.outputDeterministicLevel().toString());
+      declare(rdd, rdd.outputDeterministicLevel().toString());
+    }
+  }
+
+  private void declare(RDD rdd, String level) {
+    tap.declareLevel(rdd.id(), level);
+    declared.put(Integer.valueOf(rdd.id()), Boolean.FALSE);
+  }
+
+  /**
+   * An RDD whose level is its own again says so itself; but Spark tells a live stage as it was when its attempt was made.
+   * So what it declared is kept until no stage is of it, and for one look more, since events of the last may be under way.
+   */
+  private void forgetDeclared() {
+    Set needed = new TreeSet();
+    List rdds = stages.rdds();
+    rdds.addAll(levels.marked());
+    for (int i = 0; i < rdds.size(); i++) {
+      needed.add(Integer.valueOf(((RDD) rdds.get(i)).id()));
+    }
+    Iterator it = declared.entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      boolean isNeeded = needed.contains(entry.getKey());
+      if (!isNeeded && entry.getValue() == Boolean.TRUE) {
+        tap.forgetLevel(((Integer) entry.getKey()).intValue());
+        it.remove();
+      } else {
+        entry.setValue(Boolean.valueOf(!isNeeded));
+      }
     }
   }
 
@@ -489,7 +528,7 @@ public class Marks {
       } else if (Stages.jobOf((ResultStage) stage) != null) {
         ActiveJob job = Stages.jobOf((ResultStage) stage);
         history.result(new History.Result(
-            job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), job.properties()));
+            job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), saysOfItself(job.properties())));
       }
     }
   }

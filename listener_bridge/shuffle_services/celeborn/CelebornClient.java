@@ -34,12 +34,13 @@ public class CelebornClient {
 
   /** Identifier of the attempt -> (id, is it valid), oldest first, which is also the monitor; null where Celeborn has none. */
   scala.collection.mutable.LinkedHashMap idsOf(int shuffle) throws Exception {
+    return (scala.collection.mutable.LinkedHashMap) mapping().get(Integer.valueOf(shuffle));
+  }
+
+  /** App shuffle -> its ids, of those that Celeborn knows. */
+  Map mapping() throws Exception {
     LifecycleManager lifecycle = lifecycle();
-    if (lifecycle == null) {
-      return null;
-    }
-    Map mapping = (Map) Reflect.get(lifecycle, "shuffleIdMapping");
-    return (scala.collection.mutable.LinkedHashMap) mapping.get(Integer.valueOf(shuffle));
+    return lifecycle == null ? new HashMap() : (Map) Reflect.get(lifecycle, "shuffleIdMapping");
   }
 
   /** The valid ids, oldest first. To be asked under the monitor. */

@@ -41,6 +41,7 @@ public class CelebornFence implements Work {
     LinkedHashMap known = client.idsOf(shuffle.id);
     scala.Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
     if (!found.isDefined()) {
+      generations.cleaned(shuffle.id); // to ask for it has made an entry
       return Answer.unregistered(shuffle.id);
     }
     if (known == null) {

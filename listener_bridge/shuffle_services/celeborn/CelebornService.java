@@ -2,6 +2,7 @@ package shufflelifecycle;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,12 +24,14 @@ import scala.collection.mutable.LinkedHashMap;
 public class CelebornService implements Rewrites {
   /** What is known of one id after its fence. */
   private static class Fenced {
+    final int shuffle;
     final long olderThan;
     long bytes = 0L;
     boolean freed = false;
     boolean forgotten = false;
 
-    Fenced(long olderThan) {
+    Fenced(int shuffle, long olderThan) {
+      this.shuffle = shuffle;
       this.olderThan = olderThan;
     }
   }
@@ -109,9 +112,10 @@ public class CelebornService implements Rewrites {
   }
 
   private void remember(Generations.Shuffle shuffle, List ids) throws Exception {
+    dropCleaned();
     long exact = 0L;
     for (int i = 0; i < ids.size(); i++) {
-      Fenced one = new Fenced(shuffle.olderThan);
+      Fenced one = new Fenced(shuffle.id, shuffle.olderThan);
       books.fenced.put(ids.get(i), one);
       List locations = client.locations((Integer) ids.get(i));
       one.bytes = locations == null ? 0L : CelebornClient.bytes(locations);
@@ -136,8 +140,9 @@ public class CelebornService implements Rewrites {
     StringBuilder why = new StringBuilder();
     List going = going(shuffle, ids);
     for (int i = 0; i < going.size(); i++) {
-      bytes += free((Integer) going.get(i), end, why);
+      bytes += free(shuffle, (Integer) going.get(i), end, why);
     }
+    dropCleaned();
     return why.length() == 0 ? Answer.freed(bytes) : Answer.failed(why.toString());
   }
 
@@ -157,8 +162,8 @@ public class CelebornService implements Rewrites {
   }
 
   /** What is gone now of one id, in bytes; what is not is told in `why`, and tried again by the next call. */
-  private long free(Integer id, long end, StringBuilder why) throws Exception {
-    Fenced known = known(id);
+  private long free(int shuffle, Integer id, long end, StringBuilder why) throws Exception {
+    Fenced known = known(shuffle, id);
     List locations = known.freed ? null : client.locations(id);
     if (locations != null) {
       List problems = new Destroying(client).destroy(id, locations, end);
@@ -174,13 +179,25 @@ public class CelebornService implements Rewrites {
     return bytes;
   }
 
-  private Fenced known(Integer id) {
+  private Fenced known(int shuffle, Integer id) {
     Fenced known = (Fenced) books.fenced.get(id);
     if (known == null) { // Celeborn itself took the flag down: it was lost, not fenced
-      known = new Fenced(scheduler.nextTaskId());
+      known = new Fenced(shuffle, scheduler.nextTaskId());
       books.fenced.put(id, known);
     }
     return known;
+  }
+
+  /** Of a shuffle that the client knows no more nobody can ask for an id: what is freed of it has nothing to be forgotten. */
+  private void dropCleaned() throws Exception {
+    Map mapping = client.mapping();
+    Iterator it = books.fenced.values().iterator();
+    while (it.hasNext()) {
+      Fenced one = (Fenced) it.next();
+      if (one.freed && !mapping.containsKey(Integer.valueOf(one.shuffle))) {
+        it.remove();
+      }
+    }
   }
 
   /** Why these ids must not be touched; null where all of their flags are down, or Spark has let the shuffle go. */
@@ -208,17 +225,20 @@ public class CelebornService implements Rewrites {
     if (unfenced != null) {
       return Answer.failed(unfenced);
     }
+    if (client.idsOf(shuffle) == null) {
+      return Answer.freed(0L); // the client has erased them by itself
+    }
     long oldest = scheduler.oldestRunningTask();
     List going = going(shuffle, ids);
     for (int i = 0; i < going.size(); i++) {
-      if (oldest < known((Integer) going.get(i)).olderThan) {
+      if (oldest < known(shuffle, (Integer) going.get(i)).olderThan) {
         TreeSet who = new TreeSet();
         who.add("task " + oldest + " is older than the fence");
         return Answer.busy(who);
       }
     }
     for (int i = 0; i < going.size(); i++) {
-      Fenced known = known((Integer) going.get(i));
+      Fenced known = known(shuffle, (Integer) going.get(i));
       if (known.freed && !known.forgotten) {
         client.erase((Integer) going.get(i));
         known.forgotten = true;

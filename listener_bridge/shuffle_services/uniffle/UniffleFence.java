@@ -46,6 +46,7 @@ public class UniffleFence implements Work {
   public Object run() throws Exception {
     scala.Option found = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));
     if (!found.isDefined()) {
+      generations.cleaned(shuffle.id); // to ask for it has made an entry
       return Answer.unregistered(shuffle.id);
     }
     RssShuffleHandle handle = client.handle(shuffle.id);
