@@ -240,6 +240,7 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   /** The cleaner's thread. */
   public void shuffleCleaned(int shuffle) {
+    stages.takeLostWriters(shuffle);
     put(new Row("cleaned").number("shuffle", shuffle), promptBytes == 0L);
   }
 

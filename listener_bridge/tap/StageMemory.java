@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,6 +55,7 @@ public class StageMemory {
     public final String host;
     public final String executor;
     public final long mapId;
+    public int silences = 0; // how often in a row somebody was asked for its file in vain
 
     LostWriter(int shuffle, String host, String executor, long mapId) {
       this.shuffle = shuffle;
@@ -67,7 +69,8 @@ public class StageMemory {
 
   private final ConcurrentHashMap uses = new ConcurrentHashMap(); // stage id -> Use
   private final Map stagesOfJob = new HashMap(); // job id -> int[]
-  private final ArrayList lostWriters = new ArrayList();
+  private final Map lostWriters = new LinkedHashMap(); // shuffle -> ArrayList of LostWriter; under its own monitor
+  private int lostCount = 0;
 
   public Use of(int stage) {
     return (Use) uses.get(Integer.valueOf(stage));
@@ -164,24 +167,31 @@ public class StageMemory {
     if (use == null || use.writes < 0) {
       return;
     }
+    keepLostWriter(new LostWriter(use.writes, host, executor, mapId));
+  }
+
+  /** Also to be called with one that was handed over and could not be dealt with. Where there are too many, the eldest go. */
+  public void keepLostWriter(LostWriter writer) {
     synchronized (lostWriters) {
-      if (lostWriters.size() < LOST_WRITERS_CAPACITY) {
-        lostWriters.add(new LostWriter(use.writes, host, executor, mapId));
+      while (lostCount >= LOST_WRITERS_CAPACITY) {
+        takeLostWriters(((Integer) lostWriters.keySet().iterator().next()).intValue());
       }
+      Integer shuffle = Integer.valueOf(writer.shuffle);
+      if (!lostWriters.containsKey(shuffle)) {
+        lostWriters.put(shuffle, new ArrayList());
+      }
+      ((ArrayList) lostWriters.get(shuffle)).add(writer);
+      lostCount++;
     }
   }
 
-  /** Hands over, once, the lost writers of a shuffle. */
+  /** Hands over, once, the lost writers of a shuffle; or forgets them, where Spark has let the shuffle go. */
   public List takeLostWriters(int shuffle) {
-    ArrayList taken = new ArrayList();
     synchronized (lostWriters) {
-      for (int i = lostWriters.size() - 1; i >= 0; i--) {
-        if (((LostWriter) lostWriters.get(i)).shuffle == shuffle) {
-          taken.add(lostWriters.remove(i));
-        }
-      }
+      List taken = (List) lostWriters.remove(Integer.valueOf(shuffle));
+      lostCount -= taken == null ? 0 : taken.size();
+      return taken == null ? new ArrayList() : taken;
     }
-    return taken;
   }
 
   /** Ids of the stages that are known. */
