@@ -26,6 +26,7 @@ public class Generations {
     public volatile boolean hasBegun = false; // whether a writer of the present one was seen after the last fence
     public String marker; // of the last fence
     public long bytes; // of the last fenced generation
+    public long settled = 0L; // of what is gone already and was not told yet
     public String locator; // of the last fenced generation, where its service has names of its own
     public long olderThan; // tasks with a smaller id began before the last fence
     public final Map places = new ConcurrentHashMap(); // executor -> Place, fenced and not freed

@@ -9,10 +9,14 @@ import org.apache.spark.CleanerListener;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Spark's own shuffle files: fence, free, forget. One verb at a time; every answer is JSON. */
 public class NativeService implements CleanerListener {
   private static final long HOLD_LIMIT_MS = 5000L;
+  private static final int SILENCES_MAX = 10; // then a host is gone for good, or its service knows the executor no more
+  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
   private final Generations generations;
   private final Scheduler scheduler;
@@ -77,8 +81,21 @@ public class NativeService implements CleanerListener {
   }
 
   public synchronized String free(int shuffle, int generation, long timeoutMs) throws Exception {
-    long end = System.nanoTime() + timeoutMs * 1000000L;
     Generations.Shuffle known = generations.of(shuffle);
+    String refused = delete(known, generation, timeoutMs);
+    return refused != null ? refused : freed(known);
+  }
+
+  /** What is gone since it was told last: what goes in a call that fails is told by the next one that does not. */
+  private static String freed(Generations.Shuffle shuffle) {
+    long bytes = shuffle.settled;
+    shuffle.settled = 0L;
+    return Answer.freed(bytes);
+  }
+
+  /** Null where all that was fenced is gone; else the answer. */
+  private String delete(Generations.Shuffle known, int generation, long timeoutMs) throws Exception {
+    long end = System.nanoTime() + timeoutMs * 1000000L;
     long limitMs = Math.min(timeoutMs, HOLD_LIMIT_MS);
     Map endpoints = deletion.endpoints();
     FreeWork check = new FreeWork(tracker, users, known, generation, limitMs);
@@ -98,35 +115,50 @@ public class NativeService implements CleanerListener {
         check.hold.release();
       }
     }
-    String answered = settle(known, silent, end);
-    if (!tracker.shuffleStatuses().get(Integer.valueOf(shuffle)).isDefined()) {
-      generations.cleaned(shuffle); // nobody will say so again
+    String why = settle(known, silent, end);
+    if (!tracker.shuffleStatuses().get(Integer.valueOf(known.id)).isDefined()) {
+      generations.cleaned(known.id); // nobody will say so again
     }
-    return answered;
+    return why.length() == 0 ? null : Answer.failed(why);
   }
 
-  /** Counts what is gone; what is not stays with the shuffle for the next call. */
+  /** Counts what is gone; what is not stays with the shuffle for the next call, and why not is answered. */
   private String settle(Generations.Shuffle shuffle, Map silent, long end) {
-    long bytes = 0L;
     StringBuilder why = new StringBuilder();
     Set everybody = deletion.alive();
     List places = new ArrayList(shuffle.places.values());
     for (int i = 0; i < places.size(); i++) {
       Place place = (Place) places.get(i);
       boolean alive = everybody.contains(place.executor);
-      String missing = alive ? (String) silent.get(place.executor) : orphans(shuffle.id, place, end);
+      String missing = alive ? (String) silent.get(place.executor) : orphans(shuffle, place, end);
       if (missing == null) {
-        bytes += alive || deletion.outlives() ? place.bytes : 0L; // else they went with their executor
+        shuffle.settled += alive ? place.bytes : 0L; // orphans are counted as they go
         shuffle.places.remove(place.executor);
       } else {
         why.append(why.length() == 0 ? "" : "; ").append("executor ").append(place.executor).append(": ").append(missing);
       }
     }
-    return why.length() == 0 ? Answer.freed(bytes) : Answer.failed(why.toString());
+    return why.toString();
   }
 
-  private String orphans(int shuffle, Place place, long end) {
-    return deletion.outlives() ? deletion.byService(shuffle, place, place.mapIds.size(), end) : null;
+  /** Null where nothing of it is left, or nobody will ever say so. */
+  private String orphans(Generations.Shuffle shuffle, Place place, long end) {
+    if (!deletion.outlives()) {
+      return null; // they went with their executor
+    }
+    try {
+      shuffle.settled += place.share(deletion.byService(shuffle.id, place, end));
+      return null;
+    } catch (Exception silence) {
+      place.silences++;
+      return place.silences < SILENCES_MAX ? String.valueOf(silence) : giveUp(shuffle.id, place, silence);
+    }
+  }
+
+  private static String giveUp(int shuffle, Place place, Exception silence) {
+    LOG.warn("files of app shuffle {} may be left on {}: its shuffle service was asked {} times in vain",
+        new Object[] {Integer.valueOf(shuffle), place.host, Integer.valueOf(SILENCES_MAX), silence});
+    return null;
   }
 
   /** A second `free`, once every task older than the fence has ended; and the files of writers that the driver lost. */
@@ -138,21 +170,34 @@ public class NativeService implements CleanerListener {
       who.add("task " + oldest + " is older than the fence");
       return Answer.busy(who);
     }
-    String answer = free(shuffle, generation, timeoutMs);
-    if (deletion.outlives() && answer.startsWith("{\"e\":\"freed\"")) {
-      lateWriters(shuffle, System.nanoTime() + timeoutMs * 1000000L);
+    String refused = delete(known, generation, timeoutMs);
+    if (refused == null && deletion.outlives()) {
+      refused = lateWriters(shuffle, System.nanoTime() + timeoutMs * 1000000L);
     }
-    return answer;
+    return refused != null ? refused : freed(known);
   }
 
-  private void lateWriters(int shuffle, long end) {
+  /** Null where every service was asked that there is; whom nobody answered for is kept for the next call. */
+  private String lateWriters(int shuffle, long end) {
     List lost = memory.takeLostWriters(shuffle);
+    String refused = null;
     for (int i = 0; i < lost.size(); i++) {
       StageMemory.LostWriter writer = (StageMemory.LostWriter) lost.get(i);
       Place place = new Place(writer.executor, writer.host, servicePort);
       place.mapIds.add(Long.valueOf(writer.mapId));
-      deletion.byService(shuffle, place, 0, end); // it may never have written: nothing to expect
+      try {
+        deletion.byService(shuffle, place, end); // it may never have written: nothing is expected
+      } catch (Exception silence) {
+        writer.silences++;
+        if (writer.silences < SILENCES_MAX) {
+          memory.keepLostWriter(writer);
+          refused = Answer.failed("a late writer's executor " + writer.executor + ": " + silence);
+        } else {
+          giveUp(shuffle, place, silence);
+        }
+      }
     }
+    return refused;
   }
 
   /** App shuffles that were fenced at least once. */

@@ -11,6 +11,7 @@ public class Place {
   public final int port;
   public final ArrayList mapIds = new ArrayList(); // Long
   public long bytes = 0L;
+  public int silences = 0; // how often in a row the shuffle service was asked in vain
 
   public Place(String executor, String host, int port) {
     this.executor = executor;
@@ -20,6 +21,11 @@ public class Place {
 
   public static Place of(BlockManagerId location) {
     return new Place(location.executorId(), location.host(), location.port());
+  }
+
+  /** How much of it so many removed files were: each output has one at least. */
+  public long share(int removed) {
+    return removed >= mapIds.size() ? bytes : bytes * removed / mapIds.size();
   }
 
   public void add(MapStatus output) {

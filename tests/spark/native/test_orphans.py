@@ -36,3 +36,22 @@ def test_24_files_of_a_lost_executor_are_deleted_by_the_service(tmp_path: Path) 
         assert native.forget(fenced.locator, TIMEOUT) == Freed(0)
         assert sorted(keyed.collect()) == right
         tap.close()
+
+
+def test_24_what_the_service_does_not_find_is_gone_and_was_nothing(tmp_path: Path) -> None:
+    """As where it deleted after an earlier call had stopped waiting."""
+    with with_service(tmp_path) as (master, conf), spark_session(tmp_path, master, **conf) as spark:
+        tap = Tap.open(spark)
+        log, native = FactLog(tap), NativeShuffleService(tap)
+        spark.sparkContext.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(3).collect()
+        (shuffle,) = {s.stage.writes for s in log.of(facts.StageSubmitted) if s.stage.writes is not None}
+        killed = executors(spark)
+        for executor in killed:
+            kill_executor(spark, executor)
+        wait_for(lambda: len(log.of(facts.ExecutorRemoved)) == len(killed), "the loss of every executor")
+        fenced = wait_for(lambda: f if isinstance(f := native.fence(shuffle, TIMEOUT), Fenced) else None, "the fence")
+        assert isinstance(fenced, Fenced)
+        for file in tmp_path.rglob(f"shuffle_{shuffle}_*"):
+            file.unlink()
+        assert native.free(fenced.locator, TIMEOUT) == Freed(0)
+        tap.close()
