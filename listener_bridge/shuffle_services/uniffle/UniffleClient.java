@@ -43,6 +43,8 @@ public class UniffleClient {
   private static final String GRPC = "GRPC";
   private static final int PURGE_LIMIT_S = 10;
   private static final String TOLD = "handlerInfoBd";
+  /** What a coordinator says that has no servers but those that were excluded; 0.9.2 and 0.10.0. */
+  private static final String NO_SERVERS = "There isn't enough shuffle servers";
   /** What a server says of an application that it does not know, or not any more: 0.10, 0.9. */
   private static final String[] FORGOTTEN = {"NO_REGISTER", "Can't get shuffle result for appId["};
 
@@ -103,8 +105,9 @@ public class UniffleClient {
   // ---- servers ----
 
   /**
-   * Servers for one more generation, none of which is in `not`; null where there are none. Asked of Uniffle's coordinators
-   * once, without the client's retries, which would wait for minutes. Nothing is registered anywhere.
+   * Servers for one more generation, none of which is in `not`; null where a coordinator says that there are none. Asked
+   * once, without the client's retries, which would wait for minutes. Nothing is registered anywhere. Whatever else they
+   * say, as one that is starting and has not heard of all servers yet, is no answer: it is thrown.
    */
   UniffleHome assign(RssShuffleHandle handle, Set not) throws Exception {
     SparkConf conf = manager.getSparkConf();
@@ -114,20 +117,27 @@ public class UniffleClient {
     RssGetShuffleAssignmentsRequest request = new RssGetShuffleAssignmentsRequest(handle.getAppId(), handle.getShuffleId(),
         partitions, 1, 1, tags, RssSparkShuffleUtils.getRequiredShuffleServerNumber(conf),
         RssSparkShuffleUtils.estimateTaskConcurrency(conf), new HashSet(not));
-    Iterator it = coordinators().iterator();
-    Exception problem = null;
-    while (it.hasNext()) {
+    return assigned(coordinators().iterator(), request);
+  }
+
+  private static UniffleHome assigned(Iterator coordinators, RssGetShuffleAssignmentsRequest request) throws Exception {
+    boolean hasNone = false;
+    Exception problem = new IllegalStateException("the client knows no coordinator");
+    while (coordinators.hasNext()) {
       try {
-        RssGetShuffleAssignmentsResponse answer = ((CoordinatorClient) it.next()).getShuffleAssignments(request);
-        problem = null;
+        RssGetShuffleAssignmentsResponse answer = ((CoordinatorClient) coordinators.next()).getShuffleAssignments(request);
         if (answer.getStatusCode() == StatusCode.SUCCESS && !answer.getPartitionToServers().isEmpty()) {
           return new UniffleHome(answer.getPartitionToServers(), answer.getServerToPartitionRanges());
         }
+        String said = String.valueOf(answer.getMessage());
+        hasNone = hasNone || said.contains(NO_SERVERS);
+        problem = new IllegalStateException("a coordinator answered " + answer.getStatusCode() + ": " + said);
       } catch (Exception silent) {
+        hasNone = hasNone || String.valueOf(silent.getMessage()).contains(NO_SERVERS);
         problem = silent;
       }
     }
-    if (problem != null) {
+    if (!hasNone) {
       throw problem;
     }
     return null;
