@@ -1,5 +1,6 @@
 package shufflelifecycle;
 
+import com.codahale.metrics.Counter;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -22,20 +23,39 @@ import org.apache.spark.scheduler.StageInfo;
  * half-written shuffle reads is not fenced before that one is written, fenced itself (it moves then), or cleaned.
  *
  * Invariant: what is not known to be harmless is in the way: of a shuffle that was there before anybody listened it is
- * not known what it reads.
+ * not known what it reads. Where the queue has dropped events, any shuffle may have been begun.
  */
 public class HalfWritten extends SparkListener {
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Set begun = new TreeSet(); // shuffles with an attempt since they moved
   private final Map reads = new HashMap(); // shuffle -> Set of shuffles
+  private long dropsSeen; // of the queue that we hear
 
   HalfWritten(Scheduler scheduler, MapOutputTrackerMaster tracker) {
     this.scheduler = scheduler;
     this.tracker = tracker;
+    this.dropsSeen = drops();
+    beginAll();
+  }
+
+  private void beginAll() {
     scala.collection.Iterator it = tracker.shuffleStatuses().keysIterator();
     while (it.hasNext()) {
       begun.add(it.next());
+    }
+  }
+
+  private long drops() {
+    Counter counter = (Counter) scheduler.bus.metrics().metricRegistry().getCounters().get(Tap.DROPS);
+    return counter == null ? 0L : counter.getCount(); // there is none before the queue
+  }
+
+  synchronized void noteDrops() {
+    long now = drops();
+    if (now != dropsSeen) {
+      dropsSeen = now;
+      beginAll();
     }
   }
 
@@ -80,6 +100,7 @@ public class HalfWritten extends SparkListener {
 
   /** Who is in the way of a fence, in words. To be asked in the scheduler's thread. */
   Set readersOf(int shuffle) {
+    noteDrops();
     TreeSet found = new TreeSet();
     scala.collection.Iterator it = scheduler.dag.stageIdToStage().valuesIterator();
     while (it.hasNext()) { // what has been submitted and not been heard of yet
