@@ -161,7 +161,7 @@ def _library(name: str, packing: str) -> Any:
     except ImportError as error:
         raise Damaged(
             f"it is packed with {packing}, and the package {name!r} is not installed; "
-            "expected pip install '.[advise]' in a clone"
+            "install it: pip install '.[advise]' in a clone"
         ) from error
 
 

@@ -86,7 +86,7 @@ def test_a_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPat
         return plain(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(WrongArchive, match=r"pip install 'shuffle-lifecycle\[archive\]'"):
+    with pytest.raises(WrongArchive, match=r"pip install '\.\[archive\]'"):
         open_archive("s3://bucket/folder")
     open_archive("/a/folder")
 

@@ -106,4 +106,4 @@ def test_what_cannot_be_read_is_named(head: bytes, word: str) -> None:
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
-    assert "shuffle-lifecycle[advise]" in read_until_damage(PACKINGS["zstd"](TEXT))[1]
+    assert "pip install '.[advise]'" in read_until_damage(PACKINGS["zstd"](TEXT))[1]
