@@ -20,8 +20,8 @@ from coordinator.core.values import (
     Rule,
     Settings,
 )
+from tests.scenarios.further import CUT, READ, REMOTE, found, job_of
 from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, PRESSURE, Story, attempt_of, delayed, shuffle
-from tests.scenarios.test_further import CUT, READ, REMOTE, found, job_of
 
 FENCE, DELETE, INVALIDATE = DirectiveKind.FENCE, DirectiveKind.DELETE, DirectiveKind.INVALIDATE
 

@@ -99,7 +99,7 @@ def test_addresses(tmp_path: Path) -> None:
         "sqlite:",
         "sqlite:///",
         "sqlite:///nowhere/at/all/store.db",
-        "sqlite:///tmp/store.db?mode=ro",
+        "sqlite:///folder/store.db?mode=ro",
         "etcd://",
         "etcd://a",
         "etcd://a:b",
