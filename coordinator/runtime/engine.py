@@ -34,10 +34,8 @@ from coordinator.runtime.errors import (
     PartlyDone,
     Unavailable,
     UnknownApplication,
-    Unstorable,
     over_size,
     too_new,
-    unstorable,
 )
 from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
 from coordinator.runtime.loading import Loaded
@@ -45,21 +43,8 @@ from coordinator.runtime.observing import Committed, Observer
 from coordinator.runtime.options import Options
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.waiting import Batch, Waiting
-from state_backend.errors import (
-    Closed,
-    Compacted,
-    Conflict,
-    InvalidKey,
-    InvalidRequest,
-    NothingHappened,
-    OutcomeUnknown,
-    StateBackendError,
-    TooLarge,
-)
+from state_backend.errors import Closed, Compacted, Conflict, NothingHappened, OutcomeUnknown, StateBackendError
 from state_backend.values import Compare, Revision
-
-#: What the store says of what it can never take: it is no outage, and asking again does not help.
-NEVER = (TooLarge, InvalidKey, InvalidRequest)
 
 log = logs.logger(__name__)
 
@@ -102,7 +87,6 @@ class Engine:
         self._ticked: tuple[int, int | None] = (0, None)  #: Where a tick has changed nothing.
         self._trouble: StateBackendError | None = None
         self._failures = 0
-        self._most = options.commit_requests_max  #: Requests that are decided together.
         self._closing = False
         self._snapshotting: asyncio.Task[None] | None = None
         self._work = asyncio.create_task(self._run(), name=f"engine {self.application}")
@@ -256,8 +240,6 @@ class Engine:
             self._break(error)
         except (Closed, OutcomeUnknown) as error:
             self._break(InDoubt(self.application, 0) if self._in_flight else Unavailable(self.application, error))
-        except NEVER as error:
-            self._break(Unstorable(self.application, error))
         except NothingHappened as error:
             self._trouble = error
             self._failures += 1
@@ -289,13 +271,9 @@ class Engine:
         if sealed is not None:
             try:
                 await self._commit(made, sealed)
-                self._most = self._options.commit_requests_max
             except Conflict:
                 self._observer.conflicted(self.application)
                 await self._catch_up()
-                return
-            except NEVER as error:
-                await self._refuse_unstorable(made, error)
                 return
         elif made.taken and await self._catch_up():
             return
@@ -304,23 +282,9 @@ class Engine:
         for batch, answers in made.taken:
             self._waiting.answer(batch, answers)
 
-    async def _refuse_unstorable(self, made: Draft, error: StateBackendError) -> None:
-        """Decides fewer at once; where it is one request alone, that is answered with a refusal."""
-        if made.count > 1:
-            self._most = made.count // 2
-            return
-        if not made.count:
-            self._note_idle_tick()
-            return
-        made, sealed = self._refused(unstorable(self.application, error))
-        if sealed is not None:
-            await self._commit(made, sealed)
-        for batch, answers in made.taken:
-            self._waiting.answer(batch, answers)
-
     def _draft(self) -> tuple[Draft, Sealed | None] | None:
         """The largest draft that a segment can hold, with it; None where there is nothing left to decide."""
-        most, tick = self._most, self._tick_is_due()
+        most, tick = self._options.commit_requests_max, self._tick_is_due()
         while self._waiting or tick:
             try:
                 now_ms, readable = self.time.now_ms(), self._readable()

@@ -97,17 +97,6 @@ class PartlyDone(InDoubt):
         self.cause = cause
 
 
-class Unstorable(CoordinatorError):
-    """The store can never take it, however often it is asked."""
-
-    def __init__(self, application: ApplicationId, cause: object) -> None:
-        super().__init__(
-            f"what application {application!r} asks for cannot be stored ({cause})",
-            "names and commands that a store can hold",
-            "Do not send it again; make it shorter.",
-        )
-
-
 class Overloaded(CoordinatorError):
     """More waits than this replica keeps for one application."""
 
@@ -139,12 +128,6 @@ def over_size(application: ApplicationId, what: str, size: int, limit: int) -> R
         f"at most {limit} in one commit",
         "Cut it into several commands.",
     )
-
-
-def unstorable(application: ApplicationId, cause: object) -> Rejection:
-    """The store can never take what a command makes: an answer, so that those behind it are answered too."""
-    error = Unstorable(application, cause)
-    return Rejection(Reason.INVALID, error.fact, error.expected, error.next_step)
 
 
 def too_new(application: ApplicationId, version: int, readable: int) -> Rejection:

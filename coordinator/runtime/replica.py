@@ -27,7 +27,7 @@ from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.audit import Audit
 from coordinator.runtime.census import Census
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.engine import NEVER, Engine
+from coordinator.runtime.engine import Engine
 from coordinator.runtime.engines import Engines
 from coordinator.runtime.errors import (
     ApplicationOver,
@@ -36,7 +36,6 @@ from coordinator.runtime.errors import (
     InDoubt,
     Unavailable,
     UnknownApplication,
-    Unstorable,
     unread,
 )
 from coordinator.runtime.following import Follower
@@ -355,8 +354,6 @@ def _store_errors(application: ApplicationId) -> Iterator[None]:
         yield
     except OutcomeUnknown as error:
         raise InDoubt(application, 0) from error
-    except NEVER as error:
-        raise Unstorable(application, error) from error
     except StateBackendError as error:
         raise Unavailable(application, error) from error
 

@@ -28,7 +28,6 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.Unavailable: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.InDoubt: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
     e.PartlyDone: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
-    e.Unstorable: (code_pb2.INVALID_ARGUMENT, 0),
     e.Overloaded: (code_pb2.RESOURCE_EXHAUSTED, RETRY_MS),
     e.TooManyApplications: (code_pb2.RESOURCE_EXHAUSTED, 10 * RETRY_MS),
     e.Draining: (code_pb2.UNAVAILABLE, RETRY_MS),

@@ -103,7 +103,7 @@ def tell_nobody(run: OnCeleborn) -> None:
     counts = native.load(run.tap).loadClass("shufflelifecycle.Generations")
     of = next(method for method in counts.getMethods() if str(method.getName()) == "of" and not _is_instance(method))
     arguments = run.tap.driver.gateway.new_array(run.tap.driver.gateway.jvm.java.lang.Object, 1)
-    arguments[0] = run.tap.driver.context.dagScheduler()
+    arguments[0] = run.tap.java.scheduler()
     of.invoke(None, arguments).tellRewrites(None)
 
 

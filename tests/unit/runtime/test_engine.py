@@ -32,15 +32,14 @@ from coordinator.runtime.errors import (
     PartlyDone,
     Unavailable,
     UnknownApplication,
-    Unstorable,
 )
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.waiting import Batch, Waiting
 from coordinator.wire.records import Head, decode
-from state_backend.errors import Denied, TooLarge
+from state_backend.errors import Denied
 from state_backend.testing.faults import AnswerLost, Fault, Faults, Late, Overtaken, Refused, RequestLost
-from state_backend.values import Keyspace, Put, Reading, Revision
+from state_backend.values import Keyspace, Reading, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
@@ -334,42 +333,6 @@ def test_so_is_one_that_a_stopping_replica_had_begun() -> None:
         waiting.refuse_all(Draining("replica-1"))
         with pytest.raises(PartlyDone):
             await batch.done
-
-    virtual.run(story())
-
-
-def test_what_the_store_can_never_take_is_refused_at_once_and_alone() -> None:
-    async def story() -> None:
-        async with World() as world:
-            running = await world.start(reap=False)
-            number = await registered(running.replica)
-            await running.replica.submit(facts.APP, number(facts.writes(0)))
-            put_txn = running.backend.put_txn
-
-            async def small(compares: Any, operations: Any) -> Revision:
-                if any(isinstance(one, Put) and b"too much" in one.value for one in operations):
-                    raise TooLarge("bytes", 2_000_000, 1_572_864)
-                return await put_txn(compares, operations)
-
-            running.backend.put_txn = small  # type: ignore[method-assign]
-            begun_s = asyncio.get_running_loop().time()
-            batch = number([SetPin(AppShuffle(0), "a"), SetPin(AppShuffle(0), "too much"), SetPin(AppShuffle(0), "b")])
-            first, refused, last = await running.replica.submit(facts.APP, batch)
-            assert (first, last) == (Accepted(), Accepted())
-            assert isinstance(refused, Rejection)
-            assert refused.reason is Reason.INVALID
-            assert "2000000 bytes" in refused.fact
-            assert asyncio.get_running_loop().time() - begun_s < 1
-
-    virtual.run(story())
-
-
-def test_a_name_that_can_be_no_key_is_no_outage() -> None:
-    async def story() -> None:
-        async with World() as world:
-            replica = (await world.start(reap=False)).replica
-            with pytest.raises(Unstorable, match="Do not send it again"):
-                await replica.view(ApplicationId("x" * 2_000))
 
     virtual.run(story())
 
