@@ -8,17 +8,13 @@ from coordinator.core import commands as c
 from coordinator.core.ids import JobId, ShuffleId, StageId, spans_of
 from coordinator.core.values import (
     Capabilities,
-    DirectiveKind,
     Outputs,
     Policy,
     Rule,
     Settings,
 )
+from tests.scenarios.further import FENCE, REMOTE
 from tests.scenarios.story import EAGER, PRESSURE, REACHABLE, Story, attempt_of, delayed, shuffle
-
-FENCE, DELETE, INVALIDATE = DirectiveKind.FENCE, DirectiveKind.DELETE, DirectiveKind.INVALIDATE
-CANNOT_COMPLETE = Capabilities(completes_after_loss=False)
-
 
 # ---- a writer that asked before its stage was told, a resync in between ----------------------------------------------
 
@@ -97,7 +93,7 @@ def denied(capabilities: Capabilities) -> Story:
     return story
 
 
-@pytest.mark.parametrize("capabilities", [CANNOT_COMPLETE, Capabilities()])
+@pytest.mark.parametrize("capabilities", [REMOTE, Capabilities()])
 def test_a_late_report_of_what_was_denied_leaves_the_next_generation_alone(capabilities: Capabilities) -> None:
     """26: t2's report arrives late: A3 is untouched."""
     story = denied(capabilities)
@@ -106,7 +102,7 @@ def test_a_late_report_of_what_was_denied_leaves_the_next_generation_alone(capab
     assert story.log == []
 
 
-@pytest.mark.parametrize("capabilities", [CANNOT_COMPLETE, Capabilities()])
+@pytest.mark.parametrize("capabilities", [REMOTE, Capabilities()])
 def test_a_late_report_leaves_alone_what_a_resync_has_found(capabilities: Capabilities) -> None:
     """A1 is lost, then facts are missed, in which s1 failed and A was written anew."""
     story = Story(EAGER, capabilities)
@@ -128,7 +124,7 @@ def test_a_late_report_leaves_alone_what_a_resync_has_found(capabilities: Capabi
 
 def test_a_report_names_a_generation_of_another_shuffle() -> None:
     """36: what was asked and what exists; never an empty success."""
-    story = Story(capabilities=CANNOT_COMPLETE)
+    story = Story(capabilities=REMOTE)
     story.job("s0>A, s1>B, s2:A,B!")
     story.run("s0", "s1")
     story.submit("s2")
@@ -142,7 +138,7 @@ def test_a_report_names_a_generation_of_another_shuffle() -> None:
 
 
 def test_a_report_names_what_lies_between_two_generations() -> None:
-    story = Story(capabilities=CANNOT_COMPLETE)
+    story = Story(capabilities=REMOTE)
     story.job("s0>A, s1>B, s2:A,B!")
     story.run("s0", "s1")
     story.submit("s2")

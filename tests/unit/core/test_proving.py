@@ -10,6 +10,7 @@ from coordinator.core.evolve import fold
 from coordinator.core.ids import DirectiveId, Sequence, ShuffleId
 from coordinator.core.proving import Proof
 from coordinator.core.state import empty
+from coordinator.core.values import Expiry
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
 
 
@@ -44,11 +45,16 @@ def test_a_fence_under_a_reader_is_found() -> None:
     told = Told()
     told.whole_chain()
     read = next(one for one in told.log if isinstance(one.event, e.ReaderRegistered))
-    fence = replace(read, sequence=Sequence(read.sequence + 1), because=Sequence(read.sequence + 1))
-    fence = replace(fence, event=e.FenceRequested(DirectiveId(1), read.event.shuffle_id))  # type: ignore[union-attr]
-    broken = proved([*told.log[: read.sequence], fence]).broken
-    assert {"2 readers", "table"} & {one.violation.rule for one in broken}
-    assert {one.sequence for one in broken} == {fence.sequence}
+    shuffle_id = read.event.shuffle_id  # type: ignore[union-attr]
+    begun = Sequence(read.sequence + 1)
+    spoilt: list[e.Event] = [
+        e.GenerationExpired(shuffle_id, Expiry.UNREACHABLE),
+        e.FenceRequested(DirectiveId(1), shuffle_id),
+    ]
+    step = [replace(read, sequence=Sequence(begun + n), because=begun, event=event) for n, event in enumerate(spoilt)]
+    broken = proved([*told.log[: read.sequence], *step]).broken
+    assert {(one.kind, one.violation.rule) for one in broken} >= {("FenceRequested", "2 readers")}
+    assert any("fences 1, which is in use" in str(one) for one in broken)
 
 
 def test_what_is_broken_between_two_events_of_one_step_is_nobody_s_fault() -> None:
