@@ -41,8 +41,9 @@ class Member:
         self._open()
 
     def _open(self) -> None:
-        self._stamp = _stamp(self._tls)
+        stamp = _stamp(self._tls)  # before they are read: what is replaced meanwhile is seen next time
         self._channel = _channel(self.endpoint, self._tls)
+        self._stamp = stamp
         self.kv = rpc_pb2_grpc.KVStub(self._channel)
         self.watch = rpc_pb2_grpc.WatchStub(self._channel)
         self.lease = rpc_pb2_grpc.LeaseStub(self._channel)
@@ -63,10 +64,10 @@ class Member:
 
     async def _look_for_certificates(self) -> None:
         """A connection that stands is left alone: it is the next one that shows a certificate."""
-        if _stamp(self._tls) == self._stamp:
-            return
         before = self._channel
         try:
+            if _stamp(self._tls) == self._stamp:
+                return
             self._open()
         except OSError:  # one of them is just being put there
             return
@@ -86,7 +87,7 @@ class Member:
 def _stamp(tls: TlsFiles | None) -> tuple[tuple[int, int, int], ...]:
     """What changes when a file is replaced."""
     paths = (tls.ca, tls.cert, tls.key) if tls is not None else ()
-    found = [path.stat() for path in paths if path is not None and path.exists()]
+    found = [path.stat() for path in paths if path is not None]
     return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
 
 
