@@ -9,7 +9,8 @@ out; at most one report a disk and poll, and none where nothing has changed.
 A file system that fills within seconds has to be seen in time, so it is asked often, which costs microseconds; it is
 told when it passes a watermark, when it has changed by `STEP_PERCENT`, and after every deletion of ours, since the
 coordinator counts on what it has freed. What is gone and was not told yet counts as there until it is: the coordinator
-will subtract it itself.
+will subtract it itself. What goes, or is told, while a disk is measured counts as gone: a disk that seems emptier than
+it is for one poll costs nothing, one that seems fuller costs a shuffle that did not have to go.
 """
 
 from __future__ import annotations
@@ -151,7 +152,9 @@ class Watch:
             self._telling.forget()
         if (deletions := self.deletions()) != self._seen:
             self._seen, self._polls_forced = deletions, AFTER_A_DELETION
-        measured = with_untold(measure(self._directories), self.untold_bytes())
+        before = self.untold_bytes()
+        measured = measure(self._directories)
+        measured = with_untold(measured, min(before, self.untold_bytes()))
         for usage in self._telling.due(measured, time.monotonic(), self._polls_forced > 0):
             self.tell(usage)
         self._polls_forced = max(0, self._polls_forced - 1)

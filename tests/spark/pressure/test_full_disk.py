@@ -57,11 +57,12 @@ def test_under_pressure_it_ends_with_what_it_should(runs: dict[str, dict[str, An
 
 
 def test_no_more_went_than_had_to(log: list[Recorded]) -> None:
+    """Beside what stays, a disk holds a round that is being written, twice while its tasks join their files."""
     held = sum(event.bytes for event in of(log, e.GenerationCompleted))
     freed = sum(event.bytes for event in deletions(log))
     low = DISK_BYTES * filling.LOW // 100
     assert held > DISK_BYTES
-    assert held - freed >= low - 2 * filling.ROWS * filling.ROW_BYTES
+    assert held - freed >= low - 3 * filling.ROWS * filling.ROW_BYTES
 
 
 def test_the_log_explains_each_deletion(log: list[Recorded], runs: dict[str, dict[str, Any]]) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
 import threading
 from pathlib import Path
+
+import pytest
 
 from listener_bridge import disks
 from listener_bridge.disks import Telling, Usage, Watch, Watermarks, measure
@@ -64,6 +68,20 @@ def test_what_is_gone_and_not_told_counts_as_there_evenly() -> None:
     measured = [Usage("/a", 100, 50), Usage("/b", 10, 5)]
     assert disks.with_untold(measured, 20) == [Usage("/a", 110, 40), Usage("/b", 20, 0)]
     assert disks.with_untold([], 20) == []
+
+
+@pytest.mark.parametrize("untold_bytes", [(0, 20), (20, 0)], ids=["goes meanwhile", "told meanwhile"])
+def test_what_changes_while_a_disk_is_measured_counts_as_gone(
+    untold_bytes: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: queue.SimpleQueue[Usage] = queue.SimpleQueue()
+    asked = itertools.cycle(untold_bytes)
+    monkeypatch.setattr(disks, "measure", lambda _: [Usage("/a", 100, 50)])
+    watch = Watch(["/a"], Watermarks(100, 100))
+    watch.tell, watch.untold_bytes = heard.put, lambda: next(asked)
+    watch.start()
+    assert heard.get(timeout=20) == Usage("/a", 100, 50)
+    watch.stop(5)
 
 
 def test_a_watch_tells_at_first_and_after_each_deletion(tmp_path: Path) -> None:
