@@ -36,6 +36,7 @@ public class History {
 
   private final Map readers = new HashMap(); // shuffle -> Set of the shuffles that are written from it
   private final Map inputs = new HashMap(); // shuffle -> Set of those that it is written from
+  private final Map whole = new HashMap(); // shuffle -> the number of its generation that was last written as a whole
   private final Map results = new HashMap(); // live job -> Result
   private final Map delivered = new HashMap(); // shuffle -> the last Result that was computed from it and is finished
 
@@ -92,6 +93,15 @@ public class History {
     }
   }
 
+  /** Its map stage came to its end. */
+  synchronized void completed(int shuffle, int generation) {
+    whole.put(Integer.valueOf(shuffle), Integer.valueOf(generation));
+  }
+
+  synchronized boolean wasWhole(int shuffle, int generation) {
+    return Integer.valueOf(generation).equals(whole.get(Integer.valueOf(shuffle)));
+  }
+
   synchronized void jobEnded(int job, boolean succeeded) {
     Result result = (Result) results.remove(Integer.valueOf(job));
     if (result != null && succeeded) {
@@ -105,6 +115,7 @@ public class History {
   synchronized void cleaned(int shuffle) {
     Integer id = Integer.valueOf(shuffle);
     readers.remove(id);
+    whole.remove(id);
     delivered.remove(id);
     Set parents = (Set) inputs.remove(id);
     Iterator it = parents == null ? new TreeSet().iterator() : parents.iterator();

@@ -173,8 +173,11 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onStageCompleted(SparkListenerStageCompleted event) {
     noteDrops();
     int shuffle = Row.shuffleOf(event.stageInfo());
-    if (shuffle >= 0 && generations.owes(shuffle) && event.stageInfo().failureReason().isEmpty()) {
-      post(WRITTEN, shuffle, event.stageInfo().stageId(), -1);
+    if (shuffle >= 0 && event.stageInfo().failureReason().isEmpty()) {
+      history.completed(shuffle, generations.presentOf(shuffle));
+      if (generations.owes(shuffle)) {
+        post(WRITTEN, shuffle, event.stageInfo().stageId(), -1);
+      }
     }
     settle();
   }

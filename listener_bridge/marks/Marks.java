@@ -55,6 +55,7 @@ public class Marks {
   private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
   private final Map declared = new HashMap(); // RDD id -> Boolean: no live stage was of it any more at the last look
   private final Map watched = new HashMap(); // stage id -> {ATTEMPT, INPUT, ANEW}: results that may come to mix
+  private final Set torn = new TreeSet(); // live jobs that are told to read two branches of two generations
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
@@ -104,6 +105,9 @@ public class Marks {
     }
     Recomputation again = new Recomputation(generations, history, stages, tracker);
     again.follow(shuffle);
+    if (again.followsLoss) {
+      unite(again, shuffle);
+    }
     tellDelivered(again, shuffle);
     Set untouchable = results(again, shuffle);
     mark(again.rewritten, untouchable);
@@ -155,6 +159,26 @@ public class Marks {
     return properties == null ? null : properties.getProperty(DETERMINISTIC);
   }
 
+  /** What a job reads beside what is written again is to be of the same generation, or told. */
+  private void unite(Recomputation again, int shuffle) {
+    ArrayList jobs = new ArrayList();
+    for (Iterator it = stages.jobs().iterator(); it.hasNext();) {
+      ActiveJob job = (ActiveJob) it.next();
+      if (!says(job.properties(), DETERMINISTIC, deterministic)) {
+        jobs.add(job);
+      }
+    }
+    List left = new Branches(stages, again).unite(jobs);
+    for (int i = 0; i < left.size(); i++) {
+      ActiveJob job = (ActiveJob) left.get(i);
+      Stage last = job.finalStage();
+      boolean delivered = last instanceof ResultStage && Stages.delivered((ResultStage) last) > 0; // told as all such are
+      if (!delivered && torn.add(Integer.valueOf(job.jobId()))) {
+        mixes(job, shuffle, false, "of two branches that it reads one was lost, and the other was in use");
+      }
+    }
+  }
+
   private void tellDelivered(Recomputation again, int first) {
     Iterator it = again.rewritten.iterator();
     while (it.hasNext()) {
@@ -169,7 +193,7 @@ public class Marks {
     List unfinished = history.unfinished();
     for (int i = 0; i < unfinished.size(); i++) {
       History.Result result = (History.Result) unfinished.get(i);
-      if (stages.byId(result.stage) == null && meets(result.reads, again.late)) {
+      if (stages.byId(result.stage) == null && Stages.meet(result.reads, again.late)) {
         tellLate(result, first); // it has ended, and its end has not come by yet
       }
     }
@@ -196,7 +220,7 @@ public class Marks {
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
       boolean isDeterministic = says(Stages.jobOf(result).properties(), DETERMINISTIC, deterministic);
-      if (!isDeterministic && meets(Stages.reads(result), again.rewritten)) {
+      if (!isDeterministic && Stages.meet(Stages.reads(result), again.rewritten)) {
         watch(result, shuffle, again);
       }
       if (stages.isRunning(result) || Stages.delivered(result) > 0) {
@@ -207,22 +231,12 @@ public class Marks {
   }
 
   private void watch(ResultStage result, int shuffle, Recomputation again) {
-    boolean isLate = meets(Stages.reads(result), again.late);
+    boolean isLate = Stages.meet(Stages.reads(result), again.late);
     if (stages.isRunning(result) ? isLate : Stages.delivered(result) > 0) {
       mixes(result, shuffle, isLate);
     } else if (result.latestInfo().submissionTime().isDefined()) {
       watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle, 0});
     }
-  }
-
-  private static boolean meets(Set some, Set others) {
-    Iterator it = some.iterator();
-    while (it.hasNext()) {
-      if (others.contains(it.next())) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private void mark(Set rewritten, Set untouchable) throws Exception {
@@ -233,7 +247,7 @@ public class Marks {
       Integer writes = Integer.valueOf(Stages.writes(stage));
       boolean isWritten = rewritten.contains(writes) && !untouchable.contains(writes);
       boolean isResult = stage instanceof ResultStage && Stages.delivered((ResultStage) stage) == 0;
-      if (isWritten || (isResult && !stages.isRunning(stage) && meets(Stages.ancestors(stage), rewritten))) {
+      if (isWritten || (isResult && !stages.isRunning(stage) && Stages.meet(Stages.ancestors(stage), rewritten))) {
         marks += mark(stage);
       }
     }
@@ -257,7 +271,7 @@ public class Marks {
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      boolean reads = meets(Stages.reads(stage), rewritten);
+      boolean reads = Stages.meet(Stages.reads(stage), rewritten);
       if (reads && (stage instanceof ResultStage || rewritten.contains(Integer.valueOf(Stages.writes(stage))))) {
         List late = stages.lateSets(stage);
         for (int n = 0; n < late.size(); n++) {
@@ -359,12 +373,17 @@ public class Marks {
 
   private void mixes(ResultStage stage, int shuffle, boolean isLate) {
     ActiveJob job = Stages.jobOf(stage);
-    int delivered = Stages.delivered(stage);
+    String part = Stages.delivered(stage) + " of its " + job.numPartitions() + " partitions";
+    mixes(job, shuffle, isLate, "stage " + stage.id() + " had delivered " + part);
+  }
+
+  private void mixes(ActiveJob job, int shuffle, boolean isLate, String how) {
+    Stage last = job.finalStage();
+    int delivered = last instanceof ResultStage ? Stages.delivered((ResultStage) last) : 0;
     boolean fails = says(job.properties(), STRICT, strict);
-    History.Result result = new History.Result(job.jobId(), stage.id(), job.numPartitions(), null, null);
+    History.Result result = new History.Result(job.jobId(), last.id(), job.numPartitions(), null, null);
     tellMixed(result, shuffle, delivered, isLate, fails);
-    String what = mix(result, shuffle) + ": stage " + stage.id() + " had delivered " + delivered + " of its "
-        + job.numPartitions() + " partitions when the shuffle, which had been deleted early, was computed again for the rest";
+    String what = mix(result, shuffle) + ": " + how + " when the shuffle, which had been deleted early, was computed again";
     if (fails) {
       LOG.error(what + "; it is failed, as " + STRICT + " asks for");
       String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";
@@ -406,6 +425,15 @@ public class Marks {
     putBack();
     askAgain();
     forgetDeclared();
+    forgetTorn();
+  }
+
+  private void forgetTorn() {
+    Set live = new TreeSet();
+    for (Iterator it = stages.jobs().iterator(); it.hasNext();) {
+      live.add(Integer.valueOf(((ActiveJob) it.next()).jobId()));
+    }
+    torn.retainAll(live);
   }
 
   private boolean isWritten(Stage stage) {

@@ -17,7 +17,8 @@ import org.apache.spark.scheduler.Stage;
  *
  * A direct reader that is not complete would take the rest of its input from another generation than the part it has,
  * so what it has is forgotten, and what reads *it* is looked at in turn. A complete reader is of one generation, and
- * stays; should it lose a part later, it is the next to be written as a whole: it is *owed*.
+ * stays; should it lose a part later, it is the next to be written as a whole: it is *owed*. Whether it may stay beside
+ * what is written again is for `Branches` to say.
  *
  * Unless we come late, and it was completed meanwhile by tasks that have read the new generation: it is a mix, and so is
  * what was written from it since. `Tasks` tells by the numbers of the tasks, which grow.
@@ -30,6 +31,8 @@ class Recomputation {
   private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
+  final Set stayed = new TreeSet(); // complete ones of live jobs that are of the old generation
+  boolean followsLoss = false; // whether one was whole and is not any more; else a policy has missed what is read now
 
   Recomputation(Generations generations, History history, Stages stages, MapOutputTrackerMaster tracker) {
     this.generations = generations;
@@ -39,10 +42,23 @@ class Recomputation {
   }
 
   void follow(int shuffle) {
-    ArrayList left = new ArrayList();
     begin(shuffle);
-    rewritten.add(Integer.valueOf(shuffle));
-    left.add(Integer.valueOf(shuffle));
+    spread(Integer.valueOf(shuffle));
+  }
+
+  /** A complete one may not stay: as if it had been lost. */
+  void takeBack(Integer shuffle) {
+    stayed.remove(shuffle);
+    tracker.unregisterAllMapAndMergeOutput(shuffle.intValue());
+    generations.forgotten(shuffle.intValue());
+    renewed.put(shuffle, Long.valueOf(Tasks.NONE));
+    spread(shuffle);
+  }
+
+  private void spread(Integer shuffle) {
+    ArrayList left = new ArrayList();
+    rewritten.add(shuffle);
+    left.add(shuffle);
     while (!left.isEmpty()) {
       Integer written = (Integer) left.remove(left.size() - 1);
       Iterator it = readersOf(written.intValue()).iterator();
@@ -97,12 +113,16 @@ class Recomputation {
       return true;
     }
     ShuffleMapStage stage = stages.writing(reader);
+    followsLoss |= stage != null && isLost(reader);
     if ((stage == null || !isWrittenAnew(stage, written.intValue())) && available(reader) < total(reader)) {
       forgetPart(reader);
       generations.forgotten(reader);
     }
     if (stage == null || stage.isAvailable()) {
       owe(reader); // nobody wants it written now
+      if (stage != null && tasksOf(reader).first() < ((Long) renewed.get(written)).longValue()) {
+        stayed.add(Integer.valueOf(reader));
+      }
       return false;
     }
     if (generations.owes(reader)) {
@@ -110,6 +130,10 @@ class Recomputation {
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
+  }
+
+  private boolean isLost(int shuffle) {
+    return history.wasWhole(shuffle, generations.presentOf(shuffle)) && available(shuffle) < total(shuffle);
   }
 
   /** Whether tasks of it have read the new generation, and others the old one, or the new one is a mix itself. */

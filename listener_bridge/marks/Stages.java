@@ -114,6 +114,26 @@ public class Stages {
     return stage.activeJob().isDefined() ? (ActiveJob) stage.activeJob().get() : null;
   }
 
+  /** All live jobs: those of actions, and those that only write a shuffle, as adaptive plans have them. */
+  List jobs() {
+    ArrayList found = new ArrayList();
+    scala.collection.Iterator it = scheduler.dag.activeJobs().iterator();
+    while (it.hasNext()) {
+      found.add(it.next());
+    }
+    return found;
+  }
+
+  static boolean meet(Set some, Set others) {
+    Iterator it = some.iterator();
+    while (it.hasNext()) {
+      if (others.contains(it.next())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** How many partitions of its result somebody has already. */
   static int delivered(ResultStage stage) {
     ActiveJob job = jobOf(stage);
@@ -123,7 +143,7 @@ public class Stages {
   /** Live jobs that the stage is part of. */
   List jobsOf(Stage stage) {
     ArrayList found = new ArrayList();
-    scala.collection.Iterator it = scheduler.dag.activeJobs().iterator();
+    Iterator it = jobs().iterator();
     while (it.hasNext()) {
       ActiveJob job = (ActiveJob) it.next();
       if (stage.jobIds().contains(Integer.valueOf(job.jobId()))) {

@@ -111,6 +111,12 @@ public class Generations {
     return known;
   }
 
+  /** The number of the generation that is there, or will be written next. */
+  public synchronized int presentOf(int shuffle) {
+    Shuffle known = (Shuffle) shuffles.get(Integer.valueOf(shuffle));
+    return known == null ? 0 : known.present;
+  }
+
   /** Spark let the shuffle go: its id will not come back. What still lies somewhere is kept until it is freed. */
   public synchronized void cleaned(int shuffle) {
     Shuffle known = (Shuffle) shuffles.get(Integer.valueOf(shuffle));

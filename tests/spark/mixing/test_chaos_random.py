@@ -1,7 +1,9 @@
 """Random numbers that nobody declared, and everything that is whole deleted at random: every result is right.
 
-Responsible for: chains, diamonds and loops in two threads, deletions of whatever is complete, map outputs lost from
-what was written from something deleted. Refuses to know: policies; a test's own hand deletes.
+Responsible for: chains, diamonds, branches that have to agree, and loops in two threads, deletions of whatever is
+complete, map outputs lost from what was written from something deleted. Refuses to know: policies; a test's own hand
+deletes. (Branches agree after a loss, not after a deletion that came too early: so of theirs only what both have read
+is deleted.)
 
 What Spark alone gets wrong is kept out: where nothing was deleted it repairs in part too, and mixes. So executors are
 killed only where their files outlive them (the external shuffle service): else they would take parts of both an input
@@ -26,7 +28,7 @@ import pytest
 
 from listener_bridge.shuffle_services.api import Fenced
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application, fence_it_all_the_same
+from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application, fence_it_all_the_same, shuffle_of
 from tests.support.spark import LOCAL, LOCAL_CLUSTER
 from tests.support.standalone import executors, kill_executor, with_service
 
@@ -52,6 +54,7 @@ class Program:
     work: Callable[[], Any]
     right: Any
     name: str
+    branches: dict[int, list[int]] = field(default_factory=dict)  # what both read -> what may only be lost
 
 
 def step(app: App, rdd: Any) -> Any:
@@ -68,6 +71,16 @@ def diamond(app: App) -> Program:
     both = step(app, middle).union(step(app, step(app, middle))).map(lambda row: (row[1], 1))
     counted = app.keep(both.reduceByKey(lambda a, b: a + b, MAPS))
     return Program(lambda: sorted(counted.collect()), [(n, 2) for n in range(ROWS)], "diamond")
+
+
+def branches(app: App) -> Program:
+    """Each row carries its draw, which both sides have to tell alike."""
+    rows = app.random_rows(ROWS)
+    sides = [app.keep(rows.map(lambda row: (row[1], row[0])).mapPartitions(slow).partitionBy(MAPS)) for _ in range(2)]
+    both = app.keep(sides[0].union(sides[1]).groupByKey(MAPS))
+    alike = both.map(lambda pair: (pair[0], len(set(pair[1]))))
+    known = {shuffle_of(rows): [shuffle_of(one) for one in (*sides, both)]}
+    return Program(lambda: sorted(alike.collect()), [(n, 1) for n in range(ROWS)], "branches", known)
 
 
 def loop(app: App) -> Program:
@@ -94,6 +107,7 @@ class Chaos:
     jobs: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
+    branches: dict[int, list[int]] = field(default_factory=dict)
 
     def run(self) -> None:
         threads = [threading.Thread(target=self.drive, args=(number,)) for number in range(2)]
@@ -111,7 +125,8 @@ class Chaos:
         group = f"driving {number}"
         self.app.spark.sparkContext.setJobGroup(group, group)
         while not self.over.is_set():
-            program = drawn.choice([chain, diamond, loop])(self.app)
+            program = drawn.choice([chain, diamond, branches, loop])(self.app)
+            self.branches.update(program.branches)
             for _ in range(2):
                 self.compare(program, group)
 
@@ -158,7 +173,7 @@ class Chaos:
             self.killed += 1
 
     def delete_one(self, shuffle: int, drawn: random.Random) -> None:
-        if not self.app.is_complete(shuffle):
+        if not self.app.is_complete(shuffle) or not self.may_go(shuffle):
             return
         outcome = fence_it_all_the_same(self.app.service, shuffle)
         if not isinstance(outcome, Fenced):
@@ -170,6 +185,13 @@ class Chaos:
         readers = [one for one in self.app.readers(shuffle) if self.app.is_complete(one)]
         if readers and drawn.random() < 0.5:
             self.lost += self.app.lose_output(drawn.choice(readers), drawn.randrange(MAPS))
+
+    def may_go(self, shuffle: int) -> bool:
+        """Of branches: what both have read. (A loss is this hand's own, so nothing changes behind the look.)"""
+        known = dict(self.branches)
+        if any(shuffle in lost for lost in known.values()):
+            return False
+        return all(self.app.is_complete(one) for one in known.get(shuffle, []))
 
 
 @contextmanager
