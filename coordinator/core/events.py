@@ -472,7 +472,11 @@ class RecoveryDenied:
 
 @dataclass(frozen=True, slots=True)
 class GenerationsMixed:
-    """A result stage had delivered a part when an app shuffle above it, deleted before, was written again."""
+    """A job's last stage had delivered a part when an app shuffle above it, deleted before, was written again.
+
+    Or it reads two branches of that app shuffle: one was lost and is written again, the other was in use. Then ``delivered``
+    is 0.
+    """
 
     app_shuffle: AppShuffle
     job: JobId

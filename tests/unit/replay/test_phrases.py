@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from coordinator.core.events import Event
+from coordinator.core.events import Event, GenerationsMixed
+from coordinator.core.ids import AppShuffle, JobId, StageId
 from coordinator.wire.logfile import read_log
 from replay.names import Names
 from replay.phrases import kinds, phrase
@@ -24,6 +26,16 @@ def test_every_kind_of_event_has_a_sentence() -> None:
             assert told
             assert "\n" not in told
             assert "None" not in told
+
+
+def test_a_mixed_result_says_how_it_came_to_be_one() -> None:
+    delivered = GenerationsMixed(AppShuffle(3), JobId(1), StageId(5), delivered=2, partitions=8)
+    assert phrase(delivered, Names()) == (
+        "the result of job 1 (stage 5) mixes two generations of app shuffle 3: "
+        "2 of 8 partitions were delivered before it was computed again; right only if it is deterministic"
+    )
+    torn = phrase(replace(delivered, delivered=0, failed=True), Names())
+    assert torn.endswith("while another branch was being read; it was failed, as strict asks for")
 
 
 def test_sizes_and_times_read_well() -> None:
