@@ -474,8 +474,8 @@ class RecoveryDenied:
 class GenerationsMixed:
     """A job's last stage had delivered a part when an app shuffle above it, deleted before, was written again.
 
-    Or it reads two branches of that app shuffle: one was lost and is written again, the other was in use. Then ``delivered``
-    is 0.
+    Or it reads two branches of that app shuffle: one was lost and is written again, the other was in use. Then
+    ``delivered`` is 0.
     """
 
     app_shuffle: AppShuffle
