@@ -13,12 +13,23 @@ from coordinator.core import disks
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
-from coordinator.core.making import replace
-from coordinator.core.state import DENIED, Attempt, Directive, Generation, Shuffle, State, edit, given_to
+from coordinator.core.making import altering, replace
+from coordinator.core.state import DENIED, Attempt, Directive, Generation, Meta, Shuffle, State, edit, given_to
 from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
 
 #: What every generation is before anything is known of it.
 _BLANK = Generation(ShuffleId(0), AppShuffle(0))
+
+_counted = altering(Meta, "next_shuffle_id")
+_numbered = altering(Meta, "next_directive")
+_freed = altering(Meta, "bytes_freed")
+_succeeded = altering(Shuffle, "current", "fate", "cause", "bytes", "was_whole")
+_buried = altering(Shuffle, "fate", "cause", "bytes", "was_whole")
+_begun = altering(Generation, "shuffle_id", "app_shuffle", "started_ms", "used_ms", "job", "writers", "written_by")
+_read = altering(Generation, "readers", "used_ms")
+_directed = altering(Generation, "directive")
+_writing = altering(Attempt, "writing")
+_reading = altering(Attempt, "reading")
 
 
 def _turn(state: State, shuffle_id: ShuffleId, turn: Turn, **fields: Any) -> Generation | None:
@@ -36,7 +47,7 @@ def _bury(state: State, generation: Generation, life: Life, cause: Deletion | No
     shuffle = state.shuffles.get(generation.app_shuffle)
     if shuffle is not None and shuffle.current == generation.shuffle_id:
         whole = generation.completed > 0
-        gone = replace(shuffle, fate=life, cause=cause, bytes=generation.bytes, was_whole=whole)
+        gone = _buried(shuffle, fate=life, cause=cause, bytes=generation.bytes, was_whole=whole)
         state.shuffles[generation.app_shuffle] = gone
     if life is Life.LOST:
         lost = add_span(state.meta.lost, Span(generation.shuffle_id, generation.shuffle_id))
@@ -46,7 +57,7 @@ def _bury(state: State, generation: Generation, life: Life, cause: Deletion | No
 
 
 def _count_shuffle_id(state: State, given: ShuffleId) -> None:
-    state.meta = replace(state.meta, next_shuffle_id=ShuffleId(max(state.meta.next_shuffle_id, given + 1)))
+    state.meta = _counted(state.meta, next_shuffle_id=ShuffleId(max(state.meta.next_shuffle_id, given + 1)))
 
 
 def _begin(state: State, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> None:
@@ -54,7 +65,9 @@ def _begin(state: State, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> None
     shuffle = state.shuffles.get(app_shuffle) or Shuffle(Lineage(app_shuffle))
     if shuffle.current is not None and state.recovered.get(shuffle.current) == DENIED:
         state.recovered.pop(shuffle.current, None)
-    state.shuffles[app_shuffle] = replace(shuffle, current=shuffle_id, fate=None, cause=None, bytes=0, was_whole=False)
+    state.shuffles[app_shuffle] = _succeeded(
+        shuffle, current=shuffle_id, fate=None, cause=None, bytes=0, was_whole=False
+    )
 
 
 def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted) -> None:
@@ -62,7 +75,7 @@ def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted
     _begin(state, event.app_shuffle, event.shuffle_id)
     job = state.jobs.get(event.job) if event.job is not None else None
     writers = frozenset((event.writer,))
-    begun = replace(
+    begun = _begun(
         _BLANK,
         shuffle_id=event.shuffle_id,
         app_shuffle=event.app_shuffle,
@@ -78,7 +91,7 @@ def _generation_started(state: State, at: e.Recorded, event: e.GenerationStarted
 
 def _note_writer(state: State, generation: Generation, writer: StageAttempt) -> None:
     attempt = state.attempts.get(writer) or Attempt(writer, writes=generation.app_shuffle)
-    state.attempts[writer] = replace(attempt, writing=generation.shuffle_id)
+    state.attempts[writer] = _writing(attempt, writing=generation.shuffle_id)
 
 
 def _generation_adopted(state: State, at: e.Recorded, event: e.GenerationAdopted) -> None:
@@ -128,10 +141,10 @@ def _reader_registered(state: State, at: e.Recorded, event: e.ReaderRegistered) 
     if generation is None:
         return
     readers = generation.readers | {event.reader}
-    state.generations[event.shuffle_id] = replace(generation, readers=readers, used_ms=at.time_ms)
+    state.generations[event.shuffle_id] = _read(generation, readers=readers, used_ms=at.time_ms)
     attempt = state.attempts.get(event.reader) or Attempt(event.reader)
     if event.shuffle_id not in attempt.reading:
-        attempt = replace(attempt, reading=(*attempt.reading, event.shuffle_id))
+        attempt = _reading(attempt, reading=(*attempt.reading, event.shuffle_id))
     state.attempts[event.reader] = attempt
 
 
@@ -182,7 +195,7 @@ def _taken_back(state: State, at: e.Recorded, event: e.ExpiryTakenBack) -> None:
 def _direct(state: State, directive: Directive) -> None:
     state.directives[directive.directive] = directive
     following = DirectiveId(max(state.meta.next_directive, directive.directive + 1))
-    state.meta = replace(state.meta, next_directive=following)
+    state.meta = _numbered(state.meta, next_directive=following)
 
 
 def _fence_requested(state: State, at: e.Recorded, event: e.FenceRequested) -> None:
@@ -240,7 +253,7 @@ def _fenced(state: State, at: e.Recorded, event: e.GenerationFenced) -> None:
 def _delete_requested(state: State, at: e.Recorded, event: e.DeleteRequested) -> None:
     generation = state.generations.get(event.shuffle_id)
     if generation is not None:
-        state.generations[event.shuffle_id] = replace(generation, directive=event.directive)
+        state.generations[event.shuffle_id] = _directed(generation, directive=event.directive)
         named = event.shuffle_id, generation.app_shuffle, event.locator
         _direct(state, Directive(event.directive, DirectiveKind.DELETE, *named, requested_ms=at.time_ms))
 
@@ -259,7 +272,7 @@ def _invalidate_requested(state: State, at: e.Recorded, event: e.InvalidateReque
 
 def _data_invalidated(state: State, at: e.Recorded, event: e.DataInvalidated) -> None:
     state.directives.pop(event.directive, None)
-    state.meta = replace(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes)
+    state.meta = _freed(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes)
 
 
 def _deleted(state: State, at: e.Recorded, event: e.GenerationDeleted) -> None:
@@ -270,7 +283,7 @@ def _deleted(state: State, at: e.Recorded, event: e.GenerationDeleted) -> None:
     if generation.directive is not None:
         state.directives.pop(generation.directive, None)
     freed = event.bytes if event.cause is Deletion.POLICY else generation.bytes
-    state.meta = disks.freed(replace(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes), freed)
+    state.meta = disks.freed(_freed(state.meta, bytes_freed=state.meta.bytes_freed + event.bytes), freed)
     _bury(state, generation, Life.DELETED, event.cause)
 
 

@@ -21,14 +21,31 @@ from coordinator.core.ids import (
     StageId,
     add_span,
 )
-from coordinator.core.making import replace
-from coordinator.core.state import Attempt, Execution, Gap, Job, Recovery, Shuffle, State, given_to
+from coordinator.core.making import altering, replace
+from coordinator.core.state import Attempt, Execution, Gap, Generation, Job, Meta, Recovery, Shuffle, State, given_to
+
+_numbered = altering(Meta, "next_stage")
+_told = altering(Shuffle, "lineage", "told")
+_submitted = altering(Attempt, "running", "submitted", "reads", "writes", "name")
+_done = altering(Job, "finished", "done")
+_written = altering(Generation, "writers", "rested")
+_read = altering(
+    Generation,
+    "readers",
+    "retrying",
+    "map_readers",
+    "last_read_by_map",
+    "last_read_execution",
+    "reader_wrote",
+    "reads",
+    "used_ms",
+)
 
 
 def _lineage_learned(state: State, at: e.Recorded, event: e.LineageLearned) -> None:
     key = event.lineage.app_shuffle
     known = state.shuffles.get(key)
-    state.shuffles[key] = replace(known or Shuffle(event.lineage), lineage=event.lineage, told=True)
+    state.shuffles[key] = _told(known or Shuffle(event.lineage), lineage=event.lineage, told=True)
 
 
 def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
@@ -45,7 +62,7 @@ def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
     )
     _take_early_writers(state, state.jobs[event.job])
     last = max([event.final_stage, *(span.last for span in event.stages)])
-    state.meta = replace(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
+    state.meta = _numbered(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
     _forget_never_listed(state, at)
 
 
@@ -94,7 +111,7 @@ def _shrink_gap(state: State, job: JobId) -> None:
 
 def _stage_submitted(state: State, at: e.Recorded, event: e.StageSubmitted) -> None:
     known = state.attempts.get(event.stage) or Attempt(event.stage)
-    state.attempts[event.stage] = replace(
+    state.attempts[event.stage] = _submitted(
         known, running=True, submitted=True, reads=event.reads, writes=event.writes, name=event.name
     )
 
@@ -141,7 +158,7 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
     state.attempts.pop(attempt.stage, None)
     for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
         finished = job.finished or job.final_stage == attempt.stage.stage
-        state.jobs[job.job] = replace(job, finished=finished, done=job.done | {attempt.stage})
+        state.jobs[job.job] = _done(job, finished=finished, done=job.done | {attempt.stage})
 
 
 def _note_cost(state: State, attempt: Attempt, task_ms: int) -> None:
@@ -161,7 +178,7 @@ def _finish_reader(
     running = state.executions.get(execution) if execution is not None else None
     wrote = event.output_bytes > 0 or event.output_records > 0 or bool(running and running.writes_output)
     again = attempt.writes in generation.map_readers  # to repair what it wrote: no other reader
-    state.generations[shuffle_id] = replace(
+    state.generations[shuffle_id] = _read(
         generation,
         readers=generation.readers - {attempt.stage},
         retrying=frozenset(failed for failed in generation.retrying if failed.stage != stage),
@@ -192,7 +209,7 @@ def _drop_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: Sta
     generation = state.generations.get(shuffle_id)
     if generation is not None and stage in generation.writers:
         here = at.sequence
-        state.generations[shuffle_id] = replace(generation, writers=generation.writers - {stage}, rested=here)
+        state.generations[shuffle_id] = _written(generation, writers=generation.writers - {stage}, rested=here)
 
 
 def _add_bytes(state: State, shuffle_id: ShuffleId, written_bytes: int) -> None:

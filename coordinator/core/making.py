@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 R = TypeVar("R")
 Make = Callable[..., Any]
 
-_ALTERERS: dict[tuple[type, tuple[str, ...]], Make] = {}
+_ALTERERS: dict[tuple[object, ...], Make] = {}
 
 
 def maker(kind: type[R]) -> Callable[..., R]:
@@ -30,19 +30,32 @@ def maker(kind: type[R]) -> Callable[..., R]:
 
 def replace(record: R, /, **fields: Any) -> R:
     """As `dataclasses.replace`."""
-    key = type(record), tuple(fields)
+    key: tuple[object, ...] = (type(record), *fields)
     found = _ALTERERS.get(key)
     if found is None:
-        found = _ALTERERS[key] = _alterer(*key)
+        found = _ALTERERS[key] = _alterer(type(record), tuple(fields))
     altered: R = found(record, *fields.values())
     return altered
 
 
+def altering(kind: type[R], *fields: str) -> Callable[..., R]:
+    """`replace` of always the same fields, all of them, by name: for what every second event does, twice as quick."""
+    plain: Any = kind
+    if unknown := set(fields) - set(_names(plain)):
+        raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+    return _alterer(plain, fields)
+
+
 def _alterer(kind: type, changed: tuple[str, ...]) -> Make:
     if not _only_stores(kind) or set(changed) - set(_names(kind)):
-        return lambda record, *values: dataclasses.replace(record, **dict(zip(changed, values, strict=True)))
+        return lambda record, *values, **named: dataclasses.replace(record, **_by_name(changed, values), **named)
     kept = {name: f"_record.{name}" for name in _names(kind) if name not in changed}
     return _compiled(kind, ("_record", *changed), kept)
+
+
+def _by_name(names: Sequence[str], values: Sequence[object]) -> dict[str, Any]:
+    """Of as many names as there are values; whoever gives values by name gives none here."""
+    return dict(zip(names, values, strict=False))
 
 
 def _only_stores(kind: Any) -> bool:

@@ -32,7 +32,7 @@ from coordinator.core.ids import (
     within,
 )
 from coordinator.core.lifecycle import THERE, Life
-from coordinator.core.making import replace
+from coordinator.core.making import altering, replace
 from coordinator.core.overlay import GONE, Overlay
 from coordinator.core.values import (
     Capabilities,
@@ -379,9 +379,12 @@ def first_due_ms(state: State) -> int | None:
     return min([g.due_ms for g in state.generations.values() if g.due_ms and g.life is Life.EXPIRED], default=None)
 
 
+_given = altering(Generation, "job", "execution", "group", "policy")
+
+
 def given_to(generation: Generation, job: Job) -> Generation:
     """The generation as one that the job writes: its execution, group and policy count for it."""
-    return replace(generation, job=job.job, execution=job.execution, group=job.group, policy=job.policy)
+    return _given(generation, job=job.job, execution=job.execution, group=job.group, policy=job.policy)
 
 
 def edit(table: Table[K, V], key: K, **fields: object) -> None:

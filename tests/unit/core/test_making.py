@@ -10,7 +10,7 @@ import pytest
 
 from coordinator.core import state, values
 from coordinator.core.events import Event, Recorded
-from coordinator.core.making import maker, replace
+from coordinator.core.making import altering, maker, replace
 
 KINDS = [
     *typing.get_args(Event),
@@ -40,6 +40,22 @@ def test_what_is_altered_equals_what_dataclasses_replace(kind: Any) -> None:
         assert type(found) is kind
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_what_is_always_altered_alike_equals_it_too(kind: Any) -> None:
+    given, other = kind(**fields(kind)), fields(kind)
+    some = dict(list(other.items())[::2])
+    found, expected = altering(kind, *some)(given, **some), dataclasses.replace(given, **some)
+    assert [getattr(found, one) for one in other] == [getattr(expected, one) for one in other]
+    assert type(found) is kind
+
+
+def test_what_is_always_altered_is_named_whole() -> None:
+    with pytest.raises(TypeError, match="Policy has no field colour"):
+        altering(values.Policy, "grace_ms", "colour")
+    with pytest.raises(TypeError, match="observe"):
+        altering(values.Policy, "grace_ms", "observe")(values.Policy(), grace_ms=1)
+
+
 def test_it_is_as_frozen_and_hashes_alike() -> None:
     made = replace(values.Policy(), grace_ms=5)
     assert (made, hash(made)) == (values.Policy(grace_ms=5), hash(values.Policy(grace_ms=5)))
@@ -62,3 +78,4 @@ def test_a_class_that_does_more_than_store_makes_itself() -> None:
 
     assert maker(Sorted)((2, 1)).many == (1, 2)
     assert replace(Sorted((1,)), many=(3, 2)).many == (2, 3)
+    assert altering(Sorted, "many")(Sorted((1,)), many=(3, 2)).many == (2, 3)
