@@ -219,8 +219,8 @@ class Bridge:
         self.reporter.connected(welcome.limits.max_unconfirmed or 1_024, welcome.limits.max_message_bytes)
         self.client.welcomed(address)
 
-    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch:
-        return self.reporter.take(most, bytes_max, timeout, lambda: session.is_over)
+    def take(self, most: int, bytes_max: int, timeout_s: float, session: Session) -> service_pb2.Batch:
+        return self.reporter.take(most, bytes_max, timeout_s, lambda: session.is_over)
 
     def wake(self) -> None:
         self.reporter.wake()

@@ -63,14 +63,14 @@ class Client:
         """Whether nothing more will be answered soon."""
         return self._closed.is_set() or self.is_away or bool(self.refused)
 
-    def close(self, timeout: float) -> None:
-        """Hang up; waits up to `timeout` seconds for the thread's end."""
+    def close(self, timeout_s: float) -> None:
+        """Hang up; waits up to `timeout_s` seconds for the thread's end."""
         self._closed.set()
         session = self._session
         if session is not None:
             session.close()
         if self._thread.is_alive():
-            self._thread.join(timeout)
+            self._thread.join(timeout_s)
 
     def welcomed(self, address: str) -> None:
         """A session has begun."""

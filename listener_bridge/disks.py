@@ -133,10 +133,10 @@ class Watch:
         """A coordinator that knows nothing of what was told."""
         self._is_to_forget = True
 
-    def stop(self, timeout: float) -> None:
+    def stop(self, timeout_s: float) -> None:
         self._stopped.set()
         if self._thread.is_alive():
-            self._thread.join(timeout)
+            self._thread.join(timeout_s)
 
     def _run(self) -> None:
         while not self._stopped.wait(POLL_S):

@@ -76,20 +76,20 @@ class Embedded:
                 self._let_go(None)
             return (self._running.address,) if self._running is not None else ()
 
-    def stop(self, timeout: float) -> None:
-        """Drain and stop, for at most `timeout` seconds. What is just starting is stopped by who starts it."""
-        until_s = time.monotonic() + timeout
+    def stop(self, timeout_s: float) -> None:
+        """Drain and stop, for at most `timeout_s` seconds. What is just starting is stopped by who starts it."""
+        until_s = time.monotonic() + timeout_s
         self._stopped = True
-        if self._lock.acquire(timeout=timeout):
+        if self._lock.acquire(timeout=timeout_s):
             try:
                 self._let_go(until_s - time.monotonic())
             finally:
                 self._lock.release()
 
-    def _let_go(self, timeout: float | None) -> None:
+    def _let_go(self, timeout_s: float | None) -> None:
         running, self._running = self._running, None
         if running is not None:  # in this thread: at the interpreter's end Python 3.12 starts no other one
-            running.stop() if timeout is None else running.stop(max(0.0, timeout))
+            running.stop() if timeout_s is None else running.stop(max(0.0, timeout_s))
         if self._folder is not None:
             self._folder.remove()
 

@@ -164,12 +164,12 @@ class Executor:
         if self._to_forget:
             self._tasks.put(_Errand.FORGET)
 
-    def stop(self, why: str, timeout: float) -> None:
-        """Carry out nothing more: what waits is revoked. Waits up to `timeout` seconds for what is under way."""
+    def stop(self, why: str, timeout_s: float) -> None:
+        """Carry out nothing more: what waits is revoked. Waits up to `timeout_s` seconds for what is under way."""
         self._stopped = why
         self._tasks.put(_Errand.STOP)
         if self._thread.is_alive():
-            self._thread.join(timeout)
+            self._thread.join(timeout_s)
 
     def _note_newest(self, app_shuffle: int, shuffle_id: int) -> None:
         self._newest[app_shuffle] = max(shuffle_id, self._newest.get(app_shuffle, 0))

@@ -171,11 +171,11 @@ class Reporter:
             self._outbox.begin_again()
             self._missed += 1
 
-    def take(self, most: int, bytes_max: int, timeout: float, is_over: Callable[[], bool]) -> service_pb2.Batch:
-        """Wait up to `timeout` seconds for something to send; an empty batch where nothing came."""
+    def take(self, most: int, bytes_max: int, timeout_s: float, is_over: Callable[[], bool]) -> service_pb2.Batch:
+        """Wait up to `timeout_s` seconds for something to send; an empty batch where nothing came."""
         with self._changed:
             self._ask_for_snapshot()
-            self._changed.wait_for(lambda: is_over() or self._outbox.can_send, timeout)
+            self._changed.wait_for(lambda: is_over() or self._outbox.can_send, timeout_s)
             if self._outbox.can_send:
                 self._changed.wait_for(lambda: is_over() or self._is_prompt, GATHER_S)
             requests = [] if is_over() else self._next_batch(most, bytes_max)
@@ -212,10 +212,10 @@ class Reporter:
         with self._changed:
             return Backlog(len(self._outbox), self._outbox.dropped, self._outbox.is_open_gap)
 
-    def wait_empty(self, timeout: float, is_over: Callable[[], bool]) -> bool:
-        """Wait up to `timeout` seconds until all is answered, or nothing will be any more."""
+    def wait_empty(self, timeout_s: float, is_over: Callable[[], bool]) -> bool:
+        """Wait up to `timeout_s` seconds until all is answered, or nothing will be any more."""
         with self._changed:
-            return self._changed.wait_for(lambda: not len(self._outbox) or is_over(), timeout)
+            return self._changed.wait_for(lambda: not len(self._outbox) or is_over(), timeout_s)
 
     def wake(self) -> None:
         """Have `take` look again at whether it is over."""

@@ -49,8 +49,8 @@ class Desk(Protocol):
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
         """The coordinator at this address has let us in, under these limits."""
 
-    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch:
-        """What is to be sent next, by its numbers; waits up to `timeout` seconds, and is empty where nothing came."""
+    def take(self, most: int, bytes_max: int, timeout_s: float, session: Session) -> service_pb2.Batch:
+        """What is to be sent next, by its numbers; waits up to `timeout_s` seconds, and is empty where nothing came."""
 
     def wake(self) -> None:
         """Has `take` look again at whether the session is over."""

@@ -110,13 +110,13 @@ class Looker:
         self._is_stale = True
         self._call_for_one()
 
-    def stop(self, timeout: float) -> None:
+    def stop(self, timeout_s: float) -> None:
         """Take no more looks, and leave the program as it was. A look under way is not waited for any longer."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(timeout)
+            self._thread.join(timeout_s)
         self._sight.close()
 
     def hear(self, facts: Sequence[Fact]) -> None:

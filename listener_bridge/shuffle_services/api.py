@@ -120,7 +120,7 @@ class ShuffleService(Protocol):
     def holds(self, app_shuffle: int) -> Held | NotHeld:
         """Say whether this service keeps the app shuffle's data now. Changes nothing."""
 
-    def fence(self, app_shuffle: int, timeout: float, generation: Locator | None = None) -> FenceOutcome:
+    def fence(self, app_shuffle: int, timeout_s: float, generation: Locator | None = None) -> FenceOutcome:
         """Have Spark forget the generation's outputs, atomically against every stage that could be submitted.
 
         `generation`, where given, is what `holds` said of it: if that one is not the present one any more, the answer
@@ -132,13 +132,13 @@ class ShuffleService(Protocol):
     def keeps(self, app_shuffle: int) -> str:
         """Why a fence of the present generation would be refused for good; empty: it would not. Changes nothing."""
 
-    def free(self, locator: Locator, timeout: float) -> FreeOutcome:
+    def free(self, locator: Locator, timeout_s: float) -> FreeOutcome:
         """Delete the data of a fenced generation; `Freed` means that they are gone."""
 
-    def forget(self, locator: Locator, timeout: float) -> ForgetOutcome:
+    def forget(self, locator: Locator, timeout_s: float) -> ForgetOutcome:
         """Erase what is left: the service's own record, files of late writers. `Busy` while an older task runs."""
 
-    def invalidate(self, locator: Locator, timeout: float) -> FenceOutcome:
+    def invalidate(self, locator: Locator, timeout_s: float) -> FenceOutcome:
         """Fence a partly written or suspect generation, whose writers have stopped; its data are to be freed then."""
 
     def close(self) -> None:

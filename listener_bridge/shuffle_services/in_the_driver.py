@@ -69,36 +69,36 @@ class InTheDriver:
             return api.NotHeld(f"{self.name} has no outputs of app shuffle {app_shuffle}")
         return api.Held(self._locator(app_shuffle, present))
 
-    def fence(self, app_shuffle: int, timeout: float, generation: api.Locator | None = None) -> api.FenceOutcome:
+    def fence(self, app_shuffle: int, timeout_s: float, generation: api.Locator | None = None) -> api.FenceOutcome:
         expected = _ANY_GENERATION
         if generation is not None:
             named = self._read(generation)
             if named is None or named.app_shuffle != app_shuffle:
                 return api.Cannot(self._not_ours(generation))
             expected = named.generation
-        return self._fence_outcome(self._ask(lambda java: java.fence(app_shuffle, expected, _ms(timeout))))
+        return self._fence_outcome(self._ask(lambda java: java.fence(app_shuffle, expected, _ms(timeout_s))))
 
-    def invalidate(self, locator: api.Locator, timeout: float) -> api.FenceOutcome:
+    def invalidate(self, locator: api.Locator, timeout_s: float) -> api.FenceOutcome:
         named = self._read(locator)
         if named is None:
             return api.Cannot(self._not_ours(locator))
-        return self.fence(named.app_shuffle, timeout, locator)
+        return self.fence(named.app_shuffle, timeout_s, locator)
 
     def keeps(self, app_shuffle: int) -> str:  # noqa: ARG002 - where a fence is never refused for good
         return ""
 
-    def free(self, locator: api.Locator, timeout: float) -> api.FreeOutcome:
+    def free(self, locator: api.Locator, timeout_s: float) -> api.FreeOutcome:
         named = self._read(locator)
         if named is None:
             return api.Failed(self._not_ours(locator))
-        limit = _ms(timeout)
+        limit = _ms(timeout_s)
         return _free_outcome(self._ask(lambda java: java.free(named.app_shuffle, *self._arguments(named), limit)))
 
-    def forget(self, locator: api.Locator, timeout: float) -> api.ForgetOutcome:
+    def forget(self, locator: api.Locator, timeout_s: float) -> api.ForgetOutcome:
         named = self._read(locator)
         if named is None:
             return api.Failed(self._not_ours(locator))
-        limit = _ms(timeout)
+        limit = _ms(timeout_s)
         answer = self._ask(lambda java: java.forget(named.app_shuffle, *self._arguments(named), limit))
         return api.Busy(tuple(answer["who"])) if answer["e"] == "busy" else _free_outcome(answer)
 

@@ -57,9 +57,9 @@ class Tap:
             ) from error
         return cls(driver, loader, java)
 
-    def take(self, max_rows: int = 1000, timeout: float = 2.0) -> tuple[Fact, ...] | None:
-        """Wait up to `timeout` seconds for facts. Empty: none came. None: nothing will ever come again."""
-        text = self._call(lambda: self.java.take(max_rows, int(timeout * 1000)))
+    def take(self, max_rows: int = 1000, timeout_s: float = 2.0) -> tuple[Fact, ...] | None:
+        """Wait up to `timeout_s` seconds for facts. Empty: none came. None: nothing will ever come again."""
+        text = self._call(lambda: self.java.take(max_rows, int(timeout_s * 1000)))
         if text is None:
             return None
         found = rows.parse(str(text), self._next_seq)
@@ -81,10 +81,10 @@ class Tap:
         """Put a mark on the listener bus; it comes back as `MarkerPassed` at its place among the facts."""
         self._call(lambda: self.java.mark(name, payload))
 
-    def snapshot(self, timeout: float = 5.0) -> Snapshot | None:
+    def snapshot(self, timeout_s: float = 5.0) -> Snapshot | None:
         """What the scheduler knows now, for a resync. None: it did not answer in time, or the application is over."""
         marker = f"snapshot-{next(_snapshots)}"
-        text = self._call(lambda: self.java.snapshot(marker, int(timeout * 1000)))
+        text = self._call(lambda: self.java.snapshot(marker, int(timeout_s * 1000)))
         return None if text is None else rows.parse_snapshot(str(text))
 
     def close(self) -> None:

@@ -121,7 +121,7 @@ class Disk:
             shuffle = self._shuffles[app_shuffle]
             return Held(_locator(app_shuffle, shuffle.count)) if shuffle.is_known else NotHeld("no output")
 
-    def fence(self, app_shuffle: int, timeout: float, generation: Locator | None = None) -> FenceOutcome:
+    def fence(self, app_shuffle: int, timeout_s: float, generation: Locator | None = None) -> FenceOutcome:
         time.sleep(self._slowness.fence_s)
         with self._lock:
             shuffle = self._shuffles[app_shuffle]
@@ -139,7 +139,7 @@ class Disk:
         self._post_marker(marker)
         return Fenced(_locator(app_shuffle, shuffle.count), BYTES, marker)
 
-    def free(self, locator: Locator, timeout: float) -> FreeOutcome:
+    def free(self, locator: Locator, timeout_s: float) -> FreeOutcome:
         app_shuffle, count = map(int, locator.payload.split("/"))
         time.sleep(self._slowness.free_s)
         with self._lock:
@@ -153,16 +153,16 @@ class Disk:
             self._recorder.note(self._who, "freed", app_shuffle=app_shuffle, count=count)
             return Freed(BYTES if freed else 0)
 
-    def forget(self, locator: Locator, timeout: float) -> ForgetOutcome:
+    def forget(self, locator: Locator, timeout_s: float) -> ForgetOutcome:
         return Freed(0)
 
-    def invalidate(self, locator: Locator, timeout: float) -> FenceOutcome:
+    def invalidate(self, locator: Locator, timeout_s: float) -> FenceOutcome:
         app_shuffle, count = map(int, locator.payload.split("/"))
         with self._lock:
             shuffle = self._shuffles[app_shuffle]
             if shuffle.count != count:
                 return Superseded(f"generation {shuffle.count}")
-        return self.fence(app_shuffle, timeout)
+        return self.fence(app_shuffle, timeout_s)
 
     def keeps(self, app_shuffle: int) -> str:
         return ""

@@ -47,13 +47,13 @@ class QuietTap:
     def post_marker(self, name: str, payload: str = "") -> None:
         self._facts.put((MarkerPassed(0, name, payload),))
 
-    def take(self, max_rows: int = 1000, timeout: float = 2.0) -> tuple[Fact, ...] | None:
+    def take(self, max_rows: int = 1000, timeout_s: float = 2.0) -> tuple[Fact, ...] | None:
         try:
-            return self._facts.get(timeout=timeout)
+            return self._facts.get(timeout=timeout_s)
         except queue.Empty:
             return ()
 
-    def snapshot(self, timeout: float = 5.0) -> Snapshot | None:
+    def snapshot(self, timeout_s: float = 5.0) -> Snapshot | None:
         """Nothing at the beginning; later nobody should have to ask."""
         self._snapshots += 1
         if self._snapshots > 1:
@@ -97,8 +97,8 @@ class WatchedBridge(Bridge):
             self._recorder.note(self._who, "directed", **told)
         super().directed(directives)
 
-    def take(self, most: int, bytes_max: int, timeout: float, session: Session) -> service_pb2.Batch:
-        batch = super().take(most, bytes_max, timeout, session)
+    def take(self, most: int, bytes_max: int, timeout_s: float, session: Session) -> service_pb2.Batch:
+        batch = super().take(most, bytes_max, timeout_s, session)
         client = f"driver-{self._clients}"
         for request in batch.requests:
             self._tries[request.number] += 1

@@ -74,10 +74,10 @@ def deleting_at_random(seed: int, odds: float) -> Iterator[Chance]:
         return said
 
     def named(
-        service: InTheDriver, app_shuffle: int, timeout: float, generation: api.Locator | None = None
+        service: InTheDriver, app_shuffle: int, timeout_s: float, generation: api.Locator | None = None
     ) -> api.FenceOutcome:
         held = service.holds(app_shuffle) if generation is None else None
-        return fence(service, app_shuffle, timeout, held.locator if isinstance(held, api.Held) else generation)
+        return fence(service, app_shuffle, timeout_s, held.locator if isinstance(held, api.Held) else generation)
 
     with (
         mock.patch.object(InTheDriver, "fence", named),

@@ -224,7 +224,7 @@ def test_a_map_stage_waits_while_an_executor_has_not_answered(run: Any) -> None:
         wait_for(lambda: len(run.files(shuffle)) < 8, "the other executor's deletion")
         with in_background(lambda: sorted(keyed.collect())) as job:
             try:
-                wait_for(lambda: run.tap.snapshot(timeout=0.2) is None, "the scheduler to wait for the outputs", 4.0)
+                wait_for(lambda: run.tap.snapshot(timeout_s=0.2) is None, "the scheduler to wait for the outputs", 4.0)
                 assert not free.done()
             finally:
                 os.kill(executors[0], signal.SIGCONT)

@@ -174,16 +174,16 @@ class FakeTap:
     def end(self) -> None:
         self._facts.put(None)
 
-    def take(self, max_rows: int = 1000, timeout: float = 2.0) -> tuple[Fact, ...] | None:
+    def take(self, max_rows: int = 1000, timeout_s: float = 2.0) -> tuple[Fact, ...] | None:
         try:
-            return self._facts.get(timeout=timeout)
+            return self._facts.get(timeout=timeout_s)
         except queue.Empty:
             return ()
 
     def post_marker(self, name: str, payload: str = "") -> None:
         self.tell(MarkerPassed(0, name, payload))
 
-    def snapshot(self, timeout: float = 5.0) -> Snapshot | None:
+    def snapshot(self, timeout_s: float = 5.0) -> Snapshot | None:
         if self.present is not None:
             self.post_marker(self.present.marker)
         return self.present
@@ -207,16 +207,16 @@ class FakeService:
     def holds(self, app_shuffle: int) -> Any:
         return self._did("holds", app_shuffle)
 
-    def fence(self, app_shuffle: int, timeout: float, generation: api.Locator | None = None) -> Any:
+    def fence(self, app_shuffle: int, timeout_s: float, generation: api.Locator | None = None) -> Any:
         return self._did("fence", app_shuffle)
 
-    def free(self, locator: api.Locator, timeout: float) -> Any:
+    def free(self, locator: api.Locator, timeout_s: float) -> Any:
         return self._did("free", locator)
 
-    def forget(self, locator: api.Locator, timeout: float) -> Any:
+    def forget(self, locator: api.Locator, timeout_s: float) -> Any:
         return self._did("forget", locator)
 
-    def invalidate(self, locator: api.Locator, timeout: float) -> Any:
+    def invalidate(self, locator: api.Locator, timeout_s: float) -> Any:
         return self._did("invalidate", locator)
 
     def keeps(self, app_shuffle: int) -> Any:
