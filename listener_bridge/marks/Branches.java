@@ -1,8 +1,10 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.ResultStage;
@@ -13,84 +15,149 @@ import org.apache.spark.scheduler.Stage;
  * What a job would read of the old generation beside what is written again for it: two branches of one shuffle, of which
  * one was lost and the other stayed. Each is of one generation, and together they are of two.
  *
- * So the branch that stayed is written again too, where that harms nobody: no stage is reading it that could go on, and
- * nobody has a part of a result from it. Refuses to know why something is written again; it is asked where a loss was the
- * cause. (A policy's own miss would throw away all that a loop has made from what was missed.)
+ * So the branch that stayed is to be written again too, where that harms nobody: no stage is reading it that could end
+ * as it is, nobody has a part of a result from it, and no other job would come to read two generations by it. Refuses to
+ * know why something is written again; it is asked where a loss was the cause. (A policy's own miss would throw away all
+ * that a loop has made from what was missed.)
  *
- * Invariant: what is taken back is needed by a job that reads what is written again.
+ * Invariant: nothing is taken back before all of the plan is known, and then only what a job needs that reads what is
+ * written again. A job that has nothing to do with that reads what it would have read.
  */
 class Branches {
   private final Stages stages;
   private final Recomputation again;
+  private final Set old; // complete, of the old generation, or made from what is
+  private final Set pinned = new TreeSet(); // those of them that have to stay
+  private final Set torn = new TreeSet(); // jobs, by their ids, that read both for that
+  private Set planned = new TreeSet(); // those of them that go
 
   Branches(Stages stages, Recomputation again) {
     this.stages = stages;
     this.again = again;
+    this.old = again.stayed.isEmpty() ? new TreeSet() : oldOnes();
   }
 
   /** Takes back what stayed and these jobs read; gives those for which it had to stay. */
   List unite(List jobs) {
-    ArrayList torn = new ArrayList();
-    for (boolean changed = true; changed;) {
+    while (!isConsistent(jobs)) {
+      planned = new TreeSet(); // something was pinned
+    }
+    for (Iterator it = planned.iterator(); it.hasNext();) {
+      again.takeBack((Integer) it.next());
+    }
+    ArrayList left = new ArrayList();
+    for (int i = 0; i < jobs.size(); i++) {
+      if (torn.contains(Integer.valueOf(((ActiveJob) jobs.get(i)).jobId()))) {
+        left.add(jobs.get(i));
+      }
+    }
+    return left;
+  }
+
+  /** Plans until nothing is added; false where a job turned out to read what has to stay. */
+  private boolean isConsistent(List jobs) {
+    for (boolean changed = !old.isEmpty(); changed;) {
       changed = false;
       for (int i = 0; i < jobs.size(); i++) {
         ActiveJob job = (ActiveJob) jobs.get(i);
-        Set old = torn.contains(job) ? new TreeSet() : oldBesideNew(job.finalStage());
-        if (isInUse(old)) {
-          torn.add(job);
-        } else {
-          changed |= takeBack(old);
+        Set beside = oldBesideNew(job, planned);
+        if (beside.isEmpty() || torn.contains(Integer.valueOf(job.jobId()))) {
+          continue;
         }
+        if (mustStay(beside)) {
+          pin(job);
+          return false;
+        }
+        changed |= planned.addAll(beside);
       }
     }
-    return torn;
+    return true;
   }
 
-  private boolean takeBack(Set old) {
-    Object[] all = old.toArray();
-    for (int i = 0; i < all.length; i++) {
-      again.takeBack((Integer) all[i]);
+  /** It keeps what it reads; where that is two generations without any plan of ours, it is torn. */
+  private void pin(ActiveJob job) {
+    if (!oldBesideNew(job, new TreeSet()).isEmpty()) {
+      torn.add(Integer.valueOf(job.jobId()));
     }
-    return all.length > 0;
+    pinned.addAll(Stages.ancestors(job.finalStage()));
   }
 
-  /** What stayed and is read, or was read by what is read, by a job that will read what is written again. */
-  private Set oldBesideNew(Stage last) {
-    Set old = new TreeSet();
+  /** What is old and read, or was read by what is read, by a job that reads what is written again; not what goes already. */
+  private Set oldBesideNew(ActiveJob job, Set going) {
+    Set found = new TreeSet();
     boolean readsNew = false;
     Set seen = new TreeSet();
     ArrayList left = new ArrayList();
-    left.add(last);
+    left.add(job.finalStage());
     while (!left.isEmpty()) {
       scala.collection.Iterator it = ((Stage) left.remove(left.size() - 1)).parents().iterator();
       while (it.hasNext()) {
         ShuffleMapStage parent = (ShuffleMapStage) it.next();
         Integer written = Integer.valueOf(Stages.writes(parent));
-        if (parent.isAvailable()) {
-          old.add(written);
-          old.addAll(Stages.ancestors(parent));
-        } else if (seen.add(written)) {
-          readsNew |= again.rewritten.contains(written);
+        if (!seen.add(written)) {
+          continue;
+        }
+        if (parent.isAvailable() && !going.contains(written)) {
+          found.add(written);
+          found.addAll(Stages.ancestors(parent));
+        } else {
+          readsNew |= again.rewritten.contains(written) || going.contains(written);
           left.add(parent);
         }
       }
     }
-    old.retainAll(readsNew ? again.stayed : new TreeSet());
-    return old;
+    found.retainAll(readsNew ? old : new TreeSet());
+    found.removeAll(going);
+    return found;
   }
 
-  /** Whether a stage reads one of them that could end without what is written again, or has delivered what it read. */
-  private boolean isInUse(Set old) {
-    List live = old.isEmpty() ? new ArrayList() : stages.live();
+  /** Whether they are pinned, or a stage reads one of them that could end as it is, or somebody has a result from one. */
+  private boolean mustStay(Set some) {
+    if (Stages.meet(some, pinned)) {
+      return true;
+    }
+    List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      Set reads = Stages.reads(stage);
-      boolean canEnd = stages.isRunning(stage) && !Stages.meet(reads, again.rewritten);
       boolean delivered = stage instanceof ResultStage && Stages.delivered((ResultStage) stage) > 0;
-      if ((canEnd && Stages.meet(reads, old)) || (delivered && Stages.meet(Stages.ancestors(stage), old))) {
+      boolean canEnd = stages.isRunning(stage) && !isMissing(stage.parents());
+      if ((canEnd && Stages.meet(Stages.reads(stage), some)) || (delivered && Stages.meet(Stages.ancestors(stage), some))) {
         return true;
       }
     }
     return false;
+  }
+
+  private static boolean isMissing(scala.collection.Seq parents) {
+    scala.collection.Iterator it = parents.iterator();
+    while (it.hasNext()) {
+      if (!((ShuffleMapStage) it.next()).isAvailable()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Spark makes a stage after those that it reads: by their ids, what is made from old ones comes after them. */
+  private Set oldOnes() {
+    TreeMap byId = new TreeMap();
+    List live = stages.live();
+    for (int i = 0; i < live.size(); i++) {
+      byId.put(Integer.valueOf(((Stage) live.get(i)).id()), live.get(i));
+    }
+    Set made = new TreeSet(again.stayed); // also what is not there
+    Set there = new TreeSet();
+    for (Iterator it = byId.values().iterator(); it.hasNext();) {
+      Stage stage = (Stage) it.next();
+      Integer written = Integer.valueOf(Stages.writes(stage));
+      boolean isMade = made.contains(written) || Stages.meet(Stages.reads(stage), made);
+      if (stage instanceof ShuffleMapStage && isMade) {
+        made.add(written);
+        if (((ShuffleMapStage) stage).isAvailable()) {
+          there.add(written);
+        }
+      }
+    }
+    return there;
   }
 }

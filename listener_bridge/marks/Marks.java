@@ -106,6 +106,7 @@ public class Marks {
     Recomputation again = new Recomputation(generations, history, stages, tracker);
     again.follow(shuffle);
     if (again.followsLoss) {
+      again.takeBackResting();
       unite(again, shuffle);
     }
     tellDelivered(again, shuffle);
@@ -383,7 +384,7 @@ public class Marks {
     boolean fails = says(job.properties(), STRICT, strict);
     History.Result result = new History.Result(job.jobId(), last.id(), job.numPartitions(), null, null);
     tellMixed(result, shuffle, delivered, isLate, fails);
-    String what = mix(result, shuffle) + ": " + how + " when the shuffle, which had been deleted early, was computed again";
+    String what = mix(result, shuffle) + ": " + how + " when it was computed again, which was deleted early or made of what was";
     if (fails) {
       LOG.error(what + "; it is failed, as " + STRICT + " asks for");
       String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";
@@ -546,8 +547,20 @@ public class Marks {
     }
   }
 
+  /** What is complete now, whoever heard of its end. */
+  private void learnWhole() {
+    scala.collection.Iterator it = tracker.shuffleStatuses().keysIterator();
+    while (it.hasNext()) {
+      int shuffle = ((Number) it.next()).intValue();
+      if (new Tasks(generations, tracker, shuffle).areAll()) {
+        history.completed(shuffle, generations.presentOf(shuffle));
+      }
+    }
+  }
+
   /** Jobs that had begun before anybody listened. */
   void learnLive() {
+    learnWhole();
     List all = stages.live();
     for (int i = 0; i < all.size(); i++) {
       Stage stage = (Stage) all.get(i);

@@ -81,10 +81,13 @@ async def test_nobody_listens(tmp_path: Path) -> None:
         await open_etcd(EtcdAddress((f"127.0.0.1:{port}",)), Deadlines(0.5, 0.5, 0.5))
 
 
-async def test_a_dead_endpoint_in_the_list_costs_nothing(single: Cluster) -> None:
+async def test_a_dead_endpoint_in_the_list_is_passed_over(single: Cluster) -> None:
     (port,) = free_ports(1)
     async with await open_etcd(EtcdAddress((f"127.0.0.1:{port}", *single.endpoints)), BRISK) as backend:
-        await backend.put(LIVE, "a", b"1")
+        revision = await backend.put(LIVE, "a", b"1")
+        entry = (await backend.get(LIVE, "a")).entry
+        assert entry is not None
+        assert (entry.value, entry.revision) == (b"1", revision)
 
 
 async def test_a_write_to_a_dead_store_did_not_happen(single: Cluster, one: EtcdBackend, patient: EtcdBackend) -> None:

@@ -125,13 +125,17 @@ def test_a_later_job_is_as_careful(app: App) -> None:
     assert agreeing(app, stays, lost)() == KEYS
 
 
-def test_who_reads_one_branch_alone_leaves_the_other_one(app: App) -> None:
+def test_jobs_one_after_another_read_one_generation(app: App) -> None:
+    """The first reads one branch alone, as an adaptive plan's jobs do; what no job reads then is written again."""
     a = tokens(app)
     stays, lost = branch(app, a), branch(app, a)
+    beyond = branch(app, stays)
+    assert beyond.count() == KEYS
     with one_lost(app, [a], lost, lost) as running:
         assert running.result(120) == KEYS
-    assert stays.count() == KEYS
-    assert app.submissions(shuffle_of(stays)) == WHOLE
+    assert agreeing(app, stays, lost)() == KEYS
+    assert agreeing(app, stays, beyond)() == KEYS
+    assert app.submissions(shuffle_of(beyond)) == app.submissions(shuffle_of(stays)) == AGAIN
 
 
 def test_where_nothing_was_lost_a_loop_keeps_what_it_has_made(app: App) -> None:
@@ -151,6 +155,25 @@ def test_what_is_declared_deterministic_is_repaired_in_part(app: App) -> None:
         running.result(120)
     assert app.submissions(shuffle_of(stays)) == WHOLE
     assert app.submissions(shuffle_of(lost)) == [MAPS, 1]
+
+
+def test_a_job_that_is_right_stays_so(app: App) -> None:
+    """It reads two old branches, one at this moment; the job beside it reads the other, and one that was lost."""
+    a = tokens(app)
+    shared, reading, lost = branch(app, a), branch(app, a), branch(app, a)
+    assert shared.count() == reading.count() == lost.count() == KEYS
+    held = app.gate()
+    before = len(app.log.of(facts.GenerationsMixed))
+    app.delete(shuffle_of(a))
+    with app.job(agreeing(app, branch(app, reading, held), shared), held) as right:
+        wait_for(held.arrived, "a stage that reads one of them")
+        app.lose_output(shuffle_of(lost))
+        agreeing(app, shared, lost)()
+        held.open()
+        assert right.result(120) == KEYS
+    assert app.submissions(shuffle_of(shared)) == app.submissions(shuffle_of(reading)) == WHOLE
+    app.log.settle()
+    assert len(app.log.of(facts.GenerationsMixed)) == before + 1, "the other one alone"
 
 
 @contextmanager

@@ -380,6 +380,9 @@ def test_40_an_end_without_a_coordinator_is_not_waited_for(alive: bool) -> None:
 # ---- one that lies ----
 
 
+UNKNOWN = 4_000_000_000
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -389,7 +392,7 @@ def test_40_an_end_without_a_coordinator_is_not_waited_for(alive: bool) -> None:
         ),
         service_pb2.SessionReply(answers=service_pb2.Answers(answers=[service_pb2.NumberedAnswer(number=0)])),
         service_pb2.SessionReply(directives=service_pb2.Directives(directives=[service_pb2.Directive()])),
-        service_pb2.SessionReply(directives=service_pb2.Directives(directives=[fence(7, 1, 4_000_000_000)])),
+        service_pb2.SessionReply(directives=service_pb2.Directives(directives=[fence(7, 1, UNKNOWN)])),
         service_pb2.SessionReply(welcome=service_pb2.Welcome()),
         service_pb2.SessionReply(notice=service_pb2.Notice(text="%s %d {}")),
     ],
@@ -405,6 +408,10 @@ def test_40_lies_change_nothing(
     coordinator.say(reply)
     attached.tell(2)
     coordinator.wait(lambda: jobs(coordinator) == [1, 2], "the next request")
+    attached.wait_answered()
+    asked = [call for call in attached.service.calls if call[0] in ("fence", "free", "forget", "invalidate")]
+    assert asked in ([], [("fence", UNKNOWN)]), "nothing is touched, but what the service itself refuses"
+    assert coordinator.numbers() == list(range(1, len(coordinator.requests) + 1)), "nothing is left out or sent twice"
 
 
 def test_40_one_that_never_welcomes_or_answers_is_left(
