@@ -54,6 +54,11 @@ class Branches {
     return left;
   }
 
+  /** Whether something was taken back. */
+  boolean haveGone() {
+    return !planned.isEmpty();
+  }
+
   /** Plans until nothing is added; false where a job turned out to read what has to stay. */
   private boolean isConsistent(List jobs) {
     for (boolean changed = !old.isEmpty(); changed;) {

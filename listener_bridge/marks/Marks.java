@@ -106,7 +106,6 @@ public class Marks {
     Recomputation again = new Recomputation(generations, history, stages, tracker);
     again.follow(shuffle);
     if (again.followsLoss) {
-      again.takeBackResting();
       unite(again, shuffle);
     }
     tellDelivered(again, shuffle);
@@ -169,7 +168,11 @@ public class Marks {
         jobs.add(job);
       }
     }
-    List left = new Branches(stages, again).unite(jobs);
+    Branches branches = new Branches(stages, again);
+    List left = branches.unite(jobs);
+    if (branches.haveGone()) {
+      tap.lookAtOutputs(); // the coordinator is to know that they are not there
+    }
     for (int i = 0; i < left.size(); i++) {
       ActiveJob job = (ActiveJob) left.get(i);
       Stage last = job.finalStage();

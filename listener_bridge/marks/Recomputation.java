@@ -18,7 +18,7 @@ import org.apache.spark.scheduler.Stage;
  * A direct reader that is not complete would take the rest of its input from another generation than the part it has,
  * so what it has is forgotten, and what reads *it* is looked at in turn. A complete reader is of one generation, and
  * stays; should it lose a part later, it is the next to be written as a whole: it is *owed*. Whether it may stay beside
- * what is written again is for `Branches` to say; what no live job lists goes, where a loss was the cause.
+ * what is written again is for `Branches` to say.
  *
  * Unless we come late, and it was completed meanwhile by tasks that have read the new generation: it is a mix, and so is
  * what was written from it since. `Tasks` tells by the numbers of the tasks, which grow.
@@ -32,7 +32,7 @@ class Recomputation {
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
   final Set stayed = new TreeSet(); // complete ones of live jobs that are of the old generation
-  private final Set resting = new TreeSet(); // of no live job, and of the old generation as far as they are there
+  private final Set needed; // not there, and live jobs need it
   boolean followsLoss = false; // whether one was whole and is not any more; else a policy has missed what is read now
 
   Recomputation(Generations generations, History history, Stages stages, MapOutputTrackerMaster tracker) {
@@ -40,21 +40,13 @@ class Recomputation {
     this.history = history;
     this.stages = stages;
     this.tracker = tracker;
+    this.needed = stages.missing();
   }
 
   void follow(int shuffle) {
     followsLoss = isLost(shuffle);
     begin(shuffle);
     spread(Integer.valueOf(shuffle));
-  }
-
-  /** What no live job lists is computed again when somebody wants it: all that is old of it goes, as if it had been lost. */
-  void takeBackResting() {
-    while (!resting.isEmpty()) {
-      Integer shuffle = (Integer) resting.iterator().next();
-      resting.remove(shuffle);
-      takeBack(shuffle);
-    }
   }
 
   /** A complete one may not stay: as if it had been lost. */
@@ -125,16 +117,15 @@ class Recomputation {
       return true;
     }
     ShuffleMapStage stage = stages.writing(reader);
-    followsLoss |= stage != null && isLost(reader);
+    followsLoss |= needed.contains(Integer.valueOf(reader)) && isLost(reader);
     if ((stage == null || !isWrittenAnew(stage, written.intValue())) && available(reader) < total(reader)) {
       forgetPart(reader);
       generations.forgotten(reader);
     }
     if (stage == null || stage.isAvailable()) {
       owe(reader); // nobody wants it written now
-      long first = tasksOf(reader).first();
-      if (first == Tasks.NONE || first < ((Long) renewed.get(written)).longValue()) {
-        (stage == null ? resting : stayed).add(Integer.valueOf(reader));
+      if (stage != null && tasksOf(reader).first() < ((Long) renewed.get(written)).longValue()) {
+        stayed.add(Integer.valueOf(reader));
       }
       return false;
     }

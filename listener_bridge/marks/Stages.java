@@ -124,6 +124,26 @@ public class Stages {
     return found;
   }
 
+  /** The app shuffles that are not there and that live jobs need: from their last stages down to what is there. */
+  Set missing() {
+    Set found = new TreeSet();
+    ArrayList left = new ArrayList();
+    for (Iterator it = jobs().iterator(); it.hasNext();) {
+      left.add(((ActiveJob) it.next()).finalStage());
+    }
+    while (!left.isEmpty()) {
+      Stage stage = (Stage) left.remove(left.size() - 1);
+      boolean isMissing = stage instanceof ShuffleMapStage && !((ShuffleMapStage) stage).isAvailable();
+      if (stage instanceof ResultStage || (isMissing && found.add(Integer.valueOf(writes(stage))))) {
+        scala.collection.Iterator it = stage.parents().iterator();
+        while (it.hasNext()) {
+          left.add(it.next());
+        }
+      }
+    }
+    return found;
+  }
+
   static boolean meet(Set some, Set others) {
     Iterator it = some.iterator();
     while (it.hasNext()) {

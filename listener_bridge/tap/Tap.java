@@ -11,6 +11,7 @@ public class Tap {
 
   private final Scheduler scheduler;
   private final FactListener listener;
+  private final Outputs outputs;
   private final MapOutputTrackerMaster tracker;
   private final RowBuffer rows;
 
@@ -19,7 +20,7 @@ public class Tap {
     this.scheduler = new Scheduler(context);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.rows = new RowBuffer(((Number) capacityChars).longValue());
-    Outputs outputs = new Outputs(scheduler, this.tracker);
+    this.outputs = new Outputs(scheduler, this.tracker);
     this.listener = new FactListener(rows, scheduler, outputs, ((Number) promptBytes).longValue());
     attach(context);
   }
@@ -54,6 +55,11 @@ public class Tap {
   /** JSON, or null where the scheduler did not come to it in time. */
   public String snapshot(String marker, long timeoutMs) throws Exception {
     return (String) scheduler.call(new Snapshot(scheduler, tracker, listener.describe, marker), timeoutMs);
+  }
+
+  /** Somebody has forgotten outputs: what is not there any more is looked at and told. Any thread. */
+  public void lookAtOutputs() {
+    outputs.suspect();
   }
 
   /** From now on RDD `rdd` is told with the level that it declared, whatever it has been marked with. */

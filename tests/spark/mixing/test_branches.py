@@ -125,17 +125,18 @@ def test_a_later_job_is_as_careful(app: App) -> None:
     assert agreeing(app, stays, lost)() == KEYS
 
 
-def test_jobs_one_after_another_read_one_generation(app: App) -> None:
-    """The first reads one branch alone, as an adaptive plan's jobs do; what no job reads then is written again."""
+def test_who_reads_one_branch_alone_leaves_the_other_one(app: App) -> None:
+    """Somebody may be in the middle of reading it, job after job, as an iterator over its partitions does."""
     a = tokens(app)
     stays, lost = branch(app, a), branch(app, a)
-    beyond = branch(app, stays)
-    assert beyond.count() == KEYS
+    assert stays.count() == KEYS
+    half = stays.toLocalIterator()
+    read = dict([next(half)])
     with one_lost(app, [a], lost, lost) as running:
         assert running.result(120) == KEYS
-    assert agreeing(app, stays, lost)() == KEYS
-    assert agreeing(app, stays, beyond)() == KEYS
-    assert app.submissions(shuffle_of(beyond)) == app.submissions(shuffle_of(stays)) == AGAIN
+    read.update(half)
+    assert dict(stays.collect()) == read
+    assert app.submissions(shuffle_of(stays)) == WHOLE
 
 
 def test_where_nothing_was_lost_a_loop_keeps_what_it_has_made(app: App) -> None:
@@ -146,6 +147,18 @@ def test_where_nothing_was_lost_a_loop_keeps_what_it_has_made(app: App) -> None:
     app.delete(shuffle_of(a))
     agreeing(app, branch(app, a), made)()
     assert app.submissions(shuffle_of(made)) == WHOLE
+
+
+def test_what_is_lost_and_not_needed_is_no_loss_to_a_loop(app: App) -> None:
+    """It lies behind what is there: the job lists it, and would not have it written again."""
+    a = tokens(app)
+    behind = branch(app, a)
+    made = branch(app, behind)
+    assert made.count() == KEYS
+    app.delete(shuffle_of(a))
+    app.lose_output(shuffle_of(behind))
+    agreeing(app, branch(app, a), made)()
+    assert app.submissions(shuffle_of(made)) == app.submissions(shuffle_of(behind)) == WHOLE
 
 
 def test_what_is_declared_deterministic_is_repaired_in_part(app: App) -> None:
