@@ -80,6 +80,16 @@ def shuffle_files(local_dir: Path, app_shuffle: int | None = None) -> dict[Path,
     return found
 
 
+def shuffle_of(rdd: Any) -> int:
+    """The app shuffle that it was read from."""
+    java = rdd._jrdd.rdd()
+    while True:
+        dependency = java.dependencies().head()
+        if str(dependency.getClass().getSimpleName()) == "ShuffleDependency":
+            return int(dependency.shuffleId())
+        java = dependency.rdd()
+
+
 def wait_for(condition: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
     """Look again until the condition holds; answers what it gave."""
     deadline = time.monotonic() + timeout

@@ -213,16 +213,6 @@ def application(folder: Path, master: str = LOCAL, hooked: bool = True, **conf: 
         tap.close()
 
 
-def shuffle_of(rdd: Any) -> int:
-    """The app shuffle that it was read from."""
-    java = rdd._jrdd.rdd()
-    while True:
-        dependency = java.dependencies().head()
-        if str(dependency.getClass().getSimpleName()) == "ShuffleDependency":
-            return int(dependency.shuffleId())
-        java = dependency.rdd()
-
-
 def values(rdd: Any) -> list[int]:
     return sorted(row[1] for row in rdd.collect())
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, App, shuffle_of
-from tests.support.spark import Gate, wait_for
+from tests.spark.mixing.conftest import MAPS, App
+from tests.support.spark import Gate, shuffle_of, wait_for
 
 pytestmark = pytest.mark.spark
 

@@ -28,8 +28,8 @@ import pytest
 
 from listener_bridge.shuffle_services.api import Fenced
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application, fence_it_all_the_same, shuffle_of
-from tests.support.spark import LOCAL, LOCAL_CLUSTER
+from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application, fence_it_all_the_same
+from tests.support.spark import LOCAL, LOCAL_CLUSTER, shuffle_of
 from tests.support.standalone import executors, kill_executor, with_service
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1500)]
