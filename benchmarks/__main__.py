@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works, proves nothing")
     parser.add_argument("--megabytes", type=int, help="per shuffle, for disk (default 400, quick 40)")
     parser.add_argument("--only", action="append", metavar="NAME", help="of the programs, this one; may be repeated")
-    parser.add_argument("--modes", help="for live_cut: of alone,cleanup,frontier,reachable; alone always runs")
+    parser.add_argument("--modes", help="for live_cut: of alone,cleanup,frontier,reachable,prompt; alone always runs")
     parser.add_argument("--scale", type=float, help="for live_cut and policies: of the data (default 1, quick 0.2)")
     wishes = parser.parse_args()
     console = Console(width=150)
