@@ -36,7 +36,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 ROWS = 300
 WITHIN_S = float(os.environ.get("CHAOS_WITHIN_S", "1200"))
-PAUSE_S = 0.02  # between two rounds of the deleting hand
+PAUSE_S = 0.02  # between two rounds of the deleting hand, where it knows `KNOWN` shuffles or more
+KNOWN = 60  # with fewer it takes its time: it would delete each of them sooner than a job can write it again
 DELETIONS_A_KILL = 15
 STANDALONE = "standalone"
 
@@ -164,7 +165,7 @@ class Chaos:
                 self.delete_one(shuffle, drawn)
             if self.kills and self.deleted >= (self.killed + 1) * DELETIONS_A_KILL:
                 self.kill_one(drawn)
-            self.over.wait(PAUSE_S)
+            self.over.wait(PAUSE_S * max(1.0, KNOWN / max(1, len(known))))
 
     def kill_one(self, drawn: random.Random) -> None:
         """Its tasks fail, and others take its files over."""
