@@ -1,11 +1,11 @@
 """What does the live cut save programs as people write them, and does it ever cost them a recomputation?
 
 Each program of `programs/` in a driver of its own, under: Spark alone; Spark's own clean-up, where the version has one;
-the plugin under `frontier` and under `reachable`; on request (`--modes prompt`) under `reachable` with little dealt with
-as promptly as much. The oracle is that of the same run: each shuffle counts until the last stage that read it has ended,
-which nobody could know at the time. "Recomputed" are map stages that came to their end once more for the same RDD; in
-local mode nothing gets lost, so each of them was needless. Whatever was recomputed under `reachable`, where nothing may
-be, is told with its story.
+the plugin under `frontier` and under `reachable`; on request (`--modes prompt`) under `reachable` with little dealt
+with as promptly as much. The oracle is that of the same run: each shuffle counts until the last stage that read it has
+ended, which nobody could know at the time. "Recomputed" are map stages that came to their end once more for the same
+RDD; in local mode nothing gets lost, so each of them was needless. Whatever was recomputed under `reachable`, where
+nothing may be, is told with its story.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from replay.explain import explain
 ALONE = Mode("alone", "Spark alone")
 CLEANUP = Mode("cleanup", "Spark's clean-up", conf=OWN_CLEANUP)
 RULES = tuple(Mode(rule, f"plugin, {rule}", rule) for rule in ("frontier", "reachable"))
-#: Where the plugin deals with little as promptly as with much: these programs' shuffles are small beside those of a day.
+#: The plugin deals with little as promptly as with much: shuffles of these programs are small.
 PROMPT = Mode("prompt", "reachable, promptly", "reachable", ("spark.shuffleLifecycle.prompt.bytes=0",))
 MODES = (ALONE, CLEANUP, *RULES, PROMPT)
 _HEADINGS = ("result", "written", "deleted", "recomputed", "peak MB", "MB·s", "of alone", "of oracle", "wall s")
