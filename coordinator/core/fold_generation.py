@@ -20,6 +20,7 @@ from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
 #: What every generation is before anything is known of it.
 _BLANK = Generation(ShuffleId(0), AppShuffle(0))
 
+# What nearly every job alters, named by what has become of the record.
 _counted = altering(Meta, "next_shuffle_id")
 _numbered = altering(Meta, "next_directive")
 _freed = altering(Meta, "bytes_freed")

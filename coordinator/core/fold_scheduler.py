@@ -24,6 +24,7 @@ from coordinator.core.ids import (
 from coordinator.core.making import altering, replace
 from coordinator.core.state import Attempt, Execution, Gap, Generation, Job, Meta, Recovery, Shuffle, State, given_to
 
+# What nearly every job alters, named by what has become of the record.
 _numbered = altering(Meta, "next_stage")
 _told = altering(Shuffle, "lineage", "told")
 _submitted = altering(Attempt, "running", "submitted", "reads", "writes", "name")

@@ -7,7 +7,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.spark.scheduler.ActiveJob;
-import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 
@@ -124,7 +123,7 @@ class Branches {
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      boolean delivered = stage instanceof ResultStage && Stages.delivered((ResultStage) stage) > 0;
+      boolean delivered = Stages.delivered(stage) > 0;
       boolean canEnd = stages.isRunning(stage) && !isMissing(stage.parents());
       if ((canEnd && Stages.meet(Stages.reads(stage), some)) || (delivered && Stages.meet(Stages.ancestors(stage), some))) {
         return true;

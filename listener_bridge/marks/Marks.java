@@ -175,9 +175,8 @@ public class Marks {
     }
     for (int i = 0; i < left.size(); i++) {
       ActiveJob job = (ActiveJob) left.get(i);
-      Stage last = job.finalStage();
-      boolean delivered = last instanceof ResultStage && Stages.delivered((ResultStage) last) > 0; // told as all such are
-      if (!delivered && torn.add(Integer.valueOf(job.jobId()))) {
+      boolean isTold = Stages.delivered(job.finalStage()) > 0; // as all such are
+      if (!isTold && torn.add(Integer.valueOf(job.jobId()))) {
         mixes(job, shuffle, false, "of two branches that it reads one was lost, and the other was in use");
       }
     }
@@ -250,7 +249,7 @@ public class Marks {
       Stage stage = (Stage) live.get(i);
       Integer writes = Integer.valueOf(Stages.writes(stage));
       boolean isWritten = rewritten.contains(writes) && !untouchable.contains(writes);
-      boolean isResult = stage instanceof ResultStage && Stages.delivered((ResultStage) stage) == 0;
+      boolean isResult = stage instanceof ResultStage && Stages.delivered(stage) == 0;
       if (isWritten || (isResult && !stages.isRunning(stage) && Stages.meet(Stages.ancestors(stage), rewritten))) {
         marks += mark(stage);
       }
@@ -303,7 +302,7 @@ public class Marks {
     Iterator it = gone.keySet().iterator();
     while (it.hasNext()) {
       Stage stage = (Stage) it.next();
-      if (stage instanceof ResultStage && Stages.delivered((ResultStage) stage) > 0) {
+      if (stage instanceof ResultStage && Stages.delivered(stage) > 0) {
         watched.remove(Integer.valueOf(stage.id()));
         mixes((ResultStage) stage, ((Integer) gone.get(stage)).intValue(), false);
       }
@@ -353,7 +352,7 @@ public class Marks {
       return;
     }
     boolean isAgain = stage.latestInfo().attemptNumber() > watch[ATTEMPT] || !stages.isRunning(stage);
-    if (isAgain && Stages.delivered((ResultStage) stage) > 0) {
+    if (isAgain && Stages.delivered(stage) > 0) {
       watched.remove(Integer.valueOf(stageId));
       mixes((ResultStage) stage, watch[INPUT], false);
       unmarkAbove(stage);
@@ -383,11 +382,12 @@ public class Marks {
 
   private void mixes(ActiveJob job, int shuffle, boolean isLate, String how) {
     Stage last = job.finalStage();
-    int delivered = last instanceof ResultStage ? Stages.delivered((ResultStage) last) : 0;
+    int delivered = Stages.delivered(last);
     boolean fails = says(job.properties(), STRICT, strict);
     History.Result result = new History.Result(job.jobId(), last.id(), job.numPartitions(), null, null);
     tellMixed(result, shuffle, delivered, isLate, fails);
-    String what = mix(result, shuffle) + ": " + how + " when it was computed again, which was deleted early or made of what was";
+    String again = " when that shuffle, deleted early or made of one that was, was computed again";
+    String what = mix(result, shuffle) + ": " + how + again;
     if (fails) {
       LOG.error(what + "; it is failed, as " + STRICT + " asks for");
       String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";

@@ -20,12 +20,15 @@ public class Stages {
   }
 
   List live() {
-    ArrayList all = new ArrayList();
-    scala.collection.Iterator it = scheduler.dag.stageIdToStage().valuesIterator();
+    return all(scheduler.dag.stageIdToStage().valuesIterator());
+  }
+
+  private static List all(scala.collection.Iterator it) {
+    ArrayList found = new ArrayList();
     while (it.hasNext()) {
-      all.add(it.next());
+      found.add(it.next());
     }
-    return all;
+    return found;
   }
 
   /** The RDDs of all live stages. */
@@ -116,12 +119,7 @@ public class Stages {
 
   /** All live jobs: those of actions, and those that only write a shuffle, as adaptive plans have them. */
   List jobs() {
-    ArrayList found = new ArrayList();
-    scala.collection.Iterator it = scheduler.dag.activeJobs().iterator();
-    while (it.hasNext()) {
-      found.add(it.next());
-    }
-    return found;
+    return all(scheduler.dag.activeJobs().iterator());
   }
 
   /** The app shuffles that are not there and that live jobs need: from their last stages down to what is there. */
@@ -135,10 +133,7 @@ public class Stages {
       Stage stage = (Stage) left.remove(left.size() - 1);
       boolean isMissing = stage instanceof ShuffleMapStage && !((ShuffleMapStage) stage).isAvailable();
       if (stage instanceof ResultStage || (isMissing && found.add(Integer.valueOf(writes(stage))))) {
-        scala.collection.Iterator it = stage.parents().iterator();
-        while (it.hasNext()) {
-          left.add(it.next());
-        }
+        left.addAll(all(stage.parents().iterator()));
       }
     }
     return found;
@@ -154,9 +149,9 @@ public class Stages {
     return false;
   }
 
-  /** How many partitions of its result somebody has already. */
-  static int delivered(ResultStage stage) {
-    ActiveJob job = jobOf(stage);
+  /** How many partitions of its result somebody has already; a map stage has none. */
+  static int delivered(Stage stage) {
+    ActiveJob job = stage instanceof ResultStage ? jobOf((ResultStage) stage) : null;
     return job == null ? 0 : job.numFinished();
   }
 

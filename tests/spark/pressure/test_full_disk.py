@@ -57,7 +57,11 @@ def test_under_pressure_it_ends_with_what_it_should(runs: dict[str, dict[str, An
 
 
 def test_no_more_went_than_had_to(log: list[Recorded]) -> None:
-    """Beside what stays, a disk holds a round that is being written, twice while its tasks join their files."""
+    """At most three rounds below the low watermark.
+
+    The last one that went was up to one of them; and a round that is being written lies on the disk too, up to twice
+    while its tasks join their files.
+    """
     held = sum(event.bytes for event in of(log, e.GenerationCompleted))
     freed = sum(event.bytes for event in deletions(log))
     low = DISK_BYTES * filling.LOW // 100
