@@ -24,6 +24,7 @@ class _Listed:
     """A stage id that some live job lists."""
 
     writes: int | None
+    rdd: int | None  # the last one that it computes
     jobs: set[int] = field(default_factory=set)
     given: dict[tuple[int, int], int] = field(default_factory=dict)  # (attempt, app shuffle) -> shuffle id
     missed: set[tuple[int, int]] = field(default_factory=set)  # (attempt, app shuffle), reported
@@ -43,7 +44,7 @@ class Memory:
         listed = tuple(stages)
         self._jobs[job] = tuple(stage.stage_id for stage in listed)
         for stage in listed:
-            self._stages.setdefault(stage.stage_id, _Listed(stage.writes)).jobs.add(job)
+            self._stages.setdefault(stage.stage_id, _listed(stage)).jobs.add(job)
         return list(self._news(listed))
 
     def end_job(self, job: int) -> None:
@@ -56,8 +57,23 @@ class Memory:
 
     def reads(self, stage: StageFact) -> list[int]:
         """The app shuffles that a stage reads, ascending: what its parents write."""
-        parents = (self._stages.get(parent) for parent in stage.parent_stage_ids)
-        return sorted({parent.writes for parent in parents if parent is not None and parent.writes is not None})
+        return sorted({parent.writes for parent in self._parents(stage) if parent.writes is not None})
+
+    def behind(self, stage: StageFact) -> list[int]:
+        """What of these lies behind persisted RDDs of the stage, ascending: it may take their blocks instead."""
+        if not stage.cached_rdd_ids:
+            return []
+        parents = list(self._parents(stage))
+        if any(parent.rdd in stage.rdd_ids for parent in parents):  # the walk has gone past what it reads
+            return sorted({parent.writes for parent in parents if parent.writes is not None})
+        hidden = (parent for parent in parents if parent.rdd not in stage.direct_rdd_ids)
+        return sorted({parent.writes for parent in hidden if parent.writes is not None})
+
+    def _parents(self, stage: StageFact) -> Iterator[_Listed]:
+        for parent in stage.parent_stage_ids:
+            listed = self._stages.get(parent)
+            if listed is not None:
+                yield listed
 
     def give(self, stage: Attempt, app_shuffle: int, shuffle_id: int) -> None:
         """A stage attempt was told which generation to read."""
@@ -109,3 +125,7 @@ class Memory:
             maps=self._maps[writes],
             call_site=stage.name or stage.call_site,  # the name has the program's own line, where PySpark knows it
         )
+
+
+def _listed(stage: StageFact) -> _Listed:
+    return _Listed(stage.writes, stage.rdd_ids[0] if stage.rdd_ids else None)

@@ -159,19 +159,22 @@ class Translator:
     def _stage_submitted(self, fact: facts.StageSubmitted) -> Iterator[Request]:
         submitted = self._submitted(fact.stage)
         yield Request(report_stage_submitted=submitted)
-        for app_shuffle in () if submitted.cached else submitted.reads:  # it may read none of them
-            yield _ask(app_shuffle, submitted.stage, write=False)
+        for app_shuffle in submitted.reads:
+            if app_shuffle not in submitted.behind:  # of that it may read nothing
+                yield _ask(app_shuffle, submitted.stage, write=False)
         if submitted.HasField("writes"):
             yield _ask(submitted.writes, submitted.stage, write=True)
 
     def _submitted(self, stage: StageFact) -> service_pb2.ReportStageSubmitted:
+        behind = self._memory.behind(stage)
         return service_pb2.ReportStageSubmitted(
             stage=_attempt(stage),
             reads=self._memory.reads(stage),
             writes=stage.writes,
             tasks=stage.num_tasks,
             name=stage.name,
-            cached=bool(stage.cached_rdd_ids),
+            cached=bool(behind),
+            behind=behind,
         )
 
     def _stage_completed(self, fact: facts.StageCompleted) -> Iterator[Request]:

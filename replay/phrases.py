@@ -223,8 +223,8 @@ def _joined(event: e.RecoveryJoined, names: Names) -> str:
 def _mixed(event: e.GenerationsMixed, names: Names) -> str:
     what = f"mixes two generations of {names.shuffle(event.app_shuffle)}"
     when = f"{event.delivered} of {event.partitions} partitions were delivered before it was computed again"
-    if not event.delivered and not event.late:
-        when = "it was computed again for what was lost of one branch, while another branch was being read"
+    if not event.delivered:
+        when = "of what it reads, a part was made before it was computed again, and a part after that"
     late = ", and the driver came too late to prevent it" if event.late else ""
     ending = "; it was failed, as strict asks for" if event.failed else "; right only if it is deterministic"
     return f"the result of job {event.job} (stage {event.stage}) {what}: {when}{late}{ending}"

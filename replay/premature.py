@@ -230,9 +230,9 @@ class _Trial:
     def _try(self, change: _Change) -> Ledger:
         """The recorded run with the change; a simulated driver answers, since what was recorded may never be asked."""
         facts = self._facts if change.pinned is None else list(_pinned(self._facts, change.pinned))
-        stages = {fact.command.stage.stage for fact in facts if isinstance(fact.command, c.ReportStageSubmitted)}
         ledger = Ledger()
-        Otherwise(change.policy, Driver(Pace()), Rewriter(stages), ledger.hear).run(facts)
+        rewriter = Rewriter.of(fact.command for fact in facts)
+        Otherwise(change.policy, Driver(Pace()), rewriter, ledger.hear).run(facts)
         ledger.close(max(fact.time_ms for fact in facts))
         return ledger
 

@@ -139,7 +139,7 @@ class ReportJobEnded:
 
 @dataclass(frozen=True, slots=True)
 class ReportStageSubmitted:
-    """``cached``: RDDs of it are persisted; what of ``reads`` is gone, it takes from there."""
+    """``behind``: what of ``reads`` lies behind persisted RDDs of it (`caches`); ``cached``: some of it does."""
 
     stage: StageAttempt
     reads: tuple[AppShuffle, ...] = ()
@@ -147,6 +147,7 @@ class ReportStageSubmitted:
     tasks: int = 0
     name: str = ""
     cached: bool = False
+    behind: tuple[AppShuffle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

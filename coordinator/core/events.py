@@ -168,12 +168,15 @@ class JobEnded:
 
 @dataclass(frozen=True, slots=True)
 class StageSubmitted:
+    """``behind``: what of ``reads`` lies behind persisted RDDs of it (`caches`); ``cached``: some of it does."""
+
     stage: StageAttempt
     reads: tuple[AppShuffle, ...] = ()
     writes: AppShuffle | None = None
     tasks: int = 0
     name: str = ""
     cached: bool = False
+    behind: tuple[AppShuffle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,8 +477,8 @@ class RecoveryDenied:
 class GenerationsMixed:
     """A job's last stage had delivered a part when an app shuffle above it, deleted before, was written again.
 
-    Or it reads two branches of that app shuffle: one was lost and is written again, the other was in use. Then
-    ``delivered`` is 0.
+    Or it reads two branches of that app shuffle, of which one was made of what was written again and the other was not:
+    it was in use, or an earlier job's. Then ``delivered`` is 0.
     """
 
     app_shuffle: AppShuffle

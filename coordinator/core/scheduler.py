@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core import asking, cuts, pressure
+from coordinator.core import asking, caches, cuts, pressure
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
@@ -53,18 +53,26 @@ def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
 def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
     """A stage was really submitted: it reads and writes from now on.
 
-    Spark submits a stage only when all that it has to read is there. So one above persisted RDDs whose input is gone
-    reads their blocks: it misses nothing.
+    Spark submits a stage only when all that it has to read is there. So where what lies behind persisted RDDs is gone,
+    the stage reads their blocks: it misses nothing.
     """
     known = desk.state.attempts.get(command.stage)
     if known is not None and known.submitted:
         return
-    emitted = e.StageSubmitted(
-        command.stage, command.reads, command.writes, command.tasks, command.name, command.cached
+    desk.emit(
+        e.StageSubmitted(
+            command.stage,
+            command.reads,
+            command.writes,
+            command.tasks,
+            command.name,
+            command.cached,
+            command.behind,
+        )
     )
-    desk.emit(emitted)
+    behind = caches.behind(command)
     for app_shuffle in command.reads:
-        if not (command.cached and cuts.is_gone(desk.state.current(app_shuffle))):
+        if not (app_shuffle in behind and cuts.is_gone(desk.state.current(app_shuffle))):
             asking.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
         asking.ask_to_write(desk, command.writes, command.stage, command.tasks)

@@ -17,6 +17,15 @@ public class Describe {
   public final ConcurrentHashMap declaredLevels = new ConcurrentHashMap();
 
   public void stage(StringBuilder to, StageInfo stage) {
+    stage(to, stage, false);
+  }
+
+  /** One that runs: what it reads whatever is cached, too, which takes a walk over its RDDs where some are persisted. */
+  public void running(StringBuilder to, StageInfo stage) {
+    stage(to, stage, true);
+  }
+
+  private void stage(StringBuilder to, StageInfo stage, boolean runs) {
     to.append("{\"id\":").append(stage.stageId()).append(",\"attempt\":").append(stage.attemptNumber());
     to.append(",\"tasks\":").append(stage.numTasks()).append(",\"writes\":").append(Row.shuffleOf(stage));
     to.append(",\"parents\":");
@@ -25,11 +34,11 @@ public class Describe {
     Row.quote(to, stage.name());
     to.append(",\"site\":");
     Row.quote(to, Row.firstLine(stage.details()));
-    rdds(to, stage);
+    rdds(to, stage, runs);
     to.append('}');
   }
 
-  private void rdds(StringBuilder to, StageInfo stage) {
+  private void rdds(StringBuilder to, StageInfo stage, boolean runs) {
     StringBuilder ids = new StringBuilder();
     StringBuilder cached = new StringBuilder();
     String level = "DETERMINATE";
@@ -50,6 +59,9 @@ public class Describe {
     }
     to.append(",\"level\":\"").append(level).append("\",\"barrier\":").append(barrier);
     to.append(",\"rdds\":[").append(ids).append("],\"cached\":[").append(cached).append(']');
+    if (runs && cached.length() > 0) {
+      to.append(",\"direct\":").append(DirectReads.of(stage));
+    }
   }
 
   private String levelOf(RDDInfo rdd) {

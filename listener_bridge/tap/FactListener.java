@@ -134,7 +134,9 @@ public class FactListener extends SparkListener implements CleanerListener {
     try {
       StageInfo stage = event.stageInfo();
       notePrompt(stage.attemptNumber() > 0);
-      putInTime(stageRow("stageSubmitted", stage, stage.submissionTime()));
+      StringBuilder json = new StringBuilder();
+      describe.running(json, stage);
+      putInTime(stageRow("stageSubmitted", json, stage.submissionTime()));
     } catch (Throwable t) {
       failed();
     }
@@ -144,7 +146,9 @@ public class FactListener extends SparkListener implements CleanerListener {
     try {
       StageInfo stage = event.stageInfo();
       outputs.written(Row.shuffleOf(stage));
-      Row row = stageRow("stageCompleted", stage, stage.completionTime());
+      StringBuilder json = new StringBuilder();
+      describe.stage(json, stage);
+      Row row = stageRow("stageCompleted", json, stage.completionTime());
       String failure = null;
       if (stage.failureReason().isDefined()) {
         failure = Row.shortened((String) stage.failureReason().get(), 1000);
@@ -170,9 +174,7 @@ public class FactListener extends SparkListener implements CleanerListener {
     return m.shuffleReadMetrics().localBytesRead() + m.shuffleReadMetrics().remoteBytesRead();
   }
 
-  private Row stageRow(String kind, StageInfo stage, scala.Option time) {
-    StringBuilder json = new StringBuilder();
-    describe.stage(json, stage);
+  private static Row stageRow(String kind, StringBuilder json, scala.Option time) {
     long at = time.isDefined() ? ((Number) time.get()).longValue() : System.currentTimeMillis();
     return new Row(kind).number("time", at).raw("stage", json);
   }

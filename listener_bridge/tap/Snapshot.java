@@ -5,6 +5,7 @@ import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.StageInfo;
 
 /** What the scheduler knows at one moment, told in its own thread, with a marker on the bus at that moment's place. */
 public class Snapshot implements Work {
@@ -49,13 +50,19 @@ public class Snapshot implements Work {
     while (it.hasNext()) {
       infos.add(((Stage) it.next()).latestInfo());
     }
-    stages(json, infos);
+    stages(json, infos, true);
   }
 
-  private void stages(StringBuilder json, ArrayList infos) {
+  private void stages(StringBuilder json, ArrayList infos, boolean run) {
     json.append('[');
     for (int i = 0; i < infos.size(); i++) {
-      describe.stage(i == 0 ? json : json.append(','), (org.apache.spark.scheduler.StageInfo) infos.get(i));
+      StageInfo stage = (StageInfo) infos.get(i);
+      StringBuilder to = i == 0 ? json : json.append(',');
+      if (run) {
+        describe.running(to, stage);
+      } else {
+        describe.stage(to, stage);
+      }
     }
     json.append(']');
   }
@@ -66,7 +73,7 @@ public class Snapshot implements Work {
     while (it.hasNext()) {
       ActiveJob job = (ActiveJob) it.next();
       json.append(comma).append("{\"job\":").append(job.jobId()).append(",\"stages\":");
-      stages(json, stagesOf(job));
+      stages(json, stagesOf(job), false);
       describe.properties(json.append(",\"about\":{"), job.properties());
       json.append("}}");
       comma = ",";

@@ -26,7 +26,11 @@ class Level(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StageFact:
-    """One attempt of a stage. `level` is declared by the RDD that the stage computes, never a mark of our own."""
+    """One attempt of a stage. `level` is declared by the RDD that the stage computes, never a mark of our own.
+
+    `direct_rdd_ids`: the last RDDs of other stages that it reads past every persisted RDD; told where it has such, of
+    a stage that is submitted or runs.
+    """
 
     stage_id: int
     attempt: int
@@ -39,6 +43,7 @@ class StageFact:
     is_barrier: bool
     rdd_ids: tuple[int, ...]
     cached_rdd_ids: tuple[int, ...]
+    direct_rdd_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,8 @@ class ShuffleCleaned:
 @dataclass(frozen=True, slots=True)
 class GenerationsMixed:
     """A result stage had delivered a part when a deleted shuffle above it was written again; `failed` under strict.
+
+    Or a job reads what was made of its old generation beside what was made of the new one.
 
     `late`: a part was repaired before our hook came to it.
     """

@@ -88,6 +88,7 @@ def _stage(row: Json) -> StageFact:
         is_barrier=row["barrier"],
         rdd_ids=tuple(row["rdds"]),
         cached_rdd_ids=tuple(row["cached"]),
+        direct_rdd_ids=tuple(row.get("direct", ())),
     )
 
 

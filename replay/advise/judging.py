@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coordinator.core import commands as c
-from coordinator.core.ids import AppShuffle, StageAttempt
+from coordinator.core.ids import AppShuffle
 from coordinator.core.values import Policy, Rule
 from replay.advise import wording
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, HOLDERS, ORACLE, SPARK, Advice, Figures, ShuffleAdvice
 from replay.history.run import Run
 from replay.simulate import Outcome, simulate_all
-from replay.simulate.facts import read_by
+from replay.simulate.fetching import Readings
 
 #: The grace period of `delayed`, unless somebody asks for another: the one of the configuration.
 GRACE_MS = 60_000
@@ -128,14 +127,8 @@ def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Itera
 
 def _reads(run: Run) -> Counter[AppShuffle]:
     """How many stage attempts read each app shuffle to the end."""
-    running: dict[StageAttempt, c.ReportStageSubmitted] = {}
-    reads: Counter[AppShuffle] = Counter()
-    for _, command in run.facts:
-        if isinstance(command, c.ReportStageSubmitted):
-            running[command.stage] = command
-        elif isinstance(command, c.ReportStageCompleted) and command.stage in running:
-            reads.update(read_by(running.pop(command.stage), command))
-    return reads
+    readings = Readings()
+    return Counter(read for _, command in run.facts for read in readings.hear(command))
 
 
 def _place(run: Run) -> str:

@@ -35,7 +35,7 @@ class _Stage:
 
     rdd: int
     reads: tuple[AppShuffle, ...]
-    cached: bool
+    behind: tuple[AppShuffle, ...]
     lineage: Lineage
     writes: bool | None = None  #: None: not known yet.
     jobs: set[int] = field(default_factory=set)
@@ -329,7 +329,8 @@ class Book:
                 writes=shuffle if known.writes else None,
                 tasks=stage.tasks,
                 name=_short(stage.name),
-                cached=known.cached,
+                cached=bool(known.behind),
+                behind=known.behind,
             ),
         )
         if known.writes is None:
@@ -423,7 +424,7 @@ def _described(stage: r.Stage, by_id: dict[int, r.Stage]) -> _Stage:
     return _Stage(
         rdd=own.id,
         reads=reads,
-        cached=any(rdd.persisted for rdd in stage.rdds),
+        behind=_behind(stage, reads),
         lineage=Lineage(
             app_shuffle=AppShuffle(own.id),
             reads=reads,
@@ -442,6 +443,25 @@ def _reads(stage: r.Stage, by_id: dict[int, r.Stage]) -> tuple[AppShuffle, ...]:
         return tuple(AppShuffle(rdd) for rdd in sorted({by_id[parent].rdds[0].id for parent in parents}))
     own = {rdd.id for rdd in stage.rdds}
     return tuple(AppShuffle(rdd) for rdd in sorted({p for rdd in stage.rdds for p in rdd.parents} - own))
+
+
+def _behind(stage: r.Stage, reads: tuple[AppShuffle, ...]) -> tuple[AppShuffle, ...]:
+    """What of its reads it need not read where its persisted RDDs are cached: all that is not surely read past them."""
+    if not any(rdd.persisted for rdd in stage.rdds):
+        return ()
+    own = {rdd.id: rdd for rdd in stage.rdds}
+    if not own.keys().isdisjoint(reads):  # one of its own RDDs is another's input too: the walk would go past that
+        return reads
+    computed: set[int] = set()
+    to_see = [stage.rdds[0].id]
+    while to_see:
+        rdd = own.get(to_see.pop())
+        if rdd is not None and not rdd.persisted and rdd.id not in computed:
+            computed.add(rdd.id)
+            to_see.extend(rdd.parents)
+    spared = {parent for rdd in stage.rdds if rdd.id not in computed for parent in rdd.parents}
+    direct = {parent for rdd in computed for parent in own[rdd].parents} - spared
+    return tuple(read for read in reads if read not in direct)
 
 
 def _writes(plan: r.Plan) -> bool:

@@ -23,7 +23,8 @@ from coordinator.core.lineages import kind_of
 from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
 from replay.simulate import simulate
-from replay.simulate.facts import Fact, Timed, as_facts, read_by
+from replay.simulate.facts import Fact, Timed, as_facts
+from replay.simulate.fetching import Readings
 from replay.simulate.recordings import Recording, Run, Unread, odd, open_run
 
 _NOTHING = Taught(0, ())
@@ -51,20 +52,21 @@ class _Reads:
     reads: dict[AppShuffle, int] = field(default_factory=dict)
     readers: dict[AppShuffle, set[str]] = field(default_factory=dict)  #: The lines that have read it.
     loops: set[AppShuffle] = field(default_factory=set)  #: Read again by a line that had read it.
-    running: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
+    lines: dict[StageAttempt, str] = field(default_factory=dict)  #: Of what runs.
+    readings: Readings = field(default_factory=Readings)
 
     def hear(self, command: c.Command | None) -> None:
+        read = self.readings.hear(command)
         if isinstance(command, c.ReportJobStarted):
             self.lineage.update((told.app_shuffle, told) for told in command.lineage)
         elif isinstance(command, c.ReportStageSubmitted):
-            self.running[command.stage] = command
+            self.lines[command.stage] = command.name
             if command.writes is not None:
                 self.reads.setdefault(command.writes, 0)
         elif isinstance(command, c.ReportStageCompleted):
-            stage = self.running.pop(command.stage, None)
-            if stage is not None:
-                for read in read_by(stage, command):
-                    self._read(read, stage.name)
+            line = self.lines.pop(command.stage, "")
+            for app_shuffle in read:
+                self._read(app_shuffle, line)
 
     def _read(self, app_shuffle: AppShuffle, line: str) -> None:
         self.reads[app_shuffle] = self.reads.get(app_shuffle, 0) + 1

@@ -26,7 +26,9 @@ its groups. Two worlds part where one deletes and the other does not:
 - A stage reads what the simulated policy has deleted. Spark would have run its map stage again, and those of all that
   is gone behind it. They are put before the reader, take no time, read what they read and write what they wrote:
   premature deletions, recoveries and the budget are the core's own, the data are back from there on, and bytes and
-  task-seconds are charged. (``cached`` stages that fetched nothing took all from their caches, and miss nothing.)
+  task-seconds are charged. What lies behind a stage's persisted RDDs it misses only where it fetched more than all
+  that it reads directly weighs in the record: else its caches gave it (`fetching`; of records that do not tell what
+  lies behind, all may).
 - A map stage ran in the record only because the recorded policy had deleted its output, which is there in the
   simulation: it is left out, with its end.
 - An output that the record repairs in part is written whole where the simulation has nothing left of it.
@@ -132,20 +134,15 @@ def _simulate(
     if lessons is None and capacity_bytes is None and _is_as_recorded(facts, policy):
         as_recorded(facts, hear)
     else:
-        Otherwise(policy, Driver(pace), _rewriter(facts), hear, lessons, capacity_bytes).run(facts)
+        Otherwise(policy, Driver(pace), Rewriter.of(fact.command for fact in facts), hear, lessons, capacity_bytes).run(
+            facts
+        )
     for fact in facts:
         baseline.hear(fact)
     ended_ms = max((fact.time_ms for fact in facts), default=0)
     ledger.close(ended_ms)
     baseline.close(ended_ms)
     return _outcome(facts, policy, tuple(log), ledger, baseline, task_ms, looks)
-
-
-def _rewriter(facts: list[Fact]) -> Rewriter:
-    commands = [fact.command for fact in facts]
-    stages = {one.stage.stage for one in commands if isinstance(one, c.ReportStageSubmitted)}
-    over = (one for one in commands if isinstance(one, c.ReportStageCompleted))
-    return Rewriter(stages, frozenset(one.stage for one in over if one.shuffle_bytes_read))
 
 
 def _is_as_recorded(facts: list[Fact], policy: Policy | None) -> bool:

@@ -19,7 +19,8 @@ from typing import Any
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
-from replay.simulate.facts import Fact, read_by
+from replay.simulate.facts import Fact
+from replay.simulate.fetching import Readings
 from replay.units import left
 
 
@@ -77,6 +78,7 @@ class Baseline:
     oracle: Bound = field(default_factory=Bound)
     _lives: dict[AppShuffle, _Lived] = field(default_factory=dict)
     _running: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
+    _readings: Readings = field(default_factory=Readings)
     _again: set[StageAttempt] = field(default_factory=set)
     _maps: dict[AppShuffle, int] = field(default_factory=dict)
 
@@ -96,6 +98,7 @@ class Baseline:
 
     def _submitted(self, fact: Fact, command: c.ReportStageSubmitted) -> None:
         self._running[command.stage] = command
+        self._readings.submitted(command)
         if fact.again:
             self._again.add(command.stage)
         elif command.writes is not None and 0 < self._maps.get(command.writes, 0) <= command.tasks:
@@ -105,7 +108,7 @@ class Baseline:
         stage = self._running.pop(command.stage, None)
         if stage is None:
             return
-        for read in read_by(stage, command):
+        for read in self._readings.over(command) or ():
             if read in self._lives:
                 self._lives[read].last_used_ms = fact.time_ms
         if stage.writes is not None and not (command.stage in self._again and stage.writes in self._lives):

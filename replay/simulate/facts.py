@@ -12,8 +12,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from coordinator.core import events as e
-from coordinator.core.commands import Command, RegisterApplication, ReportStageCompleted, ReportStageSubmitted
-from coordinator.core.ids import ApplicationId, AppShuffle
+from coordinator.core.commands import Command, RegisterApplication
+from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Driver
 
 
@@ -41,14 +41,6 @@ class Fact:
 
 #: Milliseconds since the epoch and what was reported then: what a Spark history log gives. All of it happened.
 Timed: TypeAlias = tuple[int, Command]
-
-
-def read_by(stage: ReportStageSubmitted, over: ReportStageCompleted) -> tuple[AppShuffle, ...]:
-    """What an attempt has read to its end: nothing where it failed, or took all of it from a cache.
-
-    A stage lists the shuffles behind its persisted RDDs too. The one that fills them reads; the others fetch nothing.
-    """
-    return () if over.failure or (stage.cached and not over.shuffle_bytes_read) else stage.reads
 
 
 def as_facts(told: Iterable[Fact | Timed]) -> list[Fact]:

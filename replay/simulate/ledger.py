@@ -17,6 +17,7 @@ from typing import Any
 from coordinator.core import events as e
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion, Expiry
+from replay.simulate.fetching import Readings
 from replay.simulate.outcome import Life, Miss
 from replay.units import left
 
@@ -60,7 +61,7 @@ class Ledger:
     _held: dict[ShuffleId, _Held] = field(default_factory=dict)
     _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
     _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
-    _cached: set[StageAttempt] = field(default_factory=set)  #: That run, and may take what they list from a cache.
+    _readings: Readings = field(default_factory=Readings)
     _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
     _misses: list[_Missed] = field(default_factory=list)
     _open_miss: dict[AppShuffle, _Missed] = field(default_factory=dict)
@@ -166,8 +167,7 @@ class Ledger:
             self._hold(now_ms, held, left(held.bytes, event.available, event.total))
 
     def _submitted(self, now_ms: int, event: e.StageSubmitted) -> None:
-        if event.cached:
-            self._cached.add(event.stage)
+        self._readings.submitted(event)
 
     def _reader(self, now_ms: int, event: e.ReaderRegistered) -> None:
         self._reading.setdefault(event.reader, []).append(event.shuffle_id)
@@ -176,11 +176,10 @@ class Ledger:
         written = self._held.get(self._writing.pop(event.stage, ShuffleId(-1)))
         if written is not None and event.failure:  # of one that succeeded, the generation's completion tells
             self._hold(now_ms, written, written.bytes + event.shuffle_bytes_written)
-        from_cache = event.stage in self._cached and not event.shuffle_bytes_read
-        self._cached.discard(event.stage)
+        read = self._readings.over(event)
         for shuffle_id in self._reading.pop(event.stage, ()):
             held = self._held.get(shuffle_id)
-            if held is not None and not event.failure and not from_cache:
+            if held is not None and not event.failure and (read is None or held.app_shuffle in read):
                 held.last_read_ms = now_ms
 
     def _expired(self, now_ms: int, event: e.GenerationExpired) -> None:

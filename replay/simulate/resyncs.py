@@ -65,7 +65,13 @@ def job_of(started: e.JobStarted, events: Iterable[e.Event]) -> c.ReportJobStart
 def submission_of(submitted: e.StageSubmitted) -> c.ReportStageSubmitted:
     """The report of a stage that was submitted."""
     return c.ReportStageSubmitted(
-        submitted.stage, submitted.reads, submitted.writes, submitted.tasks, submitted.name, submitted.cached
+        submitted.stage,
+        submitted.reads,
+        submitted.writes,
+        submitted.tasks,
+        submitted.name,
+        submitted.cached,
+        submitted.behind,
     )
 
 

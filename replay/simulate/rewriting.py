@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from coordinator.core import caches, cuts
 from coordinator.core import commands as c
-from coordinator.core import cuts
 from coordinator.core.ids import AppShuffle, StageAttempt, StageId
 from coordinator.core.state import Job, State
+from replay.simulate.fetching import went_behind
 
 
 @dataclass(slots=True)
@@ -21,9 +22,15 @@ class Rewriter:
     """Finds what is missing, and names stages that were listed and skipped for it."""
 
     taken: set[StageId]  #: Stages that ran in the record, or stand for one that would have.
-    fetched: frozenset[StageAttempt] = frozenset()  #: Attempts that fetched something, by the record.
+    behind: frozenset[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
     _unlisted: int = 0
+
+    @classmethod
+    def of(cls, commands: Iterable[c.Command | None]) -> Rewriter:
+        """One for the run of which these were all reports."""
+        told = list(commands)
+        return cls({one.stage.stage for one in told if isinstance(one, c.ReportStageSubmitted)}, went_behind(told))
 
     def weigh(self, app_shuffle: AppShuffle, written_bytes: int, whole: bool) -> None:
         """It was written. An attempt that wrote a part may tell the whole, with what failed ones left."""
@@ -32,9 +39,8 @@ class Rewriter:
 
     def before(self, state: State, command: c.ReportStageSubmitted) -> Iterator[list[c.Command]]:
         """What has to be done before the stage can run: one list of commands a map stage."""
-        if command.cached and command.stage not in self.fetched:  # it takes its blocks from the cache
-            return
-        for app_shuffle in missing(state, command.reads):
+        reads = command.reads if command.stage in self.behind else caches.direct(command)
+        for app_shuffle in missing(state, reads):
             yield list(self._write(state, app_shuffle, command.stage.stage))
 
     def _write(self, state: State, app_shuffle: AppShuffle, reader: StageId) -> Iterator[c.Command]:

@@ -6,7 +6,7 @@ const FATES = {
   there: "still there", early: "deleted early", missed: "deleted early and missed", spark: "deleted by Spark's cleaner",
   ended: "deleted with the application", lost: "lost",
 };
-const ROW = 18, LEFT = 64, RIGHT = 18, AREA = 190, GRAPH = 420, NEAR = 160;
+const ROW = 18, LEFT = 64, RIGHT = 18, AREA = 190, GRAPH = 420, NEAR = 160, COLUMN = 128, RANK = 46;
 const area = el("area"), bars = el("bars"), graph = el("graph"), scroll = el("scroll"), tip = el("tip");
 let told = null, rows = [], shown = [], series = [], view = [0, 1], hidden = new Set(), chosen = null, colours = {};
 let nodes = [], edges = [], camera = null, drag = null, hover = null, ratio = 1, following = true;
@@ -250,6 +250,17 @@ function drawBar(pen, width, row, y) {
 
 function lay() {
   const byApp = new Map(rows.map(row => [row.app, row]));       // the last generation of each
+  const [stages, made] = gathered();
+  const near = byApp.size <= NEAR ? null : around(byApp, stages, made);
+  const kept = [...stages.values()].filter(one => !near || near.has(one)).sort((a, b) => a.stage - b.stage);
+  const used = place(kept, depths(kept, made), byApp);
+  untangle(used);
+  spread(used);
+  frame(used.length || 1, Math.max(1, ...used.filter(Boolean)));
+  el("which").textContent = near ? `around ${chosen ? `#${chosen.id}` : "the last shuffles"}: ${kept.length} of ${stages.size.toLocaleString("en")} stages` : "";
+}
+/** The stages with what they read and wrote, and which of them made each app shuffle last. */
+function gathered() {
   const stages = new Map(), made = new Map();
   const stageOf = i => {
     const [attempt, name, job] = told.stages[i], id = attempt.split(".")[0];
@@ -260,18 +271,24 @@ function lay() {
     if (row.writer !== null) { stageOf(row.writer).writes.add(row.app); made.set(row.app, stageOf(row.writer)); }
     for (const reader of row.readers) stageOf(reader).reads.add(row.app);
   }
-  const near = byApp.size <= NEAR ? null : around(byApp, stages, made);
-  const kept = [...stages.values()].filter(one => !near || near.has(one));
-  const depth = new Map();
-  const deep = one => {                                          // of a stage; rounds, if a log tells of any, are cut
+  return [stages, made];
+}
+/** The column of each stage: behind all that made what it reads. Rounds, if a log tells of any, are cut. */
+function depths(kept, made) {
+  const drawn = new Set(kept), depth = new Map();
+  const deep = one => {
     if (depth.has(one)) return depth.get(one);
     depth.set(one, 0);
     let found = 0;
-    for (const app of one.reads) if (made.has(app) && (!near || near.has(made.get(app)))) found = Math.max(found, deep(made.get(app)) + 2);
+    for (const app of one.reads) if (drawn.has(made.get(app))) found = Math.max(found, deep(made.get(app)) + 2);
     depth.set(one, found);
     return found;
   };
-  kept.sort((a, b) => a.stage - b.stage);
+  kept.forEach(deep);
+  return depth;
+}
+/** Fills nodes and edges; gives how many nodes each column has. */
+function place(kept, depth, byApp) {
   nodes = []; edges = [];
   const spots = new Map(), used = [];
   const put = (key, column, thing) => {
@@ -281,20 +298,23 @@ function lay() {
     spots.set(key, node); nodes.push(node);
     return node;
   };
-  for (const one of kept) put(one, deep(one), { stage: one });
-  for (const one of kept) {
-    for (const app of one.writes) edges.push([spots.get(one), put(app, deep(one) + 1, { row: byApp.get(app) })]);
-  }
-  for (const one of kept) for (const app of one.reads) edges.push([put(app, Math.max(0, deep(one) - 1), { row: byApp.get(app) }), spots.get(one)]);
-  untangle(used);
-  const columns = used.length || 1, tallest = Math.max(1, ...used.filter(Boolean));
-  for (const node of nodes) { node.x = node.column * 128 + 70; node.y = (node.rank - (used[node.column] - 1) / 2) * 46; }
+  const shuffle = (app, column) => put(app, column, { row: byApp.get(app) });
+  for (const one of kept) put(one, depth.get(one), { stage: one });
+  for (const one of kept) for (const app of one.writes) edges.push([spots.get(one), shuffle(app, depth.get(one) + 1)]);
+  for (const one of kept) for (const app of one.reads) edges.push([shuffle(app, Math.max(0, depth.get(one) - 1)), spots.get(one)]);
+  return used;
+}
+/** Columns side by side, each around the middle. */
+function spread(used) {
+  for (const node of nodes) { node.x = node.column * COLUMN + 70; node.y = (node.rank - (used[node.column] - 1) / 2) * RANK; }
+}
+/** The canvas as high as it needs to be, and the camera on all of it, unless somebody has moved it. */
+function frame(columns, tallest) {
   const width = graph.parentElement.clientWidth || 900;
-  el("graphs").style.height = `${Math.max(130, Math.min(GRAPH, tallest * 46 + 50))}px`;
-  const height = parseFloat(el("graphs").style.height), fit = Math.min(1.15, width / (columns * 128 + 30), height / (tallest * 46 + 20));
+  el("graphs").style.height = `${Math.max(130, Math.min(GRAPH, tallest * RANK + 50))}px`;
+  const height = parseFloat(el("graphs").style.height), fit = Math.min(1.15, width / (columns * COLUMN + 30), height / (tallest * RANK + 20));
   if (!camera || following) camera = { k: Math.max(.6, fit), x: 0, y: height / 2, fit };
-  if (following) camera.x = camera.k > fit ? 10 : Math.max(10, (width - columns * 128 * camera.k) / 2);
-  el("which").textContent = near ? `around ${chosen ? `#${chosen.id}` : "the last shuffles"}: ${kept.length} of ${stages.size.toLocaleString("en")} stages` : "";
+  if (following) camera.x = camera.k > fit ? 10 : Math.max(10, (width - columns * COLUMN * camera.k) / 2);
 }
 /** Each column in the order of what its nodes are connected with, twice there and back: fewer lines cross. */
 function untangle(used) {

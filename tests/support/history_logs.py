@@ -23,7 +23,10 @@ def at(seconds: float) -> int:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage, its first RDD, and the stages that it reads. ``outside``: RDDs of other stages, by RDD."""
+    """A stage, its last RDD, and the stages that it reads. ``outside``: what that RDD is made of.
+
+    ``below``: its further RDDs, each with what it is made of; ``kept``: those of them that are persisted.
+    """
 
     id: int
     rdd: int
@@ -32,19 +35,26 @@ class Stage:
     outside: Sequence[int] = ()
     name: str = "map at job.scala:7"
     persisted: bool = False
+    below: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    kept: Sequence[int] = ()
 
     def info(self, attempt: int = 0, tasks: int | None = None, **more: Any) -> dict[str, Any]:
-        storage = {"Use Disk": False, "Use Memory": self.persisted, "Replication": 1}
+        own = _rdd(self.rdd, self.outside, self.persisted)
         told = {
             "Stage ID": self.id,
             "Stage Attempt ID": attempt,
             "Stage Name": self.name,
             "Number of Tasks": self.tasks if tasks is None else tasks,
-            "RDD Info": [{"RDD ID": self.rdd, "Parent IDs": list(self.outside), "Storage Level": storage}],
+            "RDD Info": [own, *(_rdd(rdd, of, rdd in self.kept) for rdd, of in self.below.items())],
             "Parent IDs": None if self.parents is None else list(self.parents),
             **more,
         }
         return {key: value for key, value in told.items() if value is not None}
+
+
+def _rdd(rdd: int, made_of: Sequence[int], persisted: bool) -> dict[str, Any]:
+    storage = {"Use Disk": False, "Use Memory": persisted, "Replication": 1}
+    return {"RDD ID": rdd, "Parent IDs": list(made_of), "Storage Level": storage}
 
 
 @dataclass

@@ -385,20 +385,22 @@ class ReportJobEnded(_message.Message):
     def __init__(self, job: _Optional[int] = ..., succeeded: bool = ..., failure: _Optional[str] = ...) -> None: ...
 
 class ReportStageSubmitted(_message.Message):
-    __slots__ = ("stage", "reads", "writes", "tasks", "name", "cached")
+    __slots__ = ("stage", "reads", "writes", "tasks", "name", "cached", "behind")
     STAGE_FIELD_NUMBER: _ClassVar[int]
     READS_FIELD_NUMBER: _ClassVar[int]
     WRITES_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     CACHED_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_FIELD_NUMBER: _ClassVar[int]
     stage: _common_pb2.StageAttempt
     reads: _containers.RepeatedScalarFieldContainer[int]
     writes: int
     tasks: int
     name: str
     cached: bool
-    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ...) -> None: ...
+    behind: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ..., behind: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class ReportStageCompleted(_message.Message):
     __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records", "task_ms")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
@@ -45,8 +46,12 @@ def recorded(run: Run, policy: str) -> list[Recorded]:
         assert first.count() == 400  # under a guessing rule its shuffle is gone by now
         del second
         run.settled(attachment)
+    return newest(run, log.application)
+
+
+def newest(run: Run, application: str) -> list[Recorded]:
     [store] = sorted(run.logs.glob("*.db"), key=lambda path: path.stat().st_mtime)[-1:]
-    return stored(f"sqlite://{store}", log.application)
+    return stored(f"sqlite://{store}", application)
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +83,30 @@ def test_what_was_only_observed_is_what_the_policy_does_live(logs: dict[str, lis
     again = simulate(facts_of(logs["frontier"]), Policy(Rule.FRONTIER, observe=True))
     assert again.misses == ()
     assert again.written_bytes < simulate(facts_of(logs["frontier"])).written_bytes
+
+
+def test_11_a_stage_says_what_of_its_reads_lies_behind_a_cache(run: Run) -> None:
+    """A cached RDD joined with a new shuffle: one stage that lists both shuffles, and fetches the one."""
+    with run.attached("observe") as (attachment, told):
+        kept = run.keep(run.keyed().mapValues(lambda value: value + 1).persist(StorageLevel.DISK_ONLY))
+        assert kept.count() == 400
+        assert kept.join(run.keyed(40), 3).count() == 800
+        kept.unpersist(True)
+        run.settled(attachment)
+    log = newest(run, told.application)
+    check_as_recorded(log)
+    written = {event.app_shuffle: event.shuffle_id for event in of(log, e.GenerationStarted)}
+    first, second = sorted(written)
+    filling, joining = (stage for stage in of(log, e.StageSubmitted) if stage.reads)
+    assert (filling.reads, filling.behind, filling.cached) == ((first,), (first,), True)
+    assert (joining.reads, joining.behind, joining.cached) == ((first, second), (first,), True)
+    [over] = [event for event in of(log, e.StageCompleted) if event.stage == joining.stage]
+    weights = {event.shuffle_id: event.bytes for event in of(log, e.GenerationCompleted)}
+    assert over.shuffle_bytes_read == weights[written[second]]
+    [read_ms] = [life.last_read_ms for life in simulate(facts_of(log)).lives if life.app_shuffle == first]
+    [filled_ms] = [
+        recorded.time_ms
+        for recorded in log
+        if isinstance(recorded.event, e.StageCompleted) and recorded.event.stage == filling.stage
+    ]
+    assert read_ms == filled_ms

@@ -202,7 +202,7 @@ class FakeService:
         self.before: Callable[[str], None] = lambda _: None  #: Called inside each verb.
 
     def probe(self) -> api.Capability:
-        return api.Capability("fake", True, True, True, True, True, may_have_to_keep="keeps" in self.answers)
+        return api.Capability("fake", True, True, True, may_have_to_keep="keeps" in self.answers)
 
     def holds(self, app_shuffle: int) -> Any:
         return self._did("holds", app_shuffle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 from google.protobuf import text_format
@@ -70,6 +71,32 @@ def test_a_stage_that_is_tried_again_does_not_shrink_its_shuffle() -> None:
     translator = Translator()
     told(translator, job(1, stage(0, writes=7, tasks=6), final=0))
     assert "lineage" not in told(translator, job(2, stage(0, writes=7, tasks=2), final=0))[0]
+
+
+def with_caches(direct: tuple[int, ...]) -> list[str]:
+    """What is told of a stage that reads 7 and 8 and has a persisted RDD; `direct`: the RDDs that it reads anyhow."""
+    translator = Translator()
+    reader = replace(stage(2, parents=(0, 1)), cached_rdd_ids=(20,), direct_rdd_ids=direct)
+    told(translator, job(1, stage(0, writes=7), stage(1, writes=8), reader, final=2))
+    return told(translator, facts.StageSubmitted(0, 0, reader))
+
+
+def test_11_what_lies_behind_persisted_rdds_is_told_and_not_asked_for() -> None:
+    assert with_caches(direct=(1,)) == [
+        "report_stage_submitted { stage { stage: 2 } reads: 7 reads: 8 tasks: 4 cached: true behind: 7 }",
+        "get_shuffle_id { app_shuffle: 8 stage { stage: 2 } }",
+    ]
+    assert with_caches(direct=()) == [
+        "report_stage_submitted { stage { stage: 2 } reads: 7 reads: 8 tasks: 4 cached: true behind: 7 behind: 8 }",
+    ]
+
+
+def test_11_a_stage_whose_persisted_rdds_hide_nothing_reads_as_any_other() -> None:
+    assert with_caches(direct=(0, 1)) == [
+        "report_stage_submitted { stage { stage: 2 } reads: 7 reads: 8 tasks: 4 }",
+        "get_shuffle_id { app_shuffle: 7 stage { stage: 2 } }",
+        "get_shuffle_id { app_shuffle: 8 stage { stage: 2 } }",
+    ]
 
 
 def test_stage_ids_with_gaps_are_spans() -> None:

@@ -35,7 +35,7 @@ def test_a_mixed_result_says_how_it_came_to_be_one() -> None:
         "2 of 8 partitions were delivered before it was computed again; right only if it is deterministic"
     )
     torn = phrase(replace(delivered, delivered=0, failed=True), Names())
-    assert torn.endswith("while another branch was being read; it was failed, as strict asks for")
+    assert torn.endswith("and a part after that; it was failed, as strict asks for")
 
 
 def test_sizes_and_times_read_well() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,6 +29,10 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
     [
         ({"e": "jobEnded", "job": 1, "time": 9, "succeeded": True, "reason": ""}, facts.JobEnded(0, 1, 9, True, "")),
         ({"e": "stageSubmitted", "time": 9, "stage": STAGE}, facts.StageSubmitted(0, 9, STAGE_FACT)),
+        (
+            {"e": "stageSubmitted", "time": 9, "stage": {**STAGE, "direct": [6, 7]}},
+            facts.StageSubmitted(0, 9, replace(STAGE_FACT, direct_rdd_ids=(6, 7))),
+        ),
         (
             {"e": "stageCompleted", "time": 9, "stage": STAGE, "failure": None, "written": 1, "read": 2, "outBytes": 3,
              "outRecords": 4, "taskMs": 5},

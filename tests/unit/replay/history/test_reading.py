@@ -216,6 +216,29 @@ def test_a_persisted_rdd_is_a_root_until_it_is_unpersisted(tmp_path: Path) -> No
     assert told(run, c.ReportStageSubmitted)[1].cached
 
 
+#: By name: RDD 9 joins 7 and 8; these are made of the shuffles of 1 and 2; and what of them lies behind a cache.
+BEHIND: dict[str, tuple[dict[int, tuple[int, ...]], tuple[int, ...], tuple[int, ...]]] = {
+    "nothing is persisted": ({7: (1,), 8: (2,)}, (), ()),
+    "one side is": ({7: (1,), 8: (2,)}, (7,), (1,)),
+    "both are": ({7: (1,), 8: (2,)}, (7, 8), (1, 2)),
+    "below what is persisted": ({7: (6,), 6: (1,), 8: (2,)}, (7,), (1,)),
+    "what is persisted reads what is read anyhow": ({7: (6,), 6: (1,), 8: (6, 2)}, (7,), ()),
+    "two shuffles of one RDD": ({7: (1, 2), 8: (2,)}, (7,), (1, 2)),
+    "the log does not say": ({7: (), 8: ()}, (7,), (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_what_lies_behind_persisted_rdds_is_told(tmp_path: Path, name: str) -> None:
+    below, kept, behind = BEHIND[name]
+    second = Stage(1, rdd=2)
+    joined = Stage(2, rdd=9, parents=(0, 1), outside=(7, 8), below=below, kept=kept)
+    log = Log().start().job(0, 0, FIRST, second, joined).stage(FIRST, 0, 10, written=1000)
+    log.stage(second, 0, 10, written=1000).stage(joined, 10, 20).job_end(0, 20).end(30)
+    last = told(run_of(log.write(tmp_path / "app-1")), c.ReportStageSubmitted)[2]
+    assert (last.reads, last.cached, last.behind) == ((1, 2), bool(behind), behind)
+
+
 # ---- bad input -------------------------------------------------------------------------------------------------------
 
 

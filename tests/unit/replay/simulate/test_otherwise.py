@@ -215,6 +215,52 @@ def test_the_stage_that_fills_a_cache_reads_and_misses() -> None:
     assert _reads(facts)["map at chain.py:12"] == _reads(_before_job(1, facts))["map at chain.py:12"] + 1
 
 
+def joined_with_a_cache(behind: tuple[int, ...], fetched_bytes: int) -> Told:
+    """In a chain, what reads app shuffle 0 fills a cache; a second job joins that with a new shuffle, 2."""
+    told = Told(policy=OBSERVE)
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    filling = c.ReportStageSubmitted(
+        attempt(1), (AppShuffle(0),), AppShuffle(1), 4, cached=True, behind=(AppShuffle(0),)
+    )
+    told.say(filling, c.ReportStageCompleted(attempt(1), "", 60_000_000, 120_000_000))
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    both, second = (AppShuffle(0), AppShuffle(2)), lineage(2, "map at chain.py:25")
+    told.say(c.ReportJobStarted(JobId(1), StageId(5), both, None, (Span(3, 5),), (second,)))
+    told.stage(4, "map at chain.py:25", writes=2)
+    told.done(4, 60_000_000)
+    hidden = tuple(map(AppShuffle, behind))
+    told.say(c.ReportStageSubmitted(attempt(5), both, None, 4, "join", cached=True, behind=hidden))
+    told.say(c.ReportStageCompleted(attempt(5), shuffle_bytes_read=fetched_bytes))
+    told.say(c.ReportJobEnded(JobId(1)), c.EndApplication())
+    return told
+
+
+@pytest.mark.parametrize(
+    ("behind", "fetched_bytes", "missed"),
+    [
+        ((0,), 60_000_000, []),  # just what it reads directly
+        ((0,), 60_000_001, [0]),  # a block was computed again
+        ((), 60_000_000, [0]),  # as it was told once: everything may lie behind, and it fetched something
+    ],
+)
+def test_a_stage_that_joins_a_cache_with_what_it_fetches_misses_nothing_behind_it(
+    behind: tuple[int, ...], fetched_bytes: int, missed: list[int]
+) -> None:
+    log = joined_with_a_cache(behind, fetched_bytes).log
+    check_as_recorded(log)
+    facts = list(facts_of(log))
+    assert [miss.app_shuffle for miss in simulate(facts, FRONTIER, pace=AT_ONCE).misses] == missed
+    observed = simulate(facts)
+    read_ms = {life.app_shuffle: life.last_read_ms for life in observed.lives}
+    assert (read_ms[AppShuffle(0)] == read_ms[AppShuffle(2)]) == bool(missed)
+    assert _reads(facts)["map at chain.py:12"] == 1 + len(missed)
+    assert _reads(facts)["map at chain.py:25"] == 1
+
+
 def _before_job(job: int, facts: list[Fact]) -> list[Fact]:
     def begins(fact: Fact) -> bool:
         return isinstance(fact.command, c.ReportJobStarted) and fact.command.job == job

@@ -1,0 +1,78 @@
+"""What stages have really read.
+
+Responsible for telling, of what a stage lists, the part that it fetched. Refuses to know generations, and who asks.
+Invariant: what a stage reads whatever is cached counts wherever it ends well; in doubt, all that it lists does.
+
+A stage lists the shuffles behind its persisted RDDs too. The one that fills them reads these, the others take the
+blocks. A record does not say which it was; bytes do, nearly: who fetched more than what it reads directly weighs has
+read behind its caches too. That counts too much where data are fetched twice, and too little where only a part of the
+direct reads was fetched and a part of what lies behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from coordinator.core import caches
+from coordinator.core.commands import Command, ReportStageCompleted, ReportStageSubmitted
+from coordinator.core.events import StageCompleted, StageSubmitted
+from coordinator.core.ids import AppShuffle, StageAttempt
+
+_Submitted: TypeAlias = ReportStageSubmitted | StageSubmitted
+_Over: TypeAlias = ReportStageCompleted | StageCompleted
+
+
+@dataclass(slots=True)
+class Readings:
+    """Goes along a run, by its reports or by its log."""
+
+    behind: set[StageAttempt] = field(default_factory=set)  #: Attempts that read behind their caches too.
+    _running: dict[StageAttempt, _Submitted] = field(default_factory=dict)
+    _weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes of all that lies there of it.
+    _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
+
+    def hear(self, command: Command | None) -> tuple[AppShuffle, ...]:
+        """What an attempt has read that ends with this report; of any other nothing."""
+        if isinstance(command, ReportStageSubmitted):
+            self.submitted(command)
+        elif isinstance(command, ReportStageCompleted):
+            return self.over(command) or ()
+        return ()
+
+    def submitted(self, stage: _Submitted) -> None:
+        """An attempt begins."""
+        self._running[stage.stage] = stage
+
+    def over(self, over: _Over) -> tuple[AppShuffle, ...] | None:
+        """What an attempt has read to its end: nothing where it failed; None: nobody has told of its beginning."""
+        stage = self._running.pop(over.stage, None)
+        if stage is None:
+            return None
+        read = self._read(stage, over.shuffle_bytes_read)
+        if stage.writes is not None:
+            self._weigh(stage.writes, stage.tasks, over.shuffle_bytes_written)
+        return () if over.failure else read
+
+    def _weigh(self, app_shuffle: AppShuffle, tasks: int, written_bytes: int) -> None:
+        """An attempt of fewer tasks adds to what others have written, failed ones too."""
+        maps = self._maps[app_shuffle] = max(tasks, self._maps.get(app_shuffle, 0))
+        known = self._weights.get(app_shuffle, 0) if tasks < maps else 0
+        self._weights[app_shuffle] = known + written_bytes
+
+    def _read(self, stage: _Submitted, fetched_bytes: int) -> tuple[AppShuffle, ...]:
+        direct = caches.direct(stage)
+        if len(direct) < len(stage.reads):
+            if fetched_bytes <= sum(self._weights.get(read, 0) for read in direct):
+                return direct
+            self.behind.add(stage.stage)
+        return stage.reads
+
+
+def went_behind(commands: Iterable[Command | None]) -> frozenset[StageAttempt]:
+    """The attempts of a whole run that read behind their caches too."""
+    readings = Readings()
+    for command in commands:
+        readings.hear(command)
+    return frozenset(readings.behind)
