@@ -38,10 +38,10 @@ def replica_name() -> str:
     return f"replica-{uuid.uuid4().hex[:12]}"
 
 
-def release() -> str:
-    """Of this program; empty where it runs from a folder."""
+def release(package: str = "shuffle-lifecycle") -> str:
+    """The installed version, of this program unless told; empty where there is none, as where it runs from a folder."""
     try:
-        return version("shuffle-lifecycle")
+        return version(package)
     except PackageNotFoundError:
         return ""
 

@@ -1,8 +1,8 @@
 """What can be chosen for `shufflectl` and for a replica, and where each choice comes from.
 
-Responsible for the keys with their meaning and defaults, and for reading them from four places: a flag goes before the
-environment, that before a file, that before the default. Refuses to know what is done with the values. Invariant: a key
-that is not known is an error, never ignored, and every value can say where it came from.
+Responsible for the keys with their meaning, and for reading them from four places: a flag goes before the environment,
+that before a file, that before the default, which is that of whoever works with it. Refuses to know what is done with
+the values. Invariant: a key that is not known is an error, never ignored, and every value can say where it came from.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from pydantic_settings import (
 from coordinator.binding import A_BIND, is_bind
 from coordinator.explained import Explained
 from coordinator.runtime.limits import Limits
+from coordinator.runtime.options import Options
+from coordinator.server.options import ServerOptions
 from state_backend.address import masked
 
 PREFIX = "SHUFFLECTL_"
 FILE_VARIABLE = f"{PREFIX}CONFIG"
-DEFAULT_LISTEN = "127.0.0.1:7457"
-
-
+_REPLICA, _SERVER = Options(replica=""), ServerOptions()  #: As they are where nobody chooses.
 _LONG_S = 365 * 86_400
 _SIGNS = 3  #: Of life that a driver may miss: two can be late without its being taken for dead.
 
@@ -54,16 +54,17 @@ class ServeConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    listen: _Bind = Field(default=DEFAULT_LISTEN, description="address to listen on; port 0 takes any that is free")
+    listen: _Bind = Field(default=_SERVER.bind, description="address to listen on; port 0 takes any that is free")
     pages: _Bind = Field(
         default="", description="address of read-only pages with pictures of applications; none: they are not served"
     )
     data: str = Field(default="", description="folder of the SQLite store, where no `store` is named")
     advertise: str = Field(
-        default="", description="address that drivers are told; where they reach it under another one"
+        default=_REPLICA.address, description="address that drivers are told; where they reach it under another one"
     )
     beyond_loopback: bool = Field(
-        default=False, description="let other machines reach it although it asks them for no certificate"
+        default=_SERVER.bind_beyond_loopback,
+        description="let other machines reach it although it asks them for no certificate",
     )
     history: str = Field(
         default="", description="file of `shufflectl learn`: what earlier runs taught, for policy `history`"
@@ -88,35 +89,46 @@ class ServeConfig(BaseModel):
     metrics_applications: int = Field(
         default=0, ge=0, le=1_000, description="how many of the heaviest applications get metrics with their names"
     )
-    reap: bool = Field(default=True, description="take part in housekeeping: close applications whose driver is gone")
+    reap: bool = Field(
+        default=_REPLICA.reap, description="take part in housekeeping: close applications whose driver is gone"
+    )
     silence_s: float = Field(
-        default=60.0,
+        default=_REPLICA.silence_s,
         gt=0,
         le=_LONG_S,
         description="seconds without a sign of life after which a driver is gone; three times `heartbeat_s` at least",
     )
-    heartbeat_s: float = Field(default=5.0, ge=0.1, le=_LONG_S, description="seconds between a driver's signs of life")
+    heartbeat_s: float = Field(
+        default=_REPLICA.heartbeat_s, ge=0.1, le=_LONG_S, description="seconds between a driver's signs of life"
+    )
     lease_s: float = Field(
-        default=10.0, ge=1, le=_LONG_S, description="seconds that the replica's own registration outlives it"
+        default=_REPLICA.lease_s,
+        ge=1,
+        le=_LONG_S,
+        description="seconds that the replica's own registration outlives it",
     )
     answer_within_s: float = Field(
-        default=10.0, gt=0, description="seconds after which a question gets an error instead"
+        default=_REPLICA.answer_within_s, gt=0, description="seconds after which a question gets an error instead"
     )
     snapshot_every_events: int = Field(
-        default=500,
+        default=_REPLICA.snapshot_every_events,
         gt=0,
         description="events between two snapshots of an application, at least; more where its state has more rows",
     )
     idle_s: float = Field(
-        default=300.0, gt=0, description="seconds after which an application that nobody asks is forgotten"
+        default=_REPLICA.idle_s, gt=0, description="seconds after which an application that nobody asks is forgotten"
     )
     archive_every_s: float = Field(
-        default=60.0, gt=0, description="seconds between two looks for what may move to the archive"
+        default=_REPLICA.archive_every_s, gt=0, description="seconds between two looks for what may move to the archive"
     )
     retention_s: float = Field(
-        default=0.0, ge=0, description="seconds after which an ended application leaves the store; 0: it stays"
+        default=_REPLICA.retention_s,
+        ge=0,
+        description="seconds after which an ended application leaves the store; 0: it stays",
     )
-    drain_s: float = Field(default=10.0, ge=0, description="seconds that calls under way may take when it stops")
+    drain_s: float = Field(
+        default=_SERVER.drain_s, ge=0, description="seconds that calls under way may take when it stops"
+    )
 
 
 def _limit(default: Any, meaning: str, least: int, most: int) -> Any:

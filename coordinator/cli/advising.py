@@ -21,6 +21,7 @@ from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
+from coordinator.cli.spark import Confs, conf_of, spark_session
 from coordinator.cli.targets import check_file, check_folder, written
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
@@ -58,7 +59,7 @@ def advise(
     master: Annotated[
         str | None, typer.Option("--master", help="Spark to run on; none: this machine, all cores.")
     ] = None,
-    conf: Annotated[list[str] | None, typer.Option("--conf", help="A Spark conf, KEY=VALUE; may be repeated.")] = None,
+    conf: Confs = None,
 ) -> None:
     """Says which applications would give disk back, how much, and at what risk, from Spark's own history logs."""
     _check_libraries()
@@ -67,7 +68,7 @@ def advise(
         check_folder(parquet, places, force)
     for file in filter(None, (html, csv_file)):
         check_file(file, force=True)
-    with _session(master, conf or []) as spark:
+    with _session(master, conf_of(conf)) as spark:
         report = _make(spark, places, grace_ms)
         _show(here, report, top)
         if parquet is not None:
@@ -113,19 +114,10 @@ def _check_libraries() -> None:
         ) from error
 
 
-def _session(master: str | None, conf: list[str]) -> AbstractContextManager[SparkSession]:
+def _session(master: str | None, conf: dict[str, str]) -> AbstractContextManager[SparkSession]:
     """Where nobody says where, on this machine."""
-    from coordinator.cli.spark import spark_session
-
     where = master or ("" if os.environ.get("MASTER") else "local[*]")
-    return spark_session("advise", where, dict(map(_pair, conf)))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise failure(Exit.USAGE, f"--conf is {text!r}", "KEY=VALUE", "Put a = between them.")
-    return key, value
+    return spark_session("advise", where, conf)
 
 
 def _make(spark: SparkSession, places: list[str], grace_ms: int) -> Report:

@@ -7,12 +7,11 @@ the other verbs work with.
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 from typing import Annotated, Any
 
 import typer
 
+from coordinator.app import release
 from coordinator.cli import output
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
@@ -53,14 +52,6 @@ def token(here: Here) -> Any:
     made = tokens.new_text()
     rows = [{"name": "token", "value": made}, {"name": "sha256", "value": tokens.hash_of(made)}]
     output.rows(here.form, rows, [Column("NAME", lambda r: r["name"]), Column("VALUE", lambda r: r["value"])], "")
-
-
-def release(package: str) -> str:
-    """The installed version; empty where there is none."""
-    try:
-        return installed(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def register(app: typer.Typer) -> None:

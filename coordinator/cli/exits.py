@@ -17,8 +17,7 @@ from coordinator.config import WrongConfig
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.runtime import errors as runtime
 from coordinator.server.certificates import WrongCertificates
-from coordinator.server.interfaces import BindRefused, WrongBind
-from coordinator.server.server import CannotListen
+from coordinator.server.interfaces import BindRefused, CannotListen, WrongBind
 from coordinator.wire import errors as wire
 from replay.explain import UnknownShuffle
 from state_backend import errors as store

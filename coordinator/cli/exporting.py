@@ -16,8 +16,9 @@ import typer
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find
+from coordinator.cli.finding import check_named, find
 from coordinator.cli.here import Here
+from coordinator.cli.looking import All, Applications
 from coordinator.cli.sources.api import Source
 from coordinator.cli.targets import check_file, check_folder, draft_of, writing
 from coordinator.cli.verb import COMMON, SERVER, verb
@@ -50,11 +51,9 @@ class Writer(Protocol):
 def export(
     here: Here,
     to: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="The file; of Parquet, the folder.")],
-    apps: Annotated[
-        list[str] | None, typer.Argument(metavar="[APP]...", help="Applications, as the other verbs name them.")
-    ] = None,
+    apps: Applications = None,
     form: Annotated[str, typer.Option("--format", help="log, arrow or parquet.")] = LOG,
-    whole: Annotated[bool, typer.Option("--all", help="Every application of the source.")] = False,
+    whole: All = False,
     force: Annotated[bool, typer.Option("--force", help="Write over what is there.")] = False,
 ) -> Any:
     """Writes logs to a file that --log reads, or as Arrow or Parquet, by application and day, which everybody reads."""
@@ -70,9 +69,7 @@ def export(
 def _check(named: Sequence[str], form: str, whole: bool) -> None:
     if form not in FORMATS:
         raise failure(Exit.USAGE, f"the format is {form!r}", f"one of {', '.join(FORMATS)}", "Choose one.")
-    if bool(named) == whole:
-        told = "applications are named and --all is said" if whole else "no application is named"
-        raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
+    check_named(named, whole)
     if form == LOG and len(named) != 1:
         raise failure(
             Exit.USAGE, "a log file holds one application", "one that is named", "Choose one, or --format parquet."

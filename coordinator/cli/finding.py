@@ -6,6 +6,8 @@ Refuses to guess. Invariant: what fits several is an error that names them, what
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.cli.exits import Exit, failure
@@ -40,6 +42,13 @@ async def find(source: Source, named: str) -> ApplicationId:
         f"one of: {names}" if names else "one that is registered; none is yet",
         "List them with `shufflectl apps`.",
     )
+
+
+def check_named(named: Sequence[str], whole: bool) -> None:
+    """Of many applications some are named, or all are meant; never both."""
+    if bool(named) == whole:
+        told = "applications are named and --all is said" if whole else "no application is named"
+        raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
 
 
 def _is_called(application: pb.Application, named: str) -> bool:

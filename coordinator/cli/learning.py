@@ -14,7 +14,7 @@ import typer
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
-from coordinator.cli.simulating import is_spread, recordings_of, session
+from coordinator.cli.simulating import Logs, Master, is_spread, recordings_of, session
 from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.wire.lessons import text_of
@@ -26,13 +26,8 @@ from replay.units import count
 def learn(
     here: Here,
     to: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")],
-    logs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[LOGS]...", help="Exported logs, Spark history logs, folders of them, applications."),
-    ] = None,
-    master: Annotated[
-        str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")
-    ] = "",
+    logs: Logs = None,
+    master: Master = "",
 ) -> Any:
     """Learns from earlier runs which shuffles are read again, for policy `history`."""
     return _learn(here, logs or [], to, master)

@@ -18,8 +18,9 @@ from rich.text import Text
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.finding import find
+from coordinator.cli.finding import check_named, find
 from coordinator.cli.here import Here, default_store
+from coordinator.cli.looking import All, Applications
 from coordinator.cli.output import Column, Row
 from coordinator.cli.spark import spark_session
 from coordinator.cli.verb import COMMON, verb
@@ -54,18 +55,14 @@ class Table:
 
 def report(
     here: Here,
-    apps: Annotated[
-        list[str] | None, typer.Argument(metavar="[APP]...", help="Applications, as the other verbs name them.")
-    ] = None,
-    whole: Annotated[bool, typer.Option("--all", help="Every application of the source.")] = False,
+    apps: Applications = None,
+    whole: All = False,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help=f"Rows of each table, at most; shown {_MOST}, else all.")
     ] = None,
 ) -> Any:
     """Weighs logs with a local Spark: byte-seconds held, needed and saved; what was missed; what it cost."""
-    if bool(apps) == whole:
-        told = "applications are named and --all is said" if whole else "no application is named"
-        raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
+    check_named(apps or [], whole)
     return _report(here, apps or [], here.most(limit, _MOST))
 
 

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.exits import Exit, failure
+from coordinator.cli.spark import Confs, conf_of
 from listener_bridge.running import contexts, program
 from state_backend.address import parse_address
 
@@ -34,23 +35,16 @@ def run(
         str | None, typer.Option("--address", help="Coordinators, host:port[,…]; none: embedded.")
     ] = None,
     store: Annotated[str | None, typer.Option("--store", help="Store of the embedded one, sqlite:///FILE.")] = None,
-    conf: Annotated[list[str] | None, typer.Option("--conf", help="A Spark conf, KEY=VALUE; may be repeated.")] = None,
+    conf: Confs = None,
 ) -> None:
     """Runs a PySpark program with the plugin attached: shufflectl run app.py [ARGS…]."""
     wishes = {"policy": policy, "address": address, "store": store}
     overrides = {name: value for name, value in wishes.items() if value is not None}
-    settings = dict(map(_pair, conf or ()))
+    settings = conf_of(conf)
     _check(settings, overrides)
     _submit_with(settings)
     _attach_to_contexts(overrides)
     _start(app, ctx.args, module)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise failure(Exit.USAGE, f"--conf is {text!r}", "KEY=VALUE", "Put a = between them.")
-    return key, value
 
 
 def _check(settings: dict[str, str], overrides: dict[str, str]) -> None:

@@ -31,10 +31,9 @@ from coordinator.runtime.api import Coordinator
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.options import Options
 from coordinator.server.certificates import CertificateFiles, Certificates
-from coordinator.server.interfaces import check_bind
+from coordinator.server.interfaces import CannotListen, check_bind
 from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
-from coordinator.server.server import CannotListen
 from coordinator.wire.bounds import Bounds
 from coordinator.wire.lessons import read_lessons
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from coordinator.app import release
 from coordinator.cli.checks.finding import Finding, Verdict
 from coordinator.cli.checks.machine import java, spark
-from coordinator.cli.choosing import release
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.here import Here
 from coordinator.cli.verb import COMMON, verb

@@ -41,16 +41,18 @@ _SEGMENT_EVENTS = 500
 #: Below this it takes longer to start a session than to simulate.
 _WORTH_A_SESSION_BYTES = 64_000_000
 _RECORDED = "as recorded"
+Logs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[LOGS]...", help="Exported logs, Spark history logs, folders of them, applications."),
+]
+Master = Annotated[str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")]
 _Policies: TypeAlias = list[tuple[str, Policy | None]]
 _POLICIES = ("observe", "frontier", "eager")
 
 
 def simulate(
     here: Here,
-    logs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[LOGS]...", help="Exported logs, Spark history logs, folders of them, applications."),
-    ] = None,
+    logs: Logs = None,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", help="A policy's name, delayed:RULE:GRACE, or 'as recorded'; may be repeated."),
@@ -62,9 +64,7 @@ def simulate(
         str, typer.Option("--capacity", help="What shuffle data may take, as 20g, for policy pressure.")
     ] = "",
     each: Annotated[bool, typer.Option("--each", help="A table for each application too.")] = False,
-    master: Annotated[
-        str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")
-    ] = "",
+    master: Master = "",
 ) -> Any:
     """Compares what policies would have held, deleted and recomputed in recorded runs."""
     wanted = list(dict.fromkeys(_named(one) for one in policy or _POLICIES))

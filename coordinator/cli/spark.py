@@ -1,8 +1,8 @@
 """A Spark session for one call.
 
-Responsible for starting a quiet Spark with this Python for its workers, and for saying in a line why it does not start
-or has failed. Refuses to know what it is used for. Invariant: a session that is there already stays, and no trace of
-Spark's is shown.
+Responsible for reading its confs, for starting a quiet Spark with this Python for its workers, and for saying in a line
+why it does not start or has failed. Refuses to know what it is used for. Invariant: a session that is there already
+stays, and no trace of Spark's is shown.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from coordinator.cli.checks import machine
 from coordinator.cli.exits import Exit, failure
@@ -21,6 +23,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+Confs = Annotated[list[str] | None, typer.Option("--conf", help="A Spark conf, KEY=VALUE; may be repeated.")]
+
+
+def conf_of(given: Sequence[str] | None) -> dict[str, str]:
+    """Confs as people write them."""
+    return dict(map(_pair, given or ()))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise failure(Exit.USAGE, f"--conf is {text!r}", "KEY=VALUE", "Put a = between them.")
+    return key, value
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""The pages' own small HTTP server.
+"""What each path of the pages shows.
 
-Responsible for one request a connection, GET and HEAD alone, and for what each path shows. Refuses to know gRPC and to
-change anything. Invariant: a peer that is slow, rude or many costs a bounded number of connections, bytes and seconds,
-and the replica nothing else; a page of another site in somebody's browser reads nothing here.
+Responsible for the paths, for what is said where one cannot be shown, and for whose browser may ask. Refuses to know
+HTTP (`coordinator.server.web`) and to change anything. Invariant: whatever a page dies of or waits for costs its asker
+an answer, and the replica nothing else; a page of another site in somebody's browser reads nothing here.
 
     /                         applications
     /APPLICATION/             the picture, which asks for its numbers again and again
@@ -16,7 +16,6 @@ import html
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from heapq import nlargest
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
@@ -25,15 +24,11 @@ from coordinator.core.ids import ApplicationId
 from coordinator.pages.pictures import Pictures
 from coordinator.runtime.api import ApplicationRecord, Archived, Coordinator, CoordinatorError, UnknownApplication
 from coordinator.server.interfaces import is_local
-from coordinator.server.server import CannotListen
+from coordinator.server.web import Listener, Question, Reply
 from replay.timeline.page import live_page, policy
 from replay.units import count, moment
 
-_HEAD_BYTES = 8_192
-_HEAD_S = 5.0
 _ANSWER_S = 30.0
-_WRITE_S = 20.0
-_CONNECTIONS = 32
 _LISTED = 200  #: The newest; how many more there are is said.
 _PAGE = 500
 _DIGITS = 20
@@ -41,60 +36,27 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 log = logs.logger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What is answered."""
-
-    status: str
-    body: bytes = b""
-    kind: str = "text/plain; charset=utf-8"
-
-
 _STYLE = (
     "body{font:15px system-ui,sans-serif;max-width:900px;margin:40px auto;padding:0 20px;color-scheme:light dark}"
     "td,th{text-align:left;padding:5px 18px 5px 0}th{font-weight:500;opacity:.6}"
 )
 _REFUSED = Reply("403 Forbidden", b"Ask under the name or address that the pages are served at.\n")
 _ARCHIVED = b"Its first events are in the archive: draw it with `shufflectl timeline APP --archive URL -o FILE`.\n"
-_BUSY = Reply("503 Service Unavailable", b"Too many ask at once; try again.\n")
 
 
 class Pages:
-    """One listener over one replica."""
+    """All pages of one replica."""
 
     def __init__(self, coordinator: Coordinator, bind: str) -> None:
         self._coordinator = coordinator
         self._pictures = Pictures(coordinator)
         self._local = is_local(bind)
-        self._open = 0
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection: one question, one answer."""
-        self._open += 1
-        try:
-            is_head, reply = await self._answer(reader)
-            await asyncio.wait_for(_write(writer, reply, is_head), _WRITE_S)
-        except asyncio.TimeoutError:
-            writer.transport.abort()  # it reads nothing, or says nothing
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
-            pass  # it has gone, or is too rude: nobody is told
-        finally:
-            self._open -= 1
-            await _close(writer)
-
-    async def _answer(self, reader: asyncio.StreamReader) -> tuple[bool, Reply]:
-        if self._open > _CONNECTIONS:
-            return False, _BUSY
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEAD_S)
-        lines = head.decode("latin-1").split("\r\n")
-        method, _, rest = lines[0].partition(" ")
-        target = rest.rpartition(" ")[0]
-        if method not in ("GET", "HEAD"):
-            return False, Reply("405 Method Not Allowed", b"GET and HEAD alone: nothing can be changed here.\n")
-        if self._local and not _is_for_us(lines[1:]):
-            return method == "HEAD", _REFUSED
-        return method == "HEAD", await self._guarded(target)
+    async def answer(self, question: Question) -> Reply:
+        """The page that is asked for, or why there is none."""
+        if self._local and not _is_for_us(question):
+            return _REFUSED
+        return await self._guarded(question.target)
 
     async def _guarded(self, target: str) -> Reply:
         try:
@@ -144,18 +106,23 @@ class Pages:
 @asynccontextmanager
 async def serving(coordinator: Coordinator, bind: str, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Listens until the block is left; gives the address. Raises `CannotListen`."""
-    host, _, port = bind.rpartition(":")
-    pages = Pages(coordinator, bind)
+    listener = Listener(Pages(coordinator, bind).answer, _headers())
+    await listener.start(bind, tls)
     try:
-        server = await asyncio.start_server(
-            pages.serve, host.strip("[]") or None, int(port), limit=_HEAD_BYTES, ssl=tls, backlog=_CONNECTIONS
-        )
-    except (OSError, ValueError, OverflowError) as error:
-        raise CannotListen(bind, error) from error
-    try:
-        yield f"{'http' if tls is None else 'https'}://{host}:{server.sockets[0].getsockname()[1]}/"
+        yield f"{'http' if tls is None else 'https'}://{listener.address}/"
     finally:
-        server.close()
+        await listener.stop()
+
+
+def _headers() -> tuple[str, ...]:
+    """What a browser may do with any reply, and may not."""
+    return (
+        f"Content-Security-Policy: {policy()}",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        "Cross-Origin-Resource-Policy: same-origin",
+        "Cache-Control: no-store",
+    )
 
 
 def _is_place(told: str) -> bool:
@@ -163,37 +130,9 @@ def _is_place(told: str) -> bool:
     return told.isdecimal() and len(told) <= _DIGITS
 
 
-def _is_for_us(headers: list[str]) -> bool:
+def _is_for_us(question: Question) -> bool:
     """A browser that was led here under another name (DNS rebinding) says that name."""
-    hosts = [value.strip() for name, _, value in (line.partition(":") for line in headers) if name.lower() == "host"]
-    return all(host in _LOOPBACK or host.rpartition(":")[0] in _LOOPBACK for host in hosts)
-
-
-async def _close(writer: asyncio.StreamWriter) -> None:
-    """What was not read by now is dropped: closing alone would wait for the reader as long as it likes."""
-    writer.close()
-    try:
-        await asyncio.wait_for(writer.wait_closed(), _WRITE_S)
-    except (OSError, asyncio.TimeoutError):
-        writer.transport.abort()
-
-
-async def _write(writer: asyncio.StreamWriter, reply: Reply, is_head: bool) -> None:
-    head = [
-        f"HTTP/1.1 {reply.status}",
-        f"Content-Type: {reply.kind}",
-        f"Content-Length: {len(reply.body)}",
-        f"Content-Security-Policy: {policy()}",
-        "X-Content-Type-Options: nosniff",
-        "Referrer-Policy: no-referrer",
-        "Cross-Origin-Resource-Policy: same-origin",
-        "Cache-Control: no-store",
-        "Connection: close",
-    ]
-    if reply.status.startswith("405"):
-        head.append("Allow: GET, HEAD")
-    writer.write("\r\n".join([*head, "", ""]).encode() + (b"" if is_head else reply.body))
-    await writer.drain()
+    return all(host in _LOOPBACK or host.rpartition(":")[0] in _LOOPBACK for host in question.all("host"))
 
 
 def _html(text: str) -> Reply:

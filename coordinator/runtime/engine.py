@@ -1,9 +1,10 @@
-"""One application on one replica: deciding what waits, making it durable, telling it.
+"""One application on one replica: having what waits decided, making it durable, telling it.
 
 Responsible for group commit: what arrives while a commit is under way is decided together and appended as one segment;
-for catching up with other replicas; and for whatever is due in event time. Refuses to know rules, transport and who
-else serves the application. Invariant: nothing is told before it is durable, and the state is always the fold of a
-prefix of the log; a lost compare costs the draft and nothing else.
+for catching up with other replicas; and for doing, where the session is held, whatever is due in event time. Refuses to
+know rules, transport, what fits into a segment (`proposing`), and who else serves the application. Invariant: nothing
+is told before it is durable, and the state is always the fold of a prefix of the log; a lost compare costs the draft
+and nothing else.
 
 No method assumes that this replica is the only one: whatever it decides is appended against the head that it has seen.
 """
@@ -19,13 +20,13 @@ from coordinator.core.commands import EndApplication, RegisterApplication, Reque
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded, RequestsAnswered
 from coordinator.core.ids import ApplicationId
-from coordinator.core.rejections import Answer, Rejection
+from coordinator.core.rejections import Answer
 from coordinator.core.state import State, copy, rows, settle
-from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import Ending
-from coordinator.runtime import drafting, loading, moves, snapshot
+from coordinator.runtime import loading, moves, snapshot
 from coordinator.runtime.clock import Clock, EventTime, Signal, back_off_s, wait_event
-from coordinator.runtime.drafting import Draft, Poisoned
+from coordinator.runtime.drafting import Draft
+from coordinator.runtime.due import Due
 from coordinator.runtime.errors import (
     CoordinatorError,
     Defect,
@@ -34,13 +35,12 @@ from coordinator.runtime.errors import (
     PartlyDone,
     Unavailable,
     UnknownApplication,
-    over_size,
-    too_new,
 )
-from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Mark, Sealed
+from coordinator.runtime.journal import Journal, Mark, Sealed
 from coordinator.runtime.loading import Loaded
 from coordinator.runtime.observing import Committed, Observer
 from coordinator.runtime.options import Options
+from coordinator.runtime.proposing import Proposer
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.waiting import Batch, Waiting
 from state_backend.errors import Closed, Compacted, Conflict, NothingHappened, OutcomeUnknown, StateBackendError
@@ -77,14 +77,13 @@ class Engine:
         self._snapshots = snapshots
         self._options = options
         self._clock = clock
-        self._readable = readable
         self._waiting = Waiting(self.application, options.limits.waiting, clock)
         self._in_flight: frozenset[Batch] = frozenset()
         self._turn = asyncio.Lock()  #: Held while the state, or the mark, is being changed.
         self._wake = asyncio.Event()
         self._seen = Revision(0)  #: The newest head that a watch has told of.
-        self._due_ms = next_due_ms(self.state)
-        self._ticked: tuple[int, int | None] = (0, None)  #: Where a tick has changed nothing.
+        self._due = Due(self.time, self.state)
+        self._proposer = Proposer(journal, self._waiting, options, self.time, self._due, readable)
         self._trouble: StateBackendError | None = None
         self._failures = 0
         self._closing = False
@@ -264,13 +263,13 @@ class Engine:
         """Decides what waits, makes it durable and tells it; or catches up, to decide it again."""
         if self._seen > self.mark.revision:
             await self._catch_up_to_seen()
-        drafted = self._draft()
-        if drafted is None:
+        proposal = self._proposer.propose(self.state, self._tick_is_due())
+        if proposal is None:
             return
-        made, sealed = drafted
-        if sealed is not None:
+        made = proposal.draft
+        if proposal.sealed is not None:
             try:
-                await self._commit(made, sealed)
+                await self._commit(made, proposal.sealed)
             except Conflict:
                 self._observer.conflicted(self.application)
                 await self._catch_up()
@@ -278,60 +277,9 @@ class Engine:
         elif made.taken and await self._catch_up():
             return
         elif made.ticked:
-            self._note_idle_tick()
+            self._due.note_idle(self.state)
         for batch, answers in made.taken:
             self._waiting.answer(batch, answers)
-
-    def _draft(self) -> tuple[Draft, Sealed | None] | None:
-        """The largest draft that a segment can hold, with it; None where there is nothing left to decide."""
-        most, tick = self._options.commit_requests_max, self._tick_is_due()
-        while self._waiting or tick:
-            try:
-                now_ms, readable = self.time.now_ms(), self._readable()
-                made = drafting.draft(self.state, self._waiting, most, now_ms, tick, readable, self._options.limits)
-            except Poisoned as poisoned:
-                tick = self._refuse_poisoned(poisoned) and tick
-                continue
-            if made.newer and made.ticked and not made.taken:
-                log.warning("not done: a replica could not read it", application=self.application, version=made.newer)
-                self._note_idle_tick()
-                tick = False
-            elif made.full:
-                most = made.count
-            elif made.newer:
-                return self._refused(too_new(self.application, made.newer, readable))
-            elif made.over_size:
-                return self._refuse_over_size("records", len(made.records), drafting.RECORDS_HARD_MAX)
-            elif not made.desk.log:
-                return made, None
-            else:
-                sealed = self._journal.seal(made.desk.log)
-                if len(sealed.value) <= SEGMENT_BYTES_MAX:
-                    return made, sealed
-                most = made.count // 2
-                if made.count <= 1:
-                    return self._refuse_over_size("bytes", len(sealed.value), SEGMENT_BYTES_MAX)
-        return None
-
-    def _refuse_poisoned(self, poisoned: Poisoned) -> bool:
-        """Whether a tick may still be tried."""
-        log.error("a rule has failed", application=self.application, exc_info=poisoned.__cause__)
-        if poisoned.batch is None:
-            self._note_idle_tick()
-            return False
-        assert poisoned.__cause__ is not None
-        self._waiting.refuse(poisoned.batch, poisoned.__cause__)
-        return True
-
-    def _refuse_over_size(self, what: str, size: int, limit: int) -> tuple[Draft, Sealed | None]:
-        """One request alone is too much."""
-        return self._refused(over_size(self.application, what, size, limit))
-
-    def _refused(self, why: Rejection) -> tuple[Draft, Sealed | None]:
-        """The first request is answered with a refusal, and what waits behind it goes on."""
-        log.warning("a request is refused", application=self.application, why=str(why))
-        made = drafting.refusal(self.state, self._waiting, self.time.now_ms(), why)
-        return made, self._journal.seal(made.desk.log) if made.desk.log else None
 
     async def _commit(self, made: Draft, sealed: Sealed) -> None:
         self._in_flight = frozenset(batch for batch, _ in made.taken)
@@ -393,7 +341,7 @@ class Engine:
 
     def _after_change(self, appended: Sequence[Recorded] | None) -> None:
         if appended is None or any(type(recorded.event) is not RequestsAnswered for recorded in appended):
-            self._due_ms = next_due_ms(self.state)
+            self._due.changed(self.state)
         self.time.heard(self.state.meta.time_ms)
         self.changed.tell()
         self._wake.set()  # what is due may have changed
@@ -403,21 +351,10 @@ class Engine:
 
     def _tick_is_due(self) -> bool:
         """By the replica that holds the session; what an ended application left is swept by whoever knows of it."""
-        if self._due_ms is None or not (self.sessions or self.state.meta.sweeping):
-            return False
-        return self._due_ms <= self.time.now_ms() and not self._tick_is_idle()
-
-    def _note_idle_tick(self) -> None:
-        """A tick has changed nothing, and will not before something else does."""
-        self._ticked = (self.state.meta.next_sequence, self._due_ms)
-
-    def _tick_is_idle(self) -> bool:
-        return self._ticked == (self.state.meta.next_sequence, self._due_ms)
+        return bool(self.sessions or self.state.meta.sweeping) and self._due.is_now(self.state)
 
     def _until_due_s(self) -> float | None:
-        if self._due_ms is None or not self.sessions or self._tick_is_idle():
-            return None
-        return max(0.001, (self._due_ms - self.time.now_ms()) / 1000)
+        return self._due.within_s(self.state) if self.sessions else None
 
     # ---- snapshots --------------------------------------------------------------------------------------------------
 

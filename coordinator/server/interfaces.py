@@ -32,6 +32,16 @@ class WrongBind(ValueError):  # noqa: N818
         super().__init__(f"{bind!r} {fact}; expected {A_BIND}")
 
 
+class CannotListen(OSError):  # noqa: N818 - it says what is so
+    """The address cannot be listened on."""
+
+    def __init__(self, bind: str, cause: object) -> None:
+        super().__init__(
+            f"cannot listen on {bind} ({cause}); expected a free port of this machine. "
+            "Stop what listens there, or choose another port (0: any that is free)."
+        )
+
+
 def check_bind(bind: str, certificates: Certificates | None, beyond_loopback: bool) -> None:
     """Refuses an address that other machines may reach, unless they must show certificates, or that is wished."""
     if not is_bind(bind):

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from coordinator.core.values import Lesson
 from coordinator.runtime.limits import Limits
+from coordinator.runtime.options import Options
 from coordinator.server import tokens
 from coordinator.server.certificates import Certificates
 from coordinator.wire.bounds import Bounds
 
 _LIMITS = Limits()
 _BOUNDS = Bounds()
+_REPLICA = Options(replica="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class ServerOptions:
     hello_within_s: float = 10.0
     write_within_s: float = 30.0  #: Who does not read for so long what it follows, is hung up on.
     farewell_s: float = 1.0  #: A GoAway waits no longer for the answers that are under way.
-    heartbeat_ms: int = 5_000
+    heartbeat_ms: int = int(_REPLICA.heartbeat_s * 1_000)  #: Told to drivers.
     keepalive_ms: int = 30_000
     drain_s: float = 10.0  #: How long calls under way may take once the server stops.
     reflection: bool = True

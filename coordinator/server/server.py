@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from coordinator.runtime.api import Coordinator
 from coordinator.server.beside import Health, Reflection
-from coordinator.server.interfaces import check_bind
+from coordinator.server.interfaces import CannotListen, check_bind
 from coordinator.server.options import ServerOptions
 from coordinator.server.reading import SERVICE as DESCRIBED
 from coordinator.server.reading import handlers_of
@@ -28,16 +28,6 @@ _METADATA_BYTES = 16_384
 SERVICE = DESCRIBED.full_name
 _HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"]
 _REFLECTION = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
-
-
-class CannotListen(OSError):  # noqa: N818 - it says what is so
-    """The address cannot be listened on."""
-
-    def __init__(self, bind: str, cause: object) -> None:
-        super().__init__(
-            f"cannot listen on {bind} ({cause}); expected a free port of this machine. "
-            "Stop what listens there, or choose another port (0: any that is free)."
-        )
 
 
 class Server:

@@ -114,7 +114,7 @@ class Disk:
     # ---- what the executor of directives does ----
 
     def probe(self) -> Capability:
-        return Capability(SERVICE, True, True, True, False, False)
+        return Capability(SERVICE, True, can_complete_generation_after_loss=False, forget_is_separate=False)
 
     def holds(self, app_shuffle: int) -> Held | NotHeld:
         with self._lock:

@@ -35,7 +35,7 @@ from tests.planted.bug import CORE, RUNTIME, SCENARIOS, Patch, bug
 
 @bug(
     "the dedup race as first published: a late report of an old generation is taken for one of the present generation",
-    f"{SCENARIOS}/test_recovering.py::test_26_the_dedup_race",
+    f"{SCENARIOS}/test_losses.py::test_26_the_dedup_race",
 )
 def a_late_report_hits_the_next_generation(patch: Patch) -> None:
     patch.setattr(asking, "_report_older", lambda desk, command, missing: asking._report_current(desk, command))
@@ -70,7 +70,7 @@ def _blind(state: State) -> State:
 
 @bug(
     "an empty answer for a shuffle that nobody knows",
-    f"{SCENARIOS}/test_recovering.py::test_36_never_heard_of",
+    f"{SCENARIOS}/test_asking.py::test_36_never_heard_of",
 )
 def answer_empty_for_unknown(patch: Patch) -> None:
     patch.setattr(asking, "unknown", lambda state, app_shuffle: Ready(ShuffleId(0)))
@@ -114,7 +114,7 @@ def reuse_an_id(patch: Patch) -> None:
 
 @bug(
     "skipped ancestors are forgotten: a cut ends at what is read directly",
-    f"{SCENARIOS}/test_tracking.py::test_a_root_whose_shuffle_lost_outputs_needs_what_is_behind",
+    f"{SCENARIOS}/test_roots.py::test_a_root_whose_shuffle_lost_outputs_needs_what_is_behind",
 )
 def forget_skipped_ancestors(patch: Patch) -> None:
     patch.setattr(cuts, "reached", lambda state, starts: set(starts))
@@ -122,7 +122,7 @@ def forget_skipped_ancestors(patch: Patch) -> None:
 
 @bug(
     "what a registered reader reads is let go",
-    f"{SCENARIOS}/test_tracking.py::test_8_and_by_a_reader_that_asks",
+    f"{SCENARIOS}/test_chains.py::test_8_and_by_a_reader_that_asks",
 )
 def fence_under_a_reader(patch: Patch) -> None:
     patch.setattr(Generation, "in_use", property(lambda self: bool(self.writers)))
@@ -130,7 +130,7 @@ def fence_under_a_reader(patch: Patch) -> None:
 
 @bug(
     "a reader that failed counts no more, though its retry will read again",
-    f"{SCENARIOS}/test_tracking.py::test_7_a_cancelled_job_stops_reading",
+    f"{SCENARIOS}/test_chains.py::test_7_a_cancelled_job_stops_reading",
 )
 def forget_the_retry(patch: Patch) -> None:
     patch.setattr(
@@ -138,7 +138,7 @@ def forget_the_retry(patch: Patch) -> None:
     )
 
 
-@bug("deleted at once, without a fence", f"{SCENARIOS}/test_tracking.py::test_1_a_chain_is_deleted_behind_the_job")
+@bug("deleted at once, without a fence", f"{SCENARIOS}/test_chains.py::test_1_a_chain_is_deleted_behind_the_job")
 def delete_without_a_fence(patch: Patch) -> None:
     def at_once(desk: Desk, generation: Generation) -> e.DeleteRequested:
         return e.DeleteRequested(desk.state.meta.next_directive, generation.shuffle_id, Locator())
@@ -163,7 +163,7 @@ def retry_a_delete_on_the_next_generation(patch: Patch) -> None:
     patch.setitem(evolve._APPLY, e.DirectiveFailed, on_the_next)
 
 
-@bug("`observe` deletes", f"{SCENARIOS}/test_tracking.py::test_14_observe_decides_and_fences_nothing")
+@bug("`observe` deletes", f"{SCENARIOS}/test_holds.py::test_14_observe_decides_and_fences_nothing")
 def observe_that_deletes(patch: Patch) -> None:
     hold_of = policies.hold_of
 
@@ -184,7 +184,7 @@ def press_what_is_needed_for_sure(patch: Patch) -> None:
 
 @bug(
     "facts were missed, and what follows from the others is done all the same",
-    f"{SCENARIOS}/test_tracking.py::test_16_a_gap_stops_expiry_until_the_jobs_of_then_have_ended",
+    f"{SCENARIOS}/test_gaps.py::test_16_a_gap_stops_expiry_until_the_jobs_of_then_have_ended",
 )
 def ignore_a_gap(patch: Patch) -> None:
     patch.setitem(evolve._APPLY, e.GapRecorded, _nothing)
@@ -196,7 +196,7 @@ def _nothing(state: State, at: e.Recorded, event: e.Event) -> None:
 
 @bug(
     "a look lets go what was completed after it had begun",
-    f"{SCENARIOS}/test_tracking.py::test_18f_what_completes_between_a_look_and_its_end_waits_for_the_next",
+    f"{SCENARIOS}/test_roots.py::test_18f_what_completes_between_a_look_and_its_end_waits_for_the_next",
 )
 def trust_an_older_look(patch: Patch) -> None:
     patch.setitem(policies._RULES, Rule.REACHABLE, lambda look, generation: Expiry.UNREACHABLE)

@@ -168,7 +168,7 @@ def catch_up_without_reading(patch: Patch) -> None:
 
 @bug(
     "a watch that was interrupted goes on, and what came meanwhile is never heard of",
-    f"{RUNTIME}/test_replicas.py::test_what_came_while_a_watch_was_interrupted_is_heard_of",
+    f"{RUNTIME}/test_directives.py::test_what_came_while_a_watch_was_interrupted_is_heard_of",
 )
 def swallow_a_gap_of_the_watch(patch: Patch) -> None:
     follow = Follower._follow
@@ -248,7 +248,7 @@ def trust_what_is_stored(patch: Patch) -> None:
 
 @bug(
     "a directive that was sent once is never sent again",
-    f"{RUNTIME}/test_replicas.py::test_a_directive_is_sent_once_a_session_and_again_in_the_next",
+    f"{RUNTIME}/test_directives.py::test_a_directive_is_sent_once_a_session_and_again_in_the_next",
 )
 def send_a_directive_only_once(patch: Patch) -> None:
     sent: dict[tuple[ApplicationId, DirectiveId], int] = {}

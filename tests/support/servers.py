@@ -1,14 +1,16 @@
 """Servers of somebody else as processes of a test.
 
-Responsible for starting one, what it said, and its end; for finding a jar in a built tree.
+Responsible for starting one, what it said, having it hang, and its end; for finding a jar in a built tree.
 Refuses to know what it serves. Invariant: it ends only what it started.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +52,17 @@ class Server:
 
     def said(self) -> str:
         return self.log.read_text(errors="replace")
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """It takes connections and answers nobody, until the block ends."""
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
+        try:
+            yield
+        finally:
+            os.kill(self.process.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         if self.process is not None:

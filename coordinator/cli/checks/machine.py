@@ -16,8 +16,8 @@ import sys
 import time
 from pathlib import Path
 
+from coordinator.app import release
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
-from coordinator.cli.choosing import release
 
 SUPPORTED = ((3, 5), (4, 0), (4, 1), (4, 3))
 _SUPPORTED_TEXT = "3.5, 4.0, 4.1 or 4.3"

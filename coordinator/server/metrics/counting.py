@@ -31,6 +31,8 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _DELAYS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 _RECOVERIES = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400)
+#: What became of a job that mixes generations: its result may be wrong, or it was failed for it.
+_TOLD, _FAILED = "told", "failed"
 #: Lives of generations that hold data.
 _HOLDING = tuple(life for life in Life if life not in (Life.DELETED, Life.LOST))
 #: Recoveries under way that are followed, the newest: what another replica closes is never heard of here.
@@ -54,6 +56,7 @@ class Figures(Observer):
             e.GenerationDeleted: self._deleted,
             e.DataInvalidated: self._invalidated,
             e.PrematureDeletion: self._missed,
+            e.GenerationsMixed: self._mixed,
             e.RecoveryOpened: self._recovery_opened,
             e.RecoveryClosed: self._recovery_closed,
             e.RecoveryDenied: self._recovery_denied,
@@ -109,6 +112,9 @@ class Figures(Observer):
     def _missed(self, commit: Committed, recorded: Recorded, event: e.PrematureDeletion) -> None:  # noqa: ARG002
         self._count.premature.inc()
 
+    def _mixed(self, commit: Committed, recorded: Recorded, event: e.GenerationsMixed) -> None:  # noqa: ARG002
+        self._count.mixed.labels(_FAILED if event.failed else _TOLD).inc()
+
     def _recovery_opened(self, commit: Committed, recorded: Recorded, event: e.RecoveryOpened) -> None:
         self._count.recoveries.inc()
         _make_room(self._opened_ms)
@@ -158,6 +164,7 @@ class _Counters:
         self.freed = counter("freed_bytes", "Bytes that our directives have freed.")
         self.saved = counter("saved_byte_seconds", "Byte-seconds that early deletion has saved, as scrapes saw it.")
         self.premature = counter("premature_deletions", "Deletions that somebody missed.")
+        self.mixed = counter("generations_mixed", "Jobs that read two generations of one shuffle.", "outcome")
         self.recoveries = counter("recoveries", "Recoveries that were opened.")
         self.denied = counter("recoveries_denied", "Recoveries that a limit denied.")
         self.recomputed = counter("recomputed_bytes", "Bytes that were written again for a recovery.")
@@ -185,6 +192,8 @@ class _Counters:
         for counter, words in told:
             for word in words:
                 counter.labels(word.value)
+        for outcome in (_TOLD, _FAILED):
+            self.mixed.labels(outcome)
 
 
 class _Gauges:

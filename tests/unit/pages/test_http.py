@@ -21,7 +21,8 @@ from coordinator.pages.http import serving
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
-from coordinator.server.server import CannotListen
+from coordinator.server import web
+from coordinator.server.interfaces import CannotListen
 from state_backend.memory import MemoryBackend
 from tests.support.browser import CHROMIUM, document
 from tests.unit.replay.logs import APP, deleted_and_missed
@@ -116,7 +117,7 @@ async def test_a_page_of_another_site_in_a_browser_here_is_refused(site: Site) -
 
 
 async def test_who_sends_no_end_or_too_much_is_hung_up_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_HEAD_S", 0.05)
+    monkeypatch.setattr(web, "_HEAD_S", 0.05)
     reader, slow = await asyncio.open_connection("127.0.0.1", site.port)
     slow.write(b"GET / HTTP/1.1\r\n")
     assert await reader.read() == b""
@@ -131,11 +132,11 @@ async def test_who_sends_no_end_or_too_much_is_hung_up_on(site: Site, monkeypatc
 
 @pytest.mark.parametrize("fits", [False, True], ids=["writing", "closing"])
 async def test_who_reads_nothing_is_hung_up_on(site: Site, monkeypatch: pytest.MonkeyPatch, fits: bool) -> None:
-    monkeypatch.setattr(http, "_WRITE_S", 0.05)
-    large = http.Reply("200 OK", b"x" * 20_000_000)
+    monkeypatch.setattr(web, "_WRITE_S", 0.05)
+    large = web.Reply("200 OK", b"x" * 20_000_000)
     monkeypatch.setattr(http.Pages, "_guarded", lambda *_: asyncio.sleep(0, large))
     if fits:  # the transport takes it all: writing does not wait, closing does
-        monkeypatch.setattr(http, "_write", _written_at_once)
+        monkeypatch.setattr(web, "_write", _written_at_once)
     before = asyncio.all_tasks()
     reader, deaf = await asyncio.open_connection("127.0.0.1", site.port, limit=1)
     deaf.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -147,7 +148,7 @@ async def test_who_reads_nothing_is_hung_up_on(site: Site, monkeypatch: pytest.M
     deaf.close()
 
 
-async def _written_at_once(writer: asyncio.StreamWriter, reply: http.Reply, *_: object) -> None:
+async def _written_at_once(writer: asyncio.StreamWriter, reply: web.Reply, *_: object) -> None:
     writer.write(reply.body)
 
 
@@ -156,13 +157,20 @@ async def test_a_place_of_thousands_of_digits_is_none(site: Site) -> None:
 
 
 async def test_more_than_may_ask_at_once_are_sent_away(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_CONNECTIONS", 1)
-    _, waiting = await asyncio.open_connection("127.0.0.1", site.port)
-    waiting.write(b"GET")
-    await waiting.drain()
-    while (await site.ask("/"))[0] != 503:
-        pass
-    waiting.close()
+    monkeypatch.setattr(web, "_CONNECTIONS", 1)
+    asked, told = asyncio.Event(), asyncio.Event()
+
+    async def late(*_: object) -> web.Reply:
+        asked.set()
+        await told.wait()
+        return web.Reply("200 OK")
+
+    monkeypatch.setattr(http.Pages, "_guarded", late)
+    first = asyncio.create_task(site.ask("/"))
+    await asked.wait()
+    assert (await site.ask("/"))[0] == 503
+    told.set()
+    assert (await first)[0] == 200
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; what the pages answer is checked above")

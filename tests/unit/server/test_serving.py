@@ -11,9 +11,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from coordinator.runtime.errors import Draining
-from coordinator.server.interfaces import BindRefused
+from coordinator.server.interfaces import BindRefused, CannotListen
 from coordinator.server.options import ServerOptions
-from coordinator.server.server import SERVICE, CannotListen, Server
+from coordinator.server.server import SERVICE, Server
 from tests.unit.server import facts
 from tests.unit.server.driver import session
 from tests.unit.server.fakes import FakeCoordinator, running

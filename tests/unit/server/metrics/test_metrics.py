@@ -17,13 +17,16 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from coordinator.app import replica_name, running
+from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.evolve import apply
+from coordinator.core.ids import AppShuffle, JobId, StageId
 from coordinator.core.state import State, empty
 from coordinator.runtime.observing import Committed, Observer, Standing
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
-from coordinator.server.certificates import CertificateFiles, Certificates
+from coordinator.server import web
+from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
 from coordinator.server.interfaces import BindRefused, WrongBind
 from coordinator.server.metrics import page
 from coordinator.server.metrics.counting import PREFIX, Figures
@@ -86,6 +89,16 @@ def test_what_a_log_tells_is_counted() -> None:
     assert found["expiry_to_deletion_seconds_sum"] == pytest.approx(0.02)
     assert found["commit_seconds_count"] == found["commit_events_sum"] == len(told.log)
     assert found["commit_requests_sum"] == 3 * len(told.log)
+
+
+def test_jobs_that_mix_generations_are_counted_by_what_became_of_them() -> None:
+    told = deleted_and_missed()
+    at_first = values(counted(told))
+    for job in (1, 1, 2):
+        told.say(c.ReportGenerationsMixed(AppShuffle(0), JobId(job), StageId(4), 0, 4, failed=job == 2))
+    found = values(counted(told))
+    assert [at_first[f"generations_mixed_total{outcome}"] for outcome in ("told", "failed")] == [0, 0]
+    assert [found[f"generations_mixed_total{outcome}"] for outcome in ("told", "failed")] == [2, 1]
 
 
 def test_what_stands_is_looked_up_and_byte_seconds_are_its_sum_over_time() -> None:
@@ -170,12 +183,12 @@ async def test_every_figure_of_a_serving_process_is_on_the_page_and_documented()
         answer = await get(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         refused = await get(address, b"POST /metrics HTTP/1.1\r\n\r\n")
         elsewhere = await get(address, b"GET / HTTP/1.1\r\n\r\n")
-        nothing = await get(address, b"HEAD /metrics HTTP/1.1\r\n\r\n")
+        nothing = [await get(address, f"HEAD {path} HTTP/1.1\r\n\r\n".encode()) for path in ("/metrics", "/")]
     head, _, body = answer.partition("\r\n\r\n")
     assert "200 OK" in head
     assert f"Content-Length: {len(body.encode())}" in head
     assert ("405" in refused, "404" in elsewhere) == (True, True)
-    assert nothing.endswith("\r\n\r\n")
+    assert [told.endswith("\r\n\r\n") for told in nothing] == [True, True]
     exported = names_of(body)
     documented = set(re.findall(rf"^\| `({PREFIX}_\w+)", (ROOT / "docs" / "metrics.md").read_text(), re.MULTILINE))
     assert exported == documented
@@ -217,10 +230,10 @@ async def test_a_request_without_an_end_is_not_answered() -> None:
         assert "200 OK" in await get(address, b"GET /metrics HTTP/1.1\r\n\r\n")
 
 
-@pytest.mark.parametrize("slow", ["_REQUEST_WITHIN_S", "_CLOSED_WITHIN_S"], ids=["writing", "closing"])
+@pytest.mark.parametrize("slow", ["writing", "closing"])
 async def test_who_reads_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch, slow: str) -> None:
-    monkeypatch.setattr(page, slow, 0.05)
-    if slow == "_CLOSED_WITHIN_S":  # what is left to send is small enough to be waited for by closing alone
+    monkeypatch.setattr(web, "_WRITE_S", 0.05)
+    if slow == "closing":  # what is left to send is small enough to be waited for by closing alone
         monkeypatch.setattr(asyncio.StreamWriter, "drain", lambda *_: asyncio.sleep(0))
     monkeypatch.setattr(page, "generate_latest", lambda _: b"x" * 20_000_000)
     listening = page.MetricsPage(CollectorRegistry(), PageOptions("127.0.0.1:0"))
@@ -256,6 +269,14 @@ async def test_other_machines_reach_it_only_with_certificates(tmp_path: Path) ->
         assert "200 OK" in await get(address, question, known)
         with suppress(ssl.SSLError, ConnectionError):
             assert "200 OK" not in await get(address, question, stranger)
+
+
+async def test_certificates_that_are_gone_when_it_starts_are_told_as_such(tmp_path: Path) -> None:
+    files = Authority(tmp_path / "authority").issue("server")
+    certificates = Certificates(CertificateFiles(files.cert, files.key))
+    files.key.unlink()
+    with pytest.raises(WrongCertificates, match=re.escape(str(files.key))):
+        await page.MetricsPage(CollectorRegistry(), PageOptions("127.0.0.1:0", certificates=certificates)).start()
 
 
 def test_a_wrong_address_is_told_in_a_line(shufflectl: Shufflectl) -> None:

@@ -1,0 +1,109 @@
+"""What is to be appended next: what is due and what waits, as far as one segment holds it.
+
+Responsible for the largest draft that fits, and for refusing what never would: a request that is too large alone, that
+some replica could not read, or on which a rule fails. Refuses to know the store, and who else appends. Invariant: one
+such request is refused by itself, what waits behind it goes on, and a tick that cannot be carried out holds up nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coordinator import logs
+from coordinator.core.rejections import Rejection
+from coordinator.core.state import State
+from coordinator.runtime import drafting
+from coordinator.runtime.clock import EventTime
+from coordinator.runtime.drafting import Draft, Poisoned
+from coordinator.runtime.due import Due
+from coordinator.runtime.errors import over_size, too_new
+from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Sealed
+from coordinator.runtime.options import Options
+from coordinator.runtime.waiting import Waiting
+
+log = logs.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A draft, and the segment that makes it durable; None where it appends nothing."""
+
+    draft: Draft
+    sealed: Sealed | None
+
+
+class Proposer:
+    """For one application."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        waiting: Waiting,
+        options: Options,
+        time: EventTime,
+        due: Due,
+        readable: Callable[[], int],
+    ) -> None:
+        """``readable``: the newest version of records that every replica can read now."""
+        self._application = journal.application
+        self._journal = journal
+        self._waiting = waiting
+        self._options = options
+        self._time = time
+        self._due = due
+        self._readable = readable
+
+    def propose(self, state: State, tick: bool) -> Proposal | None:
+        """The largest draft that a segment can hold, with it; None where there is nothing left to decide."""
+        most, options = self._options.commit_requests_max, self._options
+        while self._waiting or tick:
+            try:
+                now_ms, readable = self._time.now_ms(), self._readable()
+                made = drafting.draft(state, self._waiting, most, now_ms, tick, readable, options.limits)
+            except Poisoned as poisoned:
+                tick = self._refuse_poisoned(state, poisoned) and tick
+                continue
+            if made.newer and made.ticked and not made.taken:
+                self._put_off_tick(state, made.newer)
+                tick = False
+            elif made.full:
+                most = made.count
+            elif made.newer:
+                return self._refused(state, too_new(self._application, made.newer, readable))
+            elif made.over_size:
+                return self._refuse_over_size(state, "records", len(made.records), drafting.RECORDS_HARD_MAX)
+            elif not made.desk.log:
+                return Proposal(made, None)
+            else:
+                sealed = self._journal.seal(made.desk.log)
+                if len(sealed.value) <= SEGMENT_BYTES_MAX:
+                    return Proposal(made, sealed)
+                most = made.count // 2
+                if made.count <= 1:
+                    return self._refuse_over_size(state, "bytes", len(sealed.value), SEGMENT_BYTES_MAX)
+        return None
+
+    def _refuse_poisoned(self, state: State, poisoned: Poisoned) -> bool:
+        """Whether a tick may still be tried."""
+        log.error("a rule has failed", application=self._application, exc_info=poisoned.__cause__)
+        if poisoned.batch is None:
+            self._due.note_idle(state)
+            return False
+        assert poisoned.__cause__ is not None
+        self._waiting.refuse(poisoned.batch, poisoned.__cause__)
+        return True
+
+    def _put_off_tick(self, state: State, version: int) -> None:
+        log.warning("not done: a replica could not read it", application=self._application, version=version)
+        self._due.note_idle(state)
+
+    def _refuse_over_size(self, state: State, what: str, size: int, limit: int) -> Proposal:
+        """One request alone is too much."""
+        return self._refused(state, over_size(self._application, what, size, limit))
+
+    def _refused(self, state: State, why: Rejection) -> Proposal:
+        """The first request is answered with a refusal, and what waits behind it goes on."""
+        log.warning("a request is refused", application=self._application, why=str(why))
+        made = drafting.refusal(state, self._waiting, self._time.now_ms(), why)
+        return Proposal(made, self._journal.seal(made.desk.log) if made.desk.log else None)
