@@ -269,12 +269,19 @@ class Executor:
         """Without a locator, what is there now may be a later generation: it is left alone."""
         locator = words.locator_of(directive.locator)
         if locator is None:
-            held = self._service.holds(directive.app_shuffle)
-            there = f"what is there of app shuffle {directive.app_shuffle}, whose generation nobody named"
-            self._report(directive, api.Freed(0) if isinstance(held, api.NotHeld) else api.Superseded(there))
+            self._report(directive, self._left_alone(directive.app_shuffle))
             return
         outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
         self._report(directive, self._free(outcome.locator) if isinstance(outcome, api.Fenced) else outcome)
+
+    def _left_alone(self, app_shuffle: int) -> api.FreeOutcome:
+        try:
+            held = self._service.holds(app_shuffle)
+        except Exception as error:  # noqa: BLE001 - as above: whether there is something nobody knows
+            return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+        if isinstance(held, api.NotHeld):
+            return api.Freed(0)
+        return api.Superseded(f"what is there of app shuffle {app_shuffle}, whose generation nobody named")
 
     # ---- outcomes ----
 

@@ -32,9 +32,12 @@ public class FenceDecision {
     return expected == ANY ? users.orWaiting(shuffle.id) : users.of(shuffle.id);
   }
 
-  /** The answer that it comes to now: a final one, or `AGAIN`; null: fence it, in this very run. */
-  public String of(int available, Set users, boolean isWritten) {
-    boolean begun = available > 0 || isWritten || shuffle.hasBegun;
+  /**
+   * The answer that it comes to now: a final one, or `AGAIN`; null: fence it, in this very run. `isThere`: something may
+   * be there to be deleted, by Spark's outputs or by what the service keeps when Spark has lost them.
+   */
+  public String of(boolean isThere, Set users, boolean isWritten) {
+    boolean begun = isThere || isWritten || shuffle.hasBegun;
     if (!begun && shuffle.present > 0 && (expected == ANY || expected == shuffle.present - 1)) {
       shuffle.markAgain(scheduler);
       return Answer.fenced(shuffle);
@@ -45,7 +48,7 @@ public class FenceDecision {
     if (!users.isEmpty()) {
       return Answer.busy(users);
     }
-    if (available == 0 && expected == ANY) {
+    if (!isThere && expected == ANY) {
       return Answer.superseded("nothing: app shuffle " + shuffle.id + " has no outputs, none was written or all are lost");
     }
     if (!looked) {

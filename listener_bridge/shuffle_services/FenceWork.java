@@ -47,8 +47,8 @@ public class FenceWork implements Work {
       return Answer.unregistered(shuffle.id);
     }
     Set who = decision.users(users);
-    int available = Outputs.available((ShuffleStatus) status.get());
-    String answer = decision.of(available, who, !users.writersOf(shuffle.id).isEmpty());
+    boolean isThere = Outputs.available((ShuffleStatus) status.get()) > 0;
+    String answer = decision.of(isThere, who, !users.writersOf(shuffle.id).isEmpty());
     if (answer != null) {
       return answer;
     }

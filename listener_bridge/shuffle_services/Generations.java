@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -83,6 +84,7 @@ public class Generations {
 
   private final Map shuffles = new HashMap();
   private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
+  private final Set scattered = Collections.newSetFromMap(new ConcurrentHashMap()); // forgotten while it may have been written
   private volatile Rewrites rewrites = null;
   private volatile TaskNumbers numbers = null;
 
@@ -124,6 +126,7 @@ public class Generations {
       shuffles.remove(Integer.valueOf(shuffle));
     }
     owed.remove(Integer.valueOf(shuffle));
+    scattered.remove(Integer.valueOf(shuffle));
   }
 
   /** What tasks write of it from this one on may differ from what was read of it before. */
@@ -172,7 +175,20 @@ public class Generations {
 
   public void forgotten(int shuffle) {
     if (rewrites != null) {
+      scattered.add(Integer.valueOf(shuffle));
       rewrites.forgotten(shuffle);
+    }
+  }
+
+  /** Whether outputs of it may lie where the others cannot be read with. */
+  public boolean mayBeScattered(int shuffle) {
+    return scattered.contains(Integer.valueOf(shuffle));
+  }
+
+  /** Scheduler's thread: a map stage of a scattered one has ended. */
+  public void lookWhetherScattered(int shuffle) {
+    if (rewrites == null || rewrites.isReadable(shuffle)) {
+      scattered.remove(Integer.valueOf(shuffle));
     }
   }
 

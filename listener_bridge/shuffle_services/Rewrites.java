@@ -11,4 +11,7 @@ public interface Rewrites {
 
   /** Spark was told to forget what was written of it: nothing of that may be continued. */
   void forgotten(int shuffle);
+
+  /** A map stage of it has ended, and something of it was forgotten before; answers whether all of it can be read. */
+  boolean isReadable(int shuffle);
 }

@@ -27,8 +27,6 @@ class Capability:
 
     service: str
     deletes: Literal[True] | ObserveOnly
-    exact_bytes: bool
-    reader_fails_cleanly_when_data_vanish: bool
     can_complete_generation_after_loss: bool
     forget_is_separate: bool
     may_have_to_keep: bool = False  #: Not each generation can be fenced: ask `keeps` of it while it is written.

@@ -51,8 +51,6 @@ def _capability(driver: DriverJvm) -> api.Capability:
     return api.Capability(
         service=SERVICE,
         deletes=True if reason is None else api.ObserveOnly(reason),
-        exact_bytes=False,
-        reader_fails_cleanly_when_data_vanish=True,
         can_complete_generation_after_loss=True,
         forget_is_separate=True,
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services import uniffle as uniffle_service
 from listener_bridge.shuffle_services.api import Held, ShuffleService
 from listener_bridge.shuffle_services.choosing import choose
@@ -92,6 +93,15 @@ class Remote:
             finally:
                 closed.open()
             assert job.result() == result
+
+    @property
+    def generations(self) -> Any:
+        """Our Java's counts of this application."""
+        counts = native.load(self.tap).loadClass("shufflelifecycle.Generations")
+        of = next(m for m in counts.getMethods() if str(m.getName()) == "of" and "static" in str(m.toString()))
+        arguments = self.tap.driver.gateway.new_array(self.tap.driver.gateway.jvm.java.lang.Object, 1)
+        arguments[0] = self.tap.java.scheduler()
+        return of.invoke(None, arguments)
 
     def marker_passed(self, name: str) -> bool:
         self.log.settle()

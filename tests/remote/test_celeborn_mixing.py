@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from listener_bridge.marks import marks
-from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services.choosing import choose
 from tests.remote.conftest import OnCeleborn, on_celeborn
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
@@ -100,15 +99,7 @@ def test_33_what_a_cancelled_job_has_half_written_is_not_continued(random_app: t
 
 def tell_nobody(run: OnCeleborn) -> None:
     """Planted: marks are put, and Celeborn's adapter does not hear which shuffles are written again."""
-    counts = native.load(run.tap).loadClass("shufflelifecycle.Generations")
-    of = next(method for method in counts.getMethods() if str(method.getName()) == "of" and not _is_instance(method))
-    arguments = run.tap.driver.gateway.new_array(run.tap.driver.gateway.jvm.java.lang.Object, 1)
-    arguments[0] = run.tap.java.scheduler()
-    of.invoke(None, arguments).tellRewrites(None)
-
-
-def _is_instance(method: Any) -> bool:
-    return "static" not in str(method.toString())
+    run.generations.tellRewrites(None)
 
 
 def test_marks_alone_do_not_keep_two_attempts_apart(random_app: tuple[OnCeleborn, App]) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import listener_bridge
+from listener_bridge.marks import marks
 from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed, NotHeld, ObserveOnly
 from listener_bridge.shuffle_services.testing import TIMEOUT
 from tests.remote.conftest import on_celeborn
 from tests.support.celeborn import Celeborn
+from tests.support.gates import held_at
 from tests.support.spark import LOCAL_CLUSTER, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -72,3 +75,27 @@ def test_1_a_chain_leaves_the_workers_as_it_goes(celeborn: Celeborn, tmp_path: P
             ours = [path for path, size in celeborn.files().items() if path not in before and size > 0]
             assert ours == []
             assert attachment.status().freed_bytes > 0
+
+
+def test_a_part_under_an_id_that_nobody_is_told_of_costs_no_job(celeborn: Celeborn, tmp_path: Path) -> None:
+    """A map stage goes on when a part of it was forgotten, unmarked, as where a result above it has delivered. What it
+    writes from then on lies under an id whose flag is down, and the rest under the next one."""
+    with on_celeborn(celeborn, tmp_path) as run:
+        marks.keep_apart(run.tap)
+        held = run.gate()
+
+        def slow(index: int, rows: Iterator[int]) -> Iterator[tuple[int, int]]:
+            if index >= 2:
+                held.pass_through(index)
+            return ((row % 20, row) for row in rows)
+
+        numbers = run.spark.sparkContext.parallelize(range(4_000), 4)
+        keyed = numbers.mapPartitionsWithIndex(slow).partitionBy(3)
+        with held_at(held, lambda: sorted(value for _, value in keyed.collect())) as job:
+            wait_for(lambda: held.arrived() == 2, "two tasks that have not written")
+            shuffle = run.newest_shuffle()
+            run.tap.driver.map_output_tracker.unregisterAllMapAndMergeOutput(shuffle)
+            run.generations.forgotten(shuffle)
+            held.open()
+            assert job.result(100) == list(range(4_000))
+        assert list(run.ids(shuffle).values()) == [False, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 
 import listener_bridge
 from coordinator.core import events as e
-from listener_bridge.shuffle_services.api import Cannot, Failed, Fenced, Freed, ObserveOnly
+from listener_bridge.shuffle_services.api import Busy, Cannot, Failed, Fenced, FenceOutcome, Freed, NotHeld, ObserveOnly
 from listener_bridge.shuffle_services.testing import TIMEOUT
 from tests.remote.conftest import on_uniffle
 from tests.support import logs
+from tests.support.gates import held_at
 from tests.support.premature import ATTEMPTS, UNBOUNDED, deleting_at_random
 from tests.support.spark import LOCAL_CLUSTER, wait_for
 from tests.support.uniffle import SERVERS, Uniffle
@@ -130,3 +132,71 @@ def test_what_is_on_the_last_servers_is_kept_and_the_coordinator_knows(uniffle: 
     assert len(first) == 3
     assert all(at.sequence < pin for at in fences)
     assert logs.wrong(log) == []
+
+
+def test_a_server_that_hangs_is_named_and_not_waited_for_again(uniffle: Uniffle, tmp_path: Path) -> None:
+    with on_uniffle(uniffle, tmp_path) as run:
+        shuffle, other = run.write(), run.write()
+        (name,) = run.servers(shuffle)
+        fenced = run.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        with uniffle.servers[int(name.rpartition(":")[2]) - SERVERS].hanging():
+            first = run.service.free(fenced.locator, TIMEOUT)
+            assert isinstance(first, Failed)
+            assert f"{name} has not answered" in first.why
+            second = run.service.free(fenced.locator, TIMEOUT)
+            assert isinstance(second, Failed)
+            assert f"{name} did not answer a moment ago" in second.why
+            assert not isinstance(run.service.holds(other), NotHeld)
+        wait_for(lambda: isinstance(run.service.free(fenced.locator, TIMEOUT), Freed), "the server's return")
+        assert run.read_again(shuffle)
+
+
+def test_a_coordinator_that_hangs_keeps_no_fence_waiting(uniffle: Uniffle, tmp_path: Path) -> None:
+    with on_uniffle(uniffle, tmp_path) as run:
+        shuffle = run.write()
+        with uniffle.coordinator.hanging():
+            first = run.service.fence(shuffle, TIMEOUT)
+            assert isinstance(first, Failed)
+            assert "has not answered" in first.why
+            second = run.service.fence(shuffle, TIMEOUT)
+            assert isinstance(second, Failed)
+            assert "did not answer a moment ago" in second.why
+            assert run.service.keeps(shuffle) == ""
+            assert run.read_again(shuffle)
+        wait_for(lambda: isinstance(run.service.fence(shuffle, TIMEOUT), Fenced), "the coordinator's return")
+        assert run.read_again(shuffle)
+
+
+@pytest.mark.parametrize("written", [2, 0], ids=["some outputs", "no outputs"])
+def test_what_was_half_written_is_gone_when_it_is_freed(uniffle: Uniffle, tmp_path: Path, written: int) -> None:
+    """A task sends what it has when it ends, and by then it has an output; so those with none are lost here."""
+    with on_uniffle(uniffle, tmp_path) as run:
+        closed = run.gate()
+
+        def held(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+            if index >= 2:
+                closed.pass_through(index)
+            return rows
+
+        keyed = run.spark.sparkContext.parallelize(range(4_000), 4).map(lambda n: (n % 20, n))
+        keyed = keyed.mapPartitionsWithIndex(held).partitionBy(3)
+        with held_at(closed, keyed.count) as job:
+            wait_for(lambda: closed.arrived() >= 2, "two tasks that have not written")
+            run.spark.sparkContext.cancelAllJobs()
+            assert job.exception(60) is not None
+        shuffle = run.newest_shuffle()
+        if not written:
+            run.tap.driver.map_output_tracker.unregisterAllMapAndMergeOutput(shuffle)
+        assert run.blocks(shuffle)
+        found: list[FenceOutcome] = []
+
+        def ask() -> bool:
+            found.append(run.service.fence(shuffle, TIMEOUT))
+            return not isinstance(found[-1], Busy)
+
+        wait_for(ask, "an end of its writers")
+        assert isinstance(found[-1], Fenced), found[-1]
+        assert isinstance(run.service.free(found[-1].locator, TIMEOUT), Freed)
+        assert run.blocks(shuffle) == {}
+        assert keyed.count() == 4_000

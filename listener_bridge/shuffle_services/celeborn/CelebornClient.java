@@ -9,9 +9,11 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.celeborn.client.LifecycleManager;
 import org.apache.celeborn.client.commit.CommitHandler;
+import org.apache.celeborn.common.meta.ShufflePartitionLocationInfo;
 import org.apache.celeborn.common.meta.WorkerInfo;
 import org.apache.celeborn.common.protocol.PartitionLocation;
 import org.apache.spark.shuffle.celeborn.SparkShuffleManager;
+import scala.Option;
 
 /**
  * Celeborn's own books in the driver, as we use them: which ids an app shuffle has, where their files lie, and how both
@@ -43,22 +45,27 @@ public class CelebornClient {
     return lifecycle == null ? new HashMap() : (Map) Reflect.get(lifecycle, "shuffleIdMapping");
   }
 
-  /** The valid ids, oldest first. To be asked under the monitor. */
+  /** All ids, oldest first. To be asked under the monitor. */
+  static List all(scala.collection.mutable.LinkedHashMap ids) {
+    return flagged(ids, null);
+  }
+
+  /** The valid ones. */
   static List valid(scala.collection.mutable.LinkedHashMap ids) {
-    return flagged(ids, true);
+    return flagged(ids, Boolean.TRUE);
   }
 
   /** Those that nobody is told any more. */
   static List invalid(scala.collection.mutable.LinkedHashMap ids) {
-    return flagged(ids, false);
+    return flagged(ids, Boolean.FALSE);
   }
 
-  private static List flagged(scala.collection.mutable.LinkedHashMap ids, boolean valid) {
+  private static List flagged(scala.collection.mutable.LinkedHashMap ids, Boolean valid) {
     ArrayList found = new ArrayList();
     scala.collection.Iterator it = ids.iterator();
     while (it.hasNext()) {
       scala.Tuple2 id = (scala.Tuple2) ((scala.Tuple2) it.next())._2();
-      if (((Boolean) id._2()).booleanValue() == valid) {
+      if (valid == null || valid.equals(id._2())) {
         found.add(id._1());
       }
     }
@@ -92,8 +99,54 @@ public class CelebornClient {
     lifecycle().registerAppShuffleDeterminate(shuffle, may);
   }
 
-  /** Where the files of an id lie, replicas too; null where nothing was committed, or it was forgotten. */
+  /** Whether all that was written of an id is committed: until then Celeborn does not say where its files lie. */
+  boolean isCommitted(Integer id) {
+    return lifecycle().commitManager().isStageEnd(id.intValue());
+  }
+
+  /** Whether every map task of the shuffle has ended under this id: readers are told of no other. */
+  boolean isWritten(Integer id) {
+    int[] attempts = lifecycle().commitManager().getMapperAttempts(id.intValue());
+    boolean isWritten = attempts != null;
+    for (int i = 0; isWritten && i < attempts.length; i++) {
+      isWritten = attempts[i] >= 0;
+    }
+    return isWritten;
+  }
+
+  /** When its last map task has ended the client has the workers commit it, a moment later. */
+  boolean isBeingCommitted(Integer id) {
+    boolean hasBegun = lifecycle().commitManager().isStageEndOrInProcess(id.intValue());
+    return !isCommitted(id) && (hasBegun || isWritten(id));
+  }
+
+  /** Where the files of an id lie, or may lie where it is half-written; replicas too; null where there are none. */
   List locations(Integer id) throws Exception {
+    return isCommitted(id) ? committed(id) : given(id);
+  }
+
+  /** Nothing more of it will be committed. For an id that nobody writes, and nobody was ever told to read. */
+  void end(Integer id) {
+    lifecycle().commitManager().setStageEnd(id.intValue());
+  }
+
+  /** Where slots were given out to its writers. */
+  private List given(Integer id) throws Exception {
+    Map snapshots = lifecycle().workerSnapshots(id.intValue());
+    if (snapshots == null) {
+      return null;
+    }
+    ArrayList found = new ArrayList();
+    Iterator it = snapshots.values().iterator();
+    while (it.hasNext()) {
+      ShufflePartitionLocationInfo worker = (ShufflePartitionLocationInfo) it.next();
+      found.addAll(worker.getPrimaryPartitions(Option.apply((Object) null)));
+      found.addAll(worker.getReplicaPartitions(Option.apply((Object) null)));
+    }
+    return found;
+  }
+
+  private List committed(Integer id) throws Exception {
     CommitHandler handler = lifecycle().commitManager().getCommitHandler(id.intValue());
     Map groups = (Map) ((Map) Reflect.get(handler, "reducerFileGroupsMap")).get(id);
     if (groups == null) {
@@ -154,10 +207,14 @@ public class CelebornClient {
    * Has the client erase the id from its own books and the master's, when it comes to that next, by itself: its files are
    * gone already, so nobody waits for it. To hurry it would have it ask the master for each id that is due, in the
    * threads that answer tasks. A task that was told the id before would read nothing after it, silently.
+   *
+   * Of an id that is not committed it would have the workers do that first, and wait for them for minutes.
    */
   void erase(Integer id) throws Exception {
     LifecycleManager lifecycle = lifecycle();
-    lifecycle.unregisterShuffle(id.intValue());
+    if (isCommitted(id)) {
+      lifecycle.unregisterShuffle(id.intValue());
+    }
     ((Map) Reflect.get(lifecycle, "unregisterShuffleTime")).put(id, Long.valueOf(0L)); // due then, not the time after
   }
 

@@ -22,17 +22,20 @@ public class CelebornFence implements Work {
   private final Generations generations;
   private final Generations.Shuffle shuffle;
   private final CelebornClient client;
+  private final FencedIds fenced;
   private final FenceDecision decision;
   List ids = null; // set where this run fenced
   MapStatus[] outputs = null; // as Spark knew them then, and forgot them
 
-  CelebornFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, CelebornClient client, int id, int expected) {
+  CelebornFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, CelebornClient client, FencedIds fenced,
+      int id, int expected) {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.users = users;
     this.generations = Generations.of(scheduler);
     this.shuffle = generations.of(id);
     this.client = client;
+    this.fenced = fenced;
     this.decision = new FenceDecision(scheduler, shuffle, expected);
   }
 
@@ -48,23 +51,23 @@ public class CelebornFence implements Work {
       return Answer.cannot("app shuffle " + shuffle.id + " is not Celeborn's: never written, or kept by Spark itself");
     }
     Set who = decision.users(users); // nobody joins them while we are in the scheduler's thread
-    boolean written = !users.writersOf(shuffle.id).isEmpty();
+    if (!users.writersOf(shuffle.id).isEmpty()) {
+      return decision.of(true, who, true); // of a barrier stage that fails Celeborn waits for workers within the monitor
+    }
     synchronized (known) {
-      return run(known, (ShuffleStatus) found.get(), who, written);
+      return run(known, (ShuffleStatus) found.get(), who);
     }
   }
 
-  private String run(LinkedHashMap known, ShuffleStatus found, Set who, boolean written) {
-    int available = Outputs.available(found);
-    String answer = decision.of(available, who, written);
-    if (answer != null) {
-      return answer;
-    }
-    return fence(known, found);
+  private String run(LinkedHashMap known, ShuffleStatus found, Set who) {
+    List present = fenced.present(CelebornClient.all(known));
+    boolean isThere = Outputs.available(found) > 0 || !present.isEmpty(); // Spark's word alone says nothing of the workers
+    String answer = decision.of(isThere, who, false);
+    return answer != null ? answer : fence(known, found, present);
   }
 
-  private String fence(LinkedHashMap known, ShuffleStatus found) {
-    ids = CelebornClient.valid(known);
+  private String fence(LinkedHashMap known, ShuffleStatus found, List present) {
+    ids = present;
     outputs = (MapStatus[]) found.mapStatuses().clone();
     generations.owe(shuffle.id, scheduler.nextTaskId());
     CelebornClient.invalidate(known, ids);

@@ -2,7 +2,6 @@ package shufflelifecycle;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,23 +21,9 @@ import scala.collection.mutable.LinkedHashMap;
  * would find nothing written, and say nothing. Invariant: an id is freed and forgotten only after its flag is down.
  */
 public class CelebornService implements Rewrites {
-  /** What is known of one id after its fence. */
-  private static class Fenced {
-    final int shuffle;
-    final long olderThan;
-    long bytes = 0L;
-    boolean freed = false;
-    boolean forgotten = false;
-
-    Fenced(int shuffle, long olderThan) {
-      this.shuffle = shuffle;
-      this.olderThan = olderThan;
-    }
-  }
-
   /** What outlives an attachment. */
   private static class Books {
-    final Map fenced = new HashMap(); // id -> Fenced
+    final FencedIds fenced = new FencedIds();
     final Map continued = new HashMap(); // app shuffle that is rewritten as a whole -> might attempts continue before
   }
 
@@ -49,6 +34,7 @@ public class CelebornService implements Rewrites {
   private final Generations generations;
   private final MapOutputTrackerMaster tracker;
   private final CelebornClient client;
+  private final Destroying destroying;
   private final Books books;
 
   public CelebornService(Object scheduler, Object memory, Object tracker, Object manager) {
@@ -57,6 +43,7 @@ public class CelebornService implements Rewrites {
     this.generations = Generations.of(this.scheduler);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.client = new CelebornClient(manager);
+    this.destroying = new Destroying(client);
     this.books = ofApplication(this.scheduler.dag);
     generations.tellRewrites(this);
   }
@@ -72,16 +59,17 @@ public class CelebornService implements Rewrites {
     }
   }
 
-  /** "generation/id+id…" of the present generation; empty where Celeborn has no outputs of the shuffle. */
-  public String holds(int shuffle) throws Exception {
+  /** "generation/id+id…" of the present generation; empty where Celeborn has nothing of the shuffle. */
+  public synchronized String holds(int shuffle) throws Exception {
     LinkedHashMap ids = client.idsOf(shuffle);
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
-    if (ids == null || !status.isDefined() || Outputs.available((ShuffleStatus) status.get()) == 0) {
+    if (ids == null || !status.isDefined()) {
       return "";
     }
     synchronized (ids) {
-      List valid = CelebornClient.valid(ids);
-      return valid.isEmpty() ? "" : generations.of(shuffle).present + "/" + joined(valid);
+      List present = books.fenced.present(CelebornClient.all(ids));
+      boolean isThere = Outputs.available((ShuffleStatus) status.get()) > 0 || !present.isEmpty();
+      return isThere ? generations.of(shuffle).present + "/" + joined(present) : "";
     }
   }
 
@@ -97,7 +85,7 @@ public class CelebornService implements Rewrites {
 
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     Generations.Shuffle known = generations.of(shuffle);
-    CelebornFence work = new CelebornFence(scheduler, tracker, users, client, shuffle, expected);
+    CelebornFence work = new CelebornFence(scheduler, tracker, users, client, books.fenced, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
       return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
@@ -112,38 +100,38 @@ public class CelebornService implements Rewrites {
   }
 
   private void remember(Generations.Shuffle shuffle, List ids) throws Exception {
-    dropCleaned();
+    books.fenced.dropCleaned(client.mapping());
     long exact = 0L;
+    FencedIds.One last = null;
     for (int i = 0; i < ids.size(); i++) {
-      Fenced one = new Fenced(shuffle.id, shuffle.olderThan);
-      books.fenced.put(ids.get(i), one);
-      List locations = client.locations((Integer) ids.get(i));
-      one.bytes = locations == null ? 0L : CelebornClient.bytes(locations);
-      exact = one.bytes < 0L || exact < 0L ? -1L : exact + one.bytes;
+      Integer id = (Integer) ids.get(i);
+      last = books.fenced.put(id, new FencedIds.One(shuffle.id, shuffle.olderThan, true));
+      last.bytes = client.isCommitted(id) ? CelebornClient.bytes(client.locations(id)) : -1L;
+      exact = last.bytes < 0L || exact < 0L ? -1L : exact + last.bytes;
     }
     if (exact >= 0L) {
       shuffle.bytes = exact;
-    } else if (!ids.isEmpty()) {
-      ((Fenced) books.fenced.get(ids.get(ids.size() - 1))).bytes = shuffle.bytes; // what Spark knew of all of them
+    } else {
+      last.bytes = shuffle.bytes; // what Spark knew of all of them
     }
   }
 
   // ---- free ----
 
-  public synchronized String free(int shuffle, int[] ids, long timeoutMs) throws Exception {
+  public synchronized String free(int shuffle, int generation, int[] ids, long timeoutMs) throws Exception {
     long end = System.nanoTime() + timeoutMs * 1000000L;
-    String unfenced = unfenced(shuffle, ids);
+    String unfenced = unfenced(shuffle, generation, ids);
     if (unfenced != null) {
       return Answer.failed(unfenced);
     }
     long bytes = 0L;
-    StringBuilder why = new StringBuilder();
+    ArrayList problems = new ArrayList();
     List going = going(shuffle, ids);
     for (int i = 0; i < going.size(); i++) {
-      bytes += free(shuffle, (Integer) going.get(i), end, why);
+      bytes += free(shuffle, (Integer) going.get(i), end, problems);
     }
-    dropCleaned();
-    return why.length() == 0 ? Answer.freed(bytes) : Answer.failed(why.toString());
+    books.fenced.dropCleaned(client.mapping());
+    return problems.isEmpty() ? Answer.freed(bytes) : Answer.failed(problems.toString());
   }
 
   /** These ids, and what Celeborn itself has taken the flag of since: lost, or replaced, and nobody else deletes it. */
@@ -161,50 +149,61 @@ public class CelebornService implements Rewrites {
     return new ArrayList(found);
   }
 
-  /** What is gone now of one id, in bytes; what is not is told in `why`, and tried again by the next call. */
-  private long free(int shuffle, Integer id, long end, StringBuilder why) throws Exception {
-    Fenced known = known(shuffle, id);
-    List locations = known.freed ? null : client.locations(id);
-    if (locations != null) {
-      List problems = new Destroying(client).destroy(id, locations, end);
-      for (int i = 0; i < problems.size(); i++) {
-        why.append(why.length() == 0 ? "" : "; ").append(problems.get(i));
-      }
-      if (!problems.isEmpty()) {
-        return 0L;
-      }
+  /** What is gone now of one id, in bytes; what is not is told in `problems`, and tried again by the next call. */
+  private long free(int shuffle, Integer id, long end, List problems) throws Exception {
+    FencedIds.One known = known(shuffle, id);
+    if (known.freed || (!client.isCommitted(id) && mayBeWritten(shuffle, known, end))) {
+      return 0L; // the files of one that is written on are for a later call
     }
-    long bytes = known.freed ? 0L : Math.max(0L, known.bytes);
-    known.freed = true;
-    return bytes;
+    String uncommitted = destroying.awaitCommit(id, end);
+    if (uncommitted != null) {
+      problems.add(uncommitted);
+      return 0L;
+    }
+    List locations = locations(id, known);
+    List left = locations == null ? new ArrayList() : destroying.destroy(id, locations, end);
+    problems.addAll(left);
+    known.freed = left.isEmpty();
+    known.given = known.freed ? null : known.given;
+    return known.freed ? Math.max(0L, known.bytes) : 0L;
   }
 
-  private Fenced known(int shuffle, Integer id) {
-    Fenced known = (Fenced) books.fenced.get(id);
-    if (known == null) { // Celeborn itself took the flag down: it was lost, not fenced
-      known = new Fenced(shuffle, scheduler.nextTaskId());
-      books.fenced.put(id, known);
-    }
-    return known;
-  }
-
-  /** Of a shuffle that the client knows no more nobody can ask for an id: what is freed of it has nothing to be forgotten. */
-  private void dropCleaned() throws Exception {
-    Map mapping = client.mapping();
-    Iterator it = books.fenced.values().iterator();
-    while (it.hasNext()) {
-      Fenced one = (Fenced) it.next();
-      if (one.freed && !mapping.containsKey(Integer.valueOf(one.shuffle))) {
-        it.remove();
+  /**
+   * Celeborn is told that a half-written id is over: whenever it cleans the shuffle it would have the workers commit what
+   * is gone by then, and take them for broken.
+   */
+  private List locations(Integer id, FencedIds.One known) throws Exception {
+    if (known.given == null && !client.isCommitted(id)) {
+      known.given = client.locations(id);
+      if (known.given != null) {
+        client.end(id);
       }
     }
+    return known.given != null ? known.given : client.locations(id);
+  }
+
+  private boolean mayBeWritten(int shuffle, FencedIds.One known, long end) throws Exception {
+    if (known.isFenced) {
+      return false;
+    }
+    Object who = scheduler.call(new Writers(users, shuffle), Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    return who == null || !((Set) who).isEmpty();
+  }
+
+  private FencedIds.One known(int shuffle, Integer id) {
+    FencedIds.One known = books.fenced.of(id);
+    boolean isNew = known == null; // Celeborn itself took the flag down: it was lost, not fenced
+    return isNew ? books.fenced.put(id, new FencedIds.One(shuffle, scheduler.nextTaskId(), false)) : known;
   }
 
   /** Why these ids must not be touched; null where all of their flags are down, or Spark has let the shuffle go. */
-  private String unfenced(int shuffle, int[] ids) throws Exception {
+  private String unfenced(int shuffle, int generation, int[] ids) throws Exception {
     LinkedHashMap known = client.idsOf(shuffle);
     if (known == null) {
       return null;
+    }
+    if (generation >= generations.presentOf(shuffle)) {
+      return "generation " + generation + " of app shuffle " + shuffle + " is not fenced; fence it first";
     }
     synchronized (known) {
       List valid = CelebornClient.valid(known);
@@ -219,32 +218,48 @@ public class CelebornService implements Rewrites {
 
   // ---- forget ----
 
-  /** Erases the ids from Celeborn's books, once every task older than the fence has ended. */
-  public synchronized String forget(int shuffle, int[] ids, long timeoutMs) throws Exception {
-    String unfenced = unfenced(shuffle, ids);
+  /** Frees what free had to leave, and erases the ids from Celeborn's books, once all that could use them has ended. */
+  public synchronized String forget(int shuffle, int generation, int[] ids, long timeoutMs) throws Exception {
+    long end = System.nanoTime() + timeoutMs * 1000000L;
+    String unfenced = unfenced(shuffle, generation, ids);
     if (unfenced != null) {
       return Answer.failed(unfenced);
     }
     if (client.idsOf(shuffle) == null) {
       return Answer.freed(0L); // the client has erased them by itself
     }
-    long oldest = scheduler.oldestRunningTask();
     List going = going(shuffle, ids);
-    for (int i = 0; i < going.size(); i++) {
-      if (oldest < known(shuffle, (Integer) going.get(i)).olderThan) {
-        TreeSet who = new TreeSet();
-        who.add("task " + oldest + " is older than the fence");
-        return Answer.busy(who);
-      }
+    Set who = usersOf(shuffle, going, end);
+    if (!who.isEmpty()) {
+      return Answer.busy(who);
     }
+    long bytes = 0L;
+    ArrayList problems = new ArrayList();
     for (int i = 0; i < going.size(); i++) {
-      Fenced known = known(shuffle, (Integer) going.get(i));
+      Integer id = (Integer) going.get(i);
+      bytes += free(shuffle, id, end, problems);
+      FencedIds.One known = known(shuffle, id);
       if (known.freed && !known.forgotten) {
-        client.erase((Integer) going.get(i));
+        client.erase(id);
         known.forgotten = true;
       }
     }
-    return Answer.freed(0L);
+    return problems.isEmpty() ? Answer.freed(bytes) : Answer.failed(problems.toString());
+  }
+
+  /** Who may ask with one of these ids, or write under it. */
+  private Set usersOf(int shuffle, List ids, long end) throws Exception {
+    TreeSet who = new TreeSet();
+    long oldest = scheduler.oldestRunningTask();
+    for (int i = 0; i < ids.size(); i++) {
+      FencedIds.One known = known(shuffle, (Integer) ids.get(i));
+      if (oldest < known.olderThan) {
+        who.add("task " + oldest + " is older than the fence");
+      } else if (!known.forgotten && mayBeWritten(shuffle, known, end)) {
+        who.add("somebody writes app shuffle " + shuffle + ", perhaps under id " + ids.get(i));
+      }
+    }
+    return who;
   }
 
   // ---- what is written again as a whole ----
@@ -276,6 +291,40 @@ public class CelebornService implements Rewrites {
       }
     } catch (Exception error) {
       throw new IllegalStateException("Celeborn's client is not as expected: " + error, error);
+    }
+  }
+
+  /**
+   * An attempt that knew its id before may have gone on under it, and a later one have written the rest under another: it
+   * is complete to Spark, and none of its ids is. Celeborn would tell each reader so, and Spark, which finds nothing to be
+   * written again, end their jobs. So it is told that nothing is there.
+   */
+  public boolean isReadable(int shuffle) {
+    try {
+      LinkedHashMap ids = client.idsOf(shuffle);
+      scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+      if (ids == null || !status.isDefined()) {
+        return true; // gone
+      }
+      boolean isReadable = hasWritten(ids);
+      ShuffleStatus outputs = (ShuffleStatus) status.get();
+      if (!isReadable && Outputs.available(outputs) == outputs.mapStatuses().length) {
+        tracker.unregisterAllMapAndMergeOutput(shuffle);
+      }
+      return isReadable;
+    } catch (Exception error) {
+      throw new IllegalStateException("Celeborn's client is not as expected: " + error, error);
+    }
+  }
+
+  private boolean hasWritten(LinkedHashMap ids) {
+    synchronized (ids) {
+      List valid = CelebornClient.valid(ids);
+      boolean found = false;
+      for (int i = 0; i < valid.size(); i++) {
+        found |= client.isWritten((Integer) valid.get(i));
+      }
+      return found;
     }
   }
 

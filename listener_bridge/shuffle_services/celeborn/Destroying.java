@@ -17,15 +17,31 @@ import scala.reflect.ClassTag;
  * Has the workers delete the files of one id, with the client's own message, and hears what each of them says.
  *
  * Files are gone when a worker has answered. A reader that still knows the id fails cleanly; nothing is erased from the
- * driver's books here. Invariant: nobody is waited for beyond the limit; a worker that has not answered is named.
+ * driver's books here. Invariant: nobody is waited for beyond the limit; a worker that has not answered is named, and not
+ * asked again for a while.
  */
 public class Destroying {
   private static final long LOOK_MS = 5L;
+  private static final String COMMIT = "the commit";
 
   private final CelebornClient client;
+  private final Silences silences = new Silences();
 
   Destroying(CelebornClient client) {
     this.client = client;
+  }
+
+  /** Null once it is known where the files of the id lie, or that nobody is committing it; else why not. */
+  String awaitCommit(Integer id, long end) throws Exception {
+    long limit = System.nanoTime() + (silences.of(COMMIT) == null ? Silences.limitMs(end) * 1000000L : 0L);
+    while (client.isBeingCommitted(id) && System.nanoTime() < limit) {
+      Thread.sleep(LOOK_MS);
+    }
+    if (!client.isBeingCommitted(id)) {
+      return null;
+    }
+    silences.note(COMMIT);
+    return "id " + id + " is still being committed by its workers; ask again";
   }
 
   /** Why it is not done, worker by worker; empty: all is gone. */
@@ -38,13 +54,16 @@ public class Destroying {
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
       WorkerInfo worker = (WorkerInfo) workers.get(entry.getKey());
+      String silent = silences.of((String) entry.getKey());
       if (worker == null || worker.endpoint() == null) {
         problems.add("worker " + entry.getKey() + " is not known to this driver any more");
+      } else if (silent != null) {
+        problems.add("worker " + entry.getKey() + " " + silent);
       } else {
         asked.put(entry.getKey(), ask(worker, id, (List[]) entry.getValue()));
       }
     }
-    hear(asked, problems, end);
+    hear(asked, problems, System.nanoTime() + Silences.limitMs(end) * 1000000L);
     return problems;
   }
 
@@ -74,7 +93,7 @@ public class Destroying {
     return ((RpcEndpointRef) worker.endpoint()).ask(wish, (ClassTag) tag);
   }
 
-  private static void hear(Map asked, List problems, long end) throws Exception {
+  private void hear(Map asked, List problems, long end) throws Exception {
     Iterator it = asked.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -82,7 +101,11 @@ public class Destroying {
       while (!answer.isCompleted() && System.nanoTime() < end) {
         Thread.sleep(LOOK_MS);
       }
-      String problem = answer.isCompleted() ? problemOf(answer.value()) : "has not answered yet";
+      boolean isSilent = !answer.isCompleted();
+      if (isSilent) {
+        silences.note((String) entry.getKey());
+      }
+      String problem = isSilent ? "has not answered yet" : problemOf(answer.value());
       if (problem != null) {
         problems.add("worker " + entry.getKey() + " " + problem);
       }

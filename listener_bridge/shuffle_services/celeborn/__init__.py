@@ -26,7 +26,13 @@ ACTED_UPON = ((3, 5), (4, 0))
 _RERUN = ("clientStageRerunEnabled", "clientFetchThrowsFetchFailure")
 _NEEDED = {
     "org.apache.celeborn.client.LifecycleManager": ("unregisterShuffle", "workerSnapshots", "commitManager"),
-    "org.apache.celeborn.client.CommitManager": ("getCommitHandler",),
+    "org.apache.celeborn.client.CommitManager": (
+        "getCommitHandler",
+        "getMapperAttempts",
+        "isStageEnd",
+        "isStageEndOrInProcess",
+        "setStageEnd",
+    ),
 }
 _KEPT = {
     "org.apache.celeborn.client.LifecycleManager": (
@@ -58,7 +64,7 @@ class CelebornShuffleService(InTheDriver):
         array = self._driver.gateway.new_array(self._driver.gateway.jvm.int, len(ids))
         for index, one in enumerate(ids):
             array[index] = one
-        return (array,)
+        return (named.generation, array)
 
 
 def _ids(named: Named) -> tuple[int, ...]:
@@ -71,8 +77,6 @@ def _capability(driver: DriverJvm) -> api.Capability:
     return api.Capability(
         service=SERVICE,
         deletes=True if reason is None else api.ObserveOnly(reason),
-        exact_bytes=False,
-        reader_fails_cleanly_when_data_vanish=True,
         can_complete_generation_after_loss=True,
         forget_is_separate=True,
     )

@@ -36,6 +36,8 @@ import org.apache.uniffle.common.util.BlockIdLayout;
  * Uniffle's own client in the driver, as we use it: which servers a shuffle has, which others it could have, and how data
  * on a server are let go of. Clients 0.9.2 and 0.10.0; what differs between them is asked for by reflection.
  *
+ * Some of its calls wait for ever for a server that hangs, others for a minute. Here none waits longer than `Silences` says.
+ *
  * The servers of a shuffle stand in its handle, which the scheduler sends along with every task that writes or reads it.
  * Handles are found through the weak references that Spark's cleaner keeps; nothing here keeps one alive.
  */
@@ -51,6 +53,7 @@ public class UniffleClient {
   private final SparkContext context;
   private final RssShuffleManager manager;
   private final Map handles = new HashMap(); // app shuffle -> WeakReference of its handle
+  private final Silences silences = new Silences();
 
   public UniffleClient(Object context, Object manager) {
     this.context = (SparkContext) context;
@@ -109,7 +112,7 @@ public class UniffleClient {
    * once, without the client's retries, which would wait for minutes. Nothing is registered anywhere. Whatever else they
    * say, as one that is starting and has not heard of all servers yet, is no answer: it is thrown.
    */
-  UniffleHome assign(RssShuffleHandle handle, Set not) throws Exception {
+  UniffleHome assign(RssShuffleHandle handle, Set not, long end) throws Exception {
     SparkConf conf = manager.getSparkConf();
     Set tags = RssSparkShuffleUtils.getAssignmentTags(conf);
     tags.add(GRPC);
@@ -117,15 +120,15 @@ public class UniffleClient {
     RssGetShuffleAssignmentsRequest request = new RssGetShuffleAssignmentsRequest(handle.getAppId(), handle.getShuffleId(),
         partitions, 1, 1, tags, RssSparkShuffleUtils.getRequiredShuffleServerNumber(conf),
         RssSparkShuffleUtils.estimateTaskConcurrency(conf), new HashSet(not));
-    return assigned(coordinators().iterator(), request);
+    return assigned(coordinators().iterator(), request, end);
   }
 
-  private static UniffleHome assigned(Iterator coordinators, RssGetShuffleAssignmentsRequest request) throws Exception {
+  private UniffleHome assigned(Iterator coordinators, RssGetShuffleAssignmentsRequest request, long end) throws Exception {
     boolean hasNone = false;
     Exception problem = new IllegalStateException("the client knows no coordinator");
     while (coordinators.hasNext()) {
       try {
-        RssGetShuffleAssignmentsResponse answer = ((CoordinatorClient) coordinators.next()).getShuffleAssignments(request);
+        RssGetShuffleAssignmentsResponse answer = ask((CoordinatorClient) coordinators.next(), request, end);
         if (answer.getStatusCode() == StatusCode.SUCCESS && !answer.getPartitionToServers().isEmpty()) {
           return new UniffleHome(answer.getPartitionToServers(), answer.getServerToPartitionRanges());
         }
@@ -143,6 +146,18 @@ public class UniffleClient {
     return null;
   }
 
+  private RssGetShuffleAssignmentsResponse ask(CoordinatorClient coordinator, RssGetShuffleAssignmentsRequest request, long end)
+      throws Exception {
+    Patience patience = silences.ask(coordinator.getDesc(), Silences.limitMs(end));
+    try {
+      return coordinator.getShuffleAssignments(request);
+    } catch (Exception refused) {
+      throw patience.told(refused);
+    } finally {
+      patience.over();
+    }
+  }
+
   private List coordinators() throws Exception {
     Object writer = Reflect.get(manager, "shuffleWriteClient");
     try {
@@ -153,13 +168,16 @@ public class UniffleClient {
   }
 
   /** Has the servers expect the shuffle's data, and makes what executors are told. Harmless where it is not used. */
-  void register(RssShuffleHandle handle, UniffleHome home) throws Exception {
+  void register(RssShuffleHandle handle, UniffleHome home, long end) throws Exception {
     Method register = method(manager.getClass(), "registerShuffleServers", 4);
     Object[] arguments = {handle.getAppId(), Integer.valueOf(handle.getShuffleId()), home.ranges, handle.getRemoteStorage()};
+    Patience patience = silences.ask("one of " + home.servers().keySet(), Silences.limitMs(end));
     try {
       register.invoke(manager, arguments);
     } catch (InvocationTargetException refused) {
-      throw new IllegalStateException(String.valueOf(refused.getCause()), refused.getCause());
+      throw patience.told(new IllegalStateException(String.valueOf(refused.getCause()), refused.getCause()));
+    } finally {
+      patience.over();
     }
     home.told = RssSparkShuffleUtils.broadcastShuffleHdlInfo(
         context, handle.getShuffleId(), home.partitions, handle.getRemoteStorage());
@@ -182,12 +200,15 @@ public class UniffleClient {
 
   /** Has the server purge all that it keeps of the shuffle. It answers before it is done: ask `blocks`. */
   public void purge(String server, int shuffle) throws Exception {
+    Patience patience = silences.ask(server, Silences.LIMIT_MS);
     try {
       client(server).unregisterShuffle(request(shuffle));
     } catch (Exception refused) {
       if (!isForgotten(refused)) {
-        throw refused;
+        throw patience.told(refused);
       }
+    } finally {
+      patience.over();
     }
   }
 
@@ -207,6 +228,7 @@ public class UniffleClient {
       all.add(Integer.valueOf(i));
     }
     BlockIdLayout layout = (BlockIdLayout) Reflect.get(manager, "blockIdLayout");
+    Patience patience = silences.ask(server, Silences.LIMIT_MS);
     try {
       Object answer = client(server).getShuffleResultForMultiPart(
           new RssGetShuffleResultForMultiPartRequest(manager.getAppId(), shuffle, all, layout));
@@ -216,7 +238,9 @@ public class UniffleClient {
       if (isForgotten(refused)) {
         return 0L;
       }
-      throw refused;
+      throw patience.told(refused);
+    } finally {
+      patience.over();
     }
   }
 

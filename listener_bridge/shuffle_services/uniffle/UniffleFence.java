@@ -56,7 +56,8 @@ public class UniffleFence implements Work {
     ShuffleStatus status = (ShuffleStatus) found.get();
     Set who = new TreeSet(decision.users(users));
     who.addAll(halfWritten.readersOf(shuffle.id));
-    String answer = decision.of(Outputs.available(status), who, !users.writersOf(shuffle.id).isEmpty());
+    boolean isThere = Outputs.available(status) > 0 || halfWritten.isBegun(shuffle.id);
+    String answer = decision.of(isThere, who, !users.writersOf(shuffle.id).isEmpty());
     return answer != null ? answer : fence(status, handle);
   }
 

@@ -101,7 +101,8 @@ public class UniffleService {
     if (handle == null || handle.getPartitionToServers().isEmpty()) {
       return "";
     }
-    return client.assign(handle, used(shuffle, handle)) == null ? noServers(shuffle) : "";
+    long end = System.nanoTime() + Silences.LIMIT_MS * 1000000L;
+    return client.assign(handle, used(shuffle, handle), end) == null ? noServers(shuffle) : "";
   }
 
   private String noServers(int shuffle) {
@@ -128,7 +129,7 @@ public class UniffleService {
     UniffleFence work = new UniffleFence(scheduler, tracker, users, books.halfWritten, client, shuffle, expected);
     Object answer = scheduler.call(work, timeoutMs);
     if (Work.AGAIN.equals(answer)) {
-      String why = prepare(shuffle, work);
+      String why = prepare(shuffle, work, end);
       if (why != null) {
         return Answer.cannot(why);
       }
@@ -147,13 +148,13 @@ public class UniffleService {
   }
 
   /** Servers for the next generation, registered; else why there are none. */
-  private String prepare(int shuffle, UniffleFence work) throws Exception {
+  private String prepare(int shuffle, UniffleFence work, long end) throws Exception {
     RssShuffleHandle handle = client.handle(shuffle);
     if (handle == null) {
       return "no lineage names app shuffle " + shuffle + " any more";
     }
     Set used = used(shuffle, handle);
-    UniffleHome next = client.assign(handle, used);
+    UniffleHome next = client.assign(handle, used, end);
     if (next == null) {
       return noServers(shuffle);
     }
@@ -161,7 +162,7 @@ public class UniffleService {
     if (again != null) {
       return "Uniffle's coordinator gave out server " + again + ", which app shuffle " + shuffle + " has used before";
     }
-    client.register(handle, next);
+    client.register(handle, next, end);
     work.next = next;
     return null;
   }

@@ -71,8 +71,6 @@ def _capability(driver: DriverJvm) -> api.Capability:
     return api.Capability(
         service=SERVICE,
         deletes=True if reason is None else api.ObserveOnly(reason),
-        exact_bytes=False,
-        reader_fails_cleanly_when_data_vanish=False,
         can_complete_generation_after_loss=False,
         forget_is_separate=False,
         may_have_to_keep=True,

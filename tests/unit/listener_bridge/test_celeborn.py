@@ -14,7 +14,13 @@ from listener_bridge.shuffle_services.api import Cannot, Failed, Locator, Observ
 
 METHODS = {
     "org.apache.celeborn.client.LifecycleManager": ["unregisterShuffle", "workerSnapshots", "commitManager"],
-    "org.apache.celeborn.client.CommitManager": ["getCommitHandler"],
+    "org.apache.celeborn.client.CommitManager": [
+        "getCommitHandler",
+        "getMapperAttempts",
+        "isStageEnd",
+        "isStageEndOrInProcess",
+        "setStageEnd",
+    ],
 }
 FIELDS = {
     "org.apache.celeborn.client.LifecycleManager": [

@@ -188,6 +188,8 @@ def test_an_invalidation_frees_what_it_names_and_leaves_alone_what_nobody_named(
     assert "superseded" in unnamed.told()[0]
     nothing = Hands(holds=NotHeld("nothing")).do(invalidate(3, None))
     assert nothing.told() == ["report_outcome { directive: 3 freed { } }"]
+    unknown = Hands(holds=RuntimeError("gone")).do(invalidate(3, None))
+    assert 'failed { error: "the shuffle service raised RuntimeError: gone" }' in unknown.told()[0]
 
 
 def test_unknown_kinds_are_refused() -> None:

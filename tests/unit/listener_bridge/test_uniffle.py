@@ -74,7 +74,6 @@ def driver(
 def test_a_session_as_it_should_be_deletes(version: str) -> None:
     can = uniffle._capability(driver(Manager(version=version)))
     assert can.deletes is True
-    assert not can.reader_fails_cleanly_when_data_vanish
     assert not can.can_complete_generation_after_loss
 
 

@@ -153,3 +153,6 @@ def test_the_table() -> None:
     assert not reads_again("collectAndServe", in_execution=False)
     assert not reads_again("save", in_execution=True)
     assert reads_again("save", in_execution=False)
+    assert not reads_again("localCheckpoint", in_execution=True, at_once=True)
+    assert reads_again("localCheckpoint", in_execution=True)
+    assert reads_again("fit", in_execution=True, at_once=True)

@@ -1,0 +1,58 @@
+package shufflelifecycle;
+
+/**
+ * A limit for one call of somebody else's client that has none of its own, or too long a one: who waits for too long is
+ * interrupted, again and again until it gives up.
+ *
+ * Invariant: nobody is interrupted after `over`, and whoever called it carries no interrupt of ours on.
+ */
+public class Patience extends Thread {
+  private static final long AGAIN_MS = 100L;
+
+  private final Thread waiting = Thread.currentThread();
+  private final Silences silences;
+  private final String whom;
+  private final long limitMs;
+  private boolean hasRunOut = false;
+  private boolean isOver = false;
+
+  Patience(Silences silences, String whom, long limitMs) {
+    super("shuffle-lifecycle-patience");
+    this.silences = silences;
+    this.whom = whom;
+    this.limitMs = limitMs;
+    setDaemon(true);
+  }
+
+  public synchronized void run() {
+    try {
+      long end = System.nanoTime() + limitMs * 1000000L;
+      for (long left = limitMs; !isOver; left = (end - System.nanoTime()) / 1000000L) {
+        if (left <= 0L) {
+          hasRunOut = true;
+          waiting.interrupt();
+        }
+        wait(left > 0L ? left : AGAIN_MS);
+      }
+    } catch (InterruptedException e) { // nobody does
+    }
+  }
+
+  /** What it came to, for whoever waited: the client's own word, or that there was no answer. */
+  public synchronized Exception told(Exception thrown) {
+    if (!hasRunOut) {
+      return thrown;
+    }
+    silences.note(whom);
+    return new IllegalStateException(whom + " has not answered within " + limitMs + " ms");
+  }
+
+  /** The call has come back. To be called by whoever waited. */
+  public synchronized void over() {
+    isOver = true;
+    notifyAll();
+    if (hasRunOut) {
+      Thread.interrupted();
+    }
+  }
+}

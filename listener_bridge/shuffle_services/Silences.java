@@ -1,0 +1,45 @@
+package shufflelifecycle;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Servers that have not answered in time. They are not asked again for a while: directives are carried out one after the
+ * other, and each that asks such a server would keep all others waiting as long.
+ */
+public class Silences {
+  public static final long LIMIT_MS = 5000L;
+  private static final long PAUSE_MS = 20000L;
+
+  private final Map until = new HashMap(); // whom -> Long, by System.nanoTime
+
+  /** How long to wait for one answer, where all has to be over by `end`. */
+  public static long limitMs(long end) {
+    return Math.max(1L, Math.min(LIMIT_MS, (end - System.nanoTime()) / 1000000L));
+  }
+
+  /** Why it is not asked now; null: ask it. */
+  public synchronized String of(String whom) {
+    Long end = (Long) until.get(whom);
+    if (end == null || System.nanoTime() - end.longValue() >= 0L) {
+      until.remove(whom);
+      return null;
+    }
+    return "did not answer a moment ago, and is asked again in a while";
+  }
+
+  public synchronized void note(String whom) {
+    until.put(whom, Long.valueOf(System.nanoTime() + PAUSE_MS * 1000000L));
+  }
+
+  /** Before a call; thrown where it is not to be asked. `over` has to be called after it. */
+  public Patience ask(String whom, long limitMs) {
+    String why = of(whom);
+    if (why != null) {
+      throw new IllegalStateException(whom + " " + why);
+    }
+    Patience patience = new Patience(this, whom, limitMs);
+    patience.start();
+    return patience;
+  }
+}
