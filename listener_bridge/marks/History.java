@@ -127,6 +127,23 @@ public class History {
     }
   }
 
+  /** App shuffles that it is written from, as far as anybody said. */
+  synchronized Set inputsOf(int shuffle) {
+    Set known = (Set) inputs.get(Integer.valueOf(shuffle));
+    return known == null ? new TreeSet() : known;
+  }
+
+  /** The result of a live job, by its stage; null where there is none. */
+  synchronized Result resultOf(int stage) {
+    for (Iterator it = results.values().iterator(); it.hasNext();) {
+      Result result = (Result) it.next();
+      if (result.stage == stage) {
+        return result;
+      }
+    }
+    return null;
+  }
+
   /** App shuffles whose map stage reads this one. */
   synchronized Set readersOf(int shuffle) {
     Set known = (Set) readers.get(Integer.valueOf(shuffle));

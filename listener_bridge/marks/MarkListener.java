@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.util.Set;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -33,13 +34,15 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private static final int ASK_AGAIN = 6;
   private static final int LEARN = 7;
   private static final int MISSED = 8;
+  private static final int READS_BOTH = 9;
+  private static final int LOOK_WHETHER_SCATTERED = 10;
 
   /** One of the verbs of `Marks`, in the scheduler's thread. */
   private class Act implements Work {
-    private final int verb;
-    private final int shuffle;
-    private final int stage;
-    private final int attempt;
+    final int verb;
+    final int shuffle;
+    final int stage;
+    final int attempt;
 
     Act(int verb, int shuffle, int stage, int attempt) {
       this.verb = verb;
@@ -50,17 +53,36 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
     public Object run() {
       try {
-        act(verb, shuffle, stage, attempt);
+        act();
       } catch (Throwable t) {
         LOG.error("generations of app shuffle " + shuffle + " may be mixed: the scheduler was not told of it", t);
       }
       return null;
+    }
+
+    void act() throws Exception {
+      MarkListener.this.act(verb, shuffle, stage, attempt);
+    }
+  }
+
+  /** A stage was submitted that reads both sides. */
+  private class ReadsBoth extends Act {
+    private final History.Result result;
+
+    ReadsBoth(int root, int reader, History.Result result) {
+      super(READS_BOTH, root, reader, -1);
+      this.result = result;
+    }
+
+    void act() {
+      marks.readsBoth(shuffle, stage, result);
     }
   }
 
   private final Scheduler scheduler;
   private final Generations generations;
   private final History history;
+  private final Sides sides;
   private final Marks marks;
   private volatile boolean settling = false;
   private volatile Counter drops; // of our queue; known once it exists
@@ -71,7 +93,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.scheduler = new Scheduler(context);
     this.generations = Generations.of(scheduler);
     this.history = new History();
-    this.marks = new Marks(scheduler, tracker, tap, history, new CachedBlocks(context, master), strict, deterministic);
+    this.sides = new Sides();
+    CachedBlocks blocks = new CachedBlocks(context, master);
+    this.marks = new Marks(scheduler, tracker, tap, history, sides, blocks, strict, deterministic);
   }
 
   /** The application's: made at the first call, and told at a later one what its user chooses now. */
@@ -124,6 +148,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
       marks.submittedAgain(shuffle, stage);
     } else if (verb == WRITTEN) {
       marks.written(shuffle);
+    } else if (verb == LOOK_WHETHER_SCATTERED) {
+      generations.lookWhetherScattered(shuffle);
     } else if (verb == RESULT_SUBMITTED) {
       marks.resultSubmitted(stage);
     } else if (verb == RESULT_TASK) {
@@ -158,6 +184,18 @@ public class MarkListener extends SparkListener implements CleanerListener {
     } else if (shuffle < 0 && marks.isBusy()) {
       post(RESULT_SUBMITTED, -1, stage.stageId(), -1);
     }
+    if (sides.areThere()) {
+      lookAtInputs(stage, shuffle);
+    }
+  }
+
+  private void lookAtInputs(StageInfo stage, int shuffle) {
+    History.Result result = shuffle < 0 ? history.resultOf(stage.stageId()) : null;
+    Set inputs = result == null ? history.inputsOf(shuffle) : result.reads;
+    int root = sides.between(inputs);
+    if (root != Sides.NONE) {
+      scheduler.post(new Ticket(new ReadsBoth(root, stage.stageId(), result)));
+    }
   }
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
@@ -175,8 +213,12 @@ public class MarkListener extends SparkListener implements CleanerListener {
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (shuffle >= 0 && event.stageInfo().failureReason().isEmpty()) {
       history.completed(shuffle, generations.presentOf(shuffle));
+      sides.written(shuffle, history.inputsOf(shuffle));
       if (generations.owes(shuffle)) {
         post(WRITTEN, shuffle, event.stageInfo().stageId(), -1);
+      }
+      if (generations.mayBeScattered(shuffle)) {
+        post(LOOK_WHETHER_SCATTERED, shuffle, event.stageInfo().stageId(), -1);
       }
     }
     settle();
@@ -224,6 +266,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   /** The cleaner's thread. */
   public void shuffleCleaned(int shuffle) {
     history.cleaned(shuffle);
+    sides.cleaned(shuffle);
     generations.cleaned(shuffle);
   }
 

@@ -39,12 +39,17 @@ public class Marks {
   private static final int ATTEMPT = 0; // the one that has read the old generation
   private static final int INPUT = 1; // the shuffle that is written again
   private static final int ANEW = 2; // 1: a later attempt began, when nothing was delivered
+  private static final int BRANCHES = 0; // partitions that were delivered before: it is not by these that generations mix
+  private static final String RUN_AGAIN = "Run it again, with policy observe where it keeps happening";
+  private static final String COMPUTE_ANEW = "What it reads stays of two generations: have both computed anew, or run the application again";
+  private static final String WRITTEN_AGAIN = ". What it has read is written again for those that come";
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Generations generations;
   private final History history;
+  private final Sides sides;
   private final Stages stages;
   private final Levels levels;
   private final CachedBlocks blocks;
@@ -55,18 +60,19 @@ public class Marks {
   private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
   private final Map declared = new HashMap(); // RDD id -> Boolean: no live stage was of it any more at the last look
   private final Map watched = new HashMap(); // stage id -> {ATTEMPT, INPUT, ANEW}: results that may come to mix
-  private final Set torn = new TreeSet(); // live jobs that are told to read two branches of two generations
+  private final Set torn = new TreeSet(); // live jobs that were told to read two branches of two generations
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
   private volatile int count = 0;
 
-  Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, CachedBlocks blocks, boolean strict,
-      boolean deterministic) throws Exception {
+  Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, Sides sides, CachedBlocks blocks,
+      boolean strict, boolean deterministic) throws Exception {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.generations = Generations.of(scheduler);
     this.history = history;
+    this.sides = sides;
     this.stages = new Stages(scheduler);
     this.levels = new Levels();
     this.blocks = blocks;
@@ -108,6 +114,7 @@ public class Marks {
     if (again.followsLoss) {
       unite(again, shuffle);
     }
+    sides.part(shuffle, again.madeOfOld(), again.madeOfNew());
     tellDelivered(again, shuffle);
     Set untouchable = results(again, shuffle);
     mark(again.rewritten, untouchable);
@@ -177,8 +184,25 @@ public class Marks {
       ActiveJob job = (ActiveJob) left.get(i);
       boolean isTold = Stages.delivered(job.finalStage()) > 0; // as all such are
       if (!isTold && torn.add(Integer.valueOf(job.jobId()))) {
-        mixes(job, shuffle, false, "of two branches that it reads one was lost, and the other was in use");
+        mixes(job, shuffle, BRANCHES, false, "of two branches that it reads one was lost, and the other was in use");
       }
+    }
+  }
+
+  /** A stage was submitted that reads outputs of two generations. `result`: where it gives one, for what has ended. */
+  void readsBoth(int shuffle, int stageId, History.Result result) {
+    forgetTorn();
+    Stage stage = stages.byId(stageId);
+    List jobs = stage == null ? new ArrayList() : stages.jobsOf(stage);
+    for (int i = 0; i < jobs.size(); i++) {
+      ActiveJob job = (ActiveJob) jobs.get(i);
+      boolean needsIt = Stages.needed(job).contains(stage);
+      if (needsIt && !says(job.properties(), DETERMINISTIC, deterministic) && torn.add(Integer.valueOf(job.jobId()))) {
+        mixes(job, shuffle, BRANCHES, false, "it reads what an earlier job had made of it, and what was made of it later");
+      }
+    }
+    if (jobs.isEmpty() && result != null && torn.add(Integer.valueOf(result.job))) {
+      tellEnded(result, shuffle, BRANCHES, "");
     }
   }
 
@@ -188,7 +212,7 @@ public class Marks {
       Integer shuffle = (Integer) it.next();
       History.Result result = history.takeDelivered(shuffle.intValue());
       if (result != null && again.late.contains(shuffle)) {
-        tellLate(result, first);
+        tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
       } else if (result != null) {
         mayDiffer(shuffle);
       }
@@ -197,16 +221,16 @@ public class Marks {
     for (int i = 0; i < unfinished.size(); i++) {
       History.Result result = (History.Result) unfinished.get(i);
       if (stages.byId(result.stage) == null && Stages.meet(result.reads, again.late)) {
-        tellLate(result, first); // it has ended, and its end has not come by yet
+        tellEnded(result, first, result.partitions, WRITTEN_AGAIN); // it has ended, and its end has not come by yet
       }
     }
   }
 
-  private void tellLate(History.Result result, int shuffle) {
+  private void tellEnded(History.Result result, int shuffle, int delivered, String next) {
     if (!says(result.deterministic, deterministic)) {
-      tellMixed(result, shuffle, result.partitions, true, false);
+      tellMixed(result, shuffle, delivered, true, false);
       LOG.warn(mix(result, shuffle) + ": it had ended when that was found; unless the computation is deterministic its "
-          + "result is wrong. What it has read is written again for those that come");
+          + "result is wrong" + next);
     }
   }
 
@@ -376,13 +400,13 @@ public class Marks {
 
   private void mixes(ResultStage stage, int shuffle, boolean isLate) {
     ActiveJob job = Stages.jobOf(stage);
-    String part = Stages.delivered(stage) + " of its " + job.numPartitions() + " partitions";
-    mixes(job, shuffle, isLate, "stage " + stage.id() + " had delivered " + part);
+    int delivered = Stages.delivered(stage);
+    String part = delivered + " of its " + job.numPartitions() + " partitions";
+    mixes(job, shuffle, delivered, isLate, "stage " + stage.id() + " had delivered " + part);
   }
 
-  private void mixes(ActiveJob job, int shuffle, boolean isLate, String how) {
+  private void mixes(ActiveJob job, int shuffle, int delivered, boolean isLate, String how) {
     Stage last = job.finalStage();
-    int delivered = Stages.delivered(last);
     boolean fails = says(job.properties(), STRICT, strict);
     History.Result result = new History.Result(job.jobId(), last.id(), job.numPartitions(), null, null);
     tellMixed(result, shuffle, delivered, isLate, fails);
@@ -390,7 +414,7 @@ public class Marks {
     String what = mix(result, shuffle) + ": " + how + again;
     if (fails) {
       LOG.error(what + "; it is failed, as " + STRICT + " asks for");
-      String next = "; " + STRICT + " is set, so it is failed. Run it again, with policy observe where it keeps happening";
+      String next = "; " + STRICT + " is set, so it is failed. " + (delivered == BRANCHES ? COMPUTE_ANEW : RUN_AGAIN);
       scheduler.dag.handleJobCancellation(job.jobId(), Option.apply((Object) ("because " + what + next)));
     } else {
       LOG.warn(what + "; unless the computation is deterministic the result is wrong. Set " + STRICT

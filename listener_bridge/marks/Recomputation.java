@@ -29,6 +29,7 @@ class Recomputation {
   private final Stages stages;
   private final MapOutputTrackerMaster tracker;
   private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again
+  private final Map listed = new HashMap(); // shuffle -> Set of those that live stages write from it
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
   final Set stayed = new TreeSet(); // complete ones of live jobs that are of the old generation
@@ -41,6 +42,24 @@ class Recomputation {
     this.stages = stages;
     this.tracker = tracker;
     this.needed = stages.missing();
+    listReaders();
+  }
+
+  private void listReaders() {
+    List live = stages.live();
+    for (int i = 0; i < live.size(); i++) {
+      Integer written = Integer.valueOf(Stages.writes((Stage) live.get(i)));
+      Iterator it = Stages.reads((Stage) live.get(i)).iterator();
+      while (written.intValue() >= 0 && it.hasNext()) {
+        Object read = it.next();
+        Set readers = (Set) listed.get(read);
+        if (readers == null) {
+          readers = new TreeSet();
+          listed.put(read, readers);
+        }
+        readers.add(written);
+      }
+    }
   }
 
   void follow(int shuffle) {
@@ -96,15 +115,57 @@ class Recomputation {
     }
   }
 
+  /** What was made of an old generation, directly or not, of any job; also what is gone meanwhile. When all is followed. */
+  Set madeOfOld() {
+    Set found = new TreeSet();
+    for (Iterator it = rewritten.iterator(); it.hasNext();) {
+      found.addAll(readersOf((Integer) it.next(), false));
+    }
+    ArrayList left = new ArrayList(found);
+    while (!left.isEmpty()) {
+      Set readers = readersOf(((Integer) left.remove(left.size() - 1)).intValue());
+      readers.removeAll(rewritten);
+      readers.removeAll(found);
+      found.addAll(readers);
+      left.addAll(readers);
+    }
+    return found;
+  }
+
+  /** What is written again, and what was made of that before we came to it. */
+  Set madeOfNew() {
+    Set found = new TreeSet(rewritten);
+    ArrayList left = new ArrayList(rewritten);
+    while (!left.isEmpty()) {
+      Set readers = readersOf((Integer) left.remove(left.size() - 1), true);
+      readers.removeAll(found);
+      found.addAll(readers);
+      left.addAll(readers);
+    }
+    return found;
+  }
+
+  /** Those that are not written again here: that began when it was there as it is now, or the others. */
+  private Set readersOf(Integer written, boolean isNew) {
+    Long since = (Long) renewed.get(written);
+    long after = since == null ? tasksOf(written.intValue()).first() : since.longValue();
+    Set found = new TreeSet();
+    for (Iterator it = readersOf(written.intValue()).iterator(); it.hasNext();) {
+      Integer reader = (Integer) it.next();
+      long first = tasksOf(reader.intValue()).first();
+      if (!rewritten.contains(reader) && isNew == (first != Tasks.NONE && first >= after)) {
+        found.add(reader);
+      }
+    }
+    return found;
+  }
+
   /** By memory, and by what is live: a job may have started before anybody listened. */
   private Set readersOf(int shuffle) {
     Set found = history.readersOf(shuffle);
-    List live = stages.live();
-    for (int i = 0; i < live.size(); i++) {
-      Stage stage = (Stage) live.get(i);
-      if (Stages.writes(stage) >= 0 && Stages.reads(stage).contains(Integer.valueOf(shuffle))) {
-        found.add(Integer.valueOf(Stages.writes(stage)));
-      }
+    Set live = (Set) listed.get(Integer.valueOf(shuffle));
+    if (live != null) {
+      found.addAll(live);
     }
     return found;
   }

@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
@@ -122,17 +123,29 @@ public class Stages {
     return all(scheduler.dag.activeJobs().iterator());
   }
 
-  /** The app shuffles that are not there and that live jobs need: from their last stages down to what is there. */
+  /** The app shuffles that are not there and that live jobs need. */
   Set missing() {
     Set found = new TreeSet();
-    ArrayList left = new ArrayList();
     for (Iterator it = jobs().iterator(); it.hasNext();) {
-      left.add(((ActiveJob) it.next()).finalStage());
+      for (Iterator needed = needed((ActiveJob) it.next()).iterator(); needed.hasNext();) {
+        Stage stage = (Stage) needed.next();
+        if (stage instanceof ShuffleMapStage) {
+          found.add(Integer.valueOf(writes(stage)));
+        }
+      }
     }
+    return found;
+  }
+
+  /** The stages that a job needs: from its last one down to what is there. It lists those behind that too. */
+  static Set needed(ActiveJob job) {
+    Set found = new HashSet();
+    ArrayList left = new ArrayList();
+    left.add(job.finalStage());
     while (!left.isEmpty()) {
       Stage stage = (Stage) left.remove(left.size() - 1);
-      boolean isMissing = stage instanceof ShuffleMapStage && !((ShuffleMapStage) stage).isAvailable();
-      if (stage instanceof ResultStage || (isMissing && found.add(Integer.valueOf(writes(stage))))) {
+      boolean isThere = stage instanceof ShuffleMapStage && ((ShuffleMapStage) stage).isAvailable();
+      if (!isThere && found.add(stage)) {
         left.addAll(all(stage.parents().iterator()));
       }
     }

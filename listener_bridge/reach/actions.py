@@ -28,9 +28,13 @@ EXECUTIONS = frozenset({
     "cacheTable", "toTable", "start",
 })  # fmt: skip
 
+EAGER = frozenset({"checkpoint", "localCheckpoint"})
+"""Executions like those, where they are to be done at once. Else what they return reads what they have written, and is
+not there to be looked at before they return."""
 
-def reads_again(method: str, in_execution: bool) -> bool:
-    """Whether a call may read again what this job of its writes."""
+
+def reads_again(method: str, in_execution: bool, at_once: bool = False) -> bool:
+    """Whether a call may read again what this job of its writes. `at_once`: its first argument is true."""
     if method in ONE_ACTION:
         return False
-    return not (in_execution and method in EXECUTIONS)
+    return not (in_execution and (method in EXECUTIONS or (at_once and method in EAGER)))

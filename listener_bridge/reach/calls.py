@@ -34,6 +34,8 @@ PAST_CALLS = 256
 """Calls of a thread that are remembered after they returned: those long enough to have run a job."""
 LONGEST_HEAD = 1000
 """A call's object and method stand in the first characters of its text."""
+TRUE = "bTrue\n"
+"""As py4j writes it."""
 SHORT_COMMAND = 100
 """No command that hands a thread its properties is longer."""
 
@@ -46,7 +48,10 @@ Note: TypeAlias = "tuple[int, float, str, Note | None]"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call under way. `target`: py4j's name of an object, or `z:` and a class. Times are the wall clock's."""
+    """A call under way. `target`: py4j's name of an object, or `z:` and a class. Times are the wall clock's.
+
+    `at_once`: its first argument is true, as of checkpoints that are not to wait for an action.
+    """
 
     number: int
     thread: str
@@ -54,6 +59,7 @@ class Call:
     started_ms: float
     target: str
     method: str
+    at_once: bool = False
 
 
 class Slot:
@@ -86,8 +92,9 @@ class Slot:
 
     def _call(self, note: Note) -> Call:
         number, started, command, _ = note
-        kind, target, method = [*command[:LONGEST_HEAD].split("\n", 3), "", ""][:3]
-        return Call(number, self.thread, self.ident, started * 1000, target, method if kind == "c" else "")
+        kind, target, method, arguments = [*command[:LONGEST_HEAD].split("\n", 3), "", "", ""][:4]
+        at_once = arguments.startswith(TRUE)
+        return Call(number, self.thread, self.ident, started * 1000, target, method if kind == "c" else "", at_once)
 
 
 class Calls:

@@ -90,7 +90,8 @@ class Regions:
     # ---- facts ----
 
     def _job_started(self, job: JobStarted) -> None:
-        calls = [call for call in self._owners(job) if actions.reads_again(call.method, job.execution_id is not None)]
+        in_execution = job.execution_id is not None
+        calls = [call for call in self._owners(job) if actions.reads_again(call.method, in_execution, call.at_once)]
         with self._lock:
             for call in calls:
                 region = self._opened(call)

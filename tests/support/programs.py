@@ -367,6 +367,15 @@ class Author:
         if self._chance.random() < 0.5:
             self._say(f"{name}.unpersist()")
 
+    def _checkpoint_frame(self) -> None:
+        """At once, or with the action that comes next."""
+        held, name = self._some_frame(), self._name(FRAME)
+        how = self._chance.choice(("", "", "eager=False"))
+        self._say(f"{name} = {held}.groupBy('k').agg(F.sum('v').alias('v')).localCheckpoint({how})")
+        self._say(f"out.append(rows_of({name}))")
+        if self._chance.random() < 0.5:
+            self._say(f"out.append({name}.join({self._some_frame()}, 'k').count())")
+
     # ---- blocks ----
 
     def _for(self) -> None:
@@ -450,6 +459,7 @@ _SIMPLE: tuple[tuple[Callable[[Author], None], int], ...] = (
     (Author._frame_to_rdd, 2),
     (Author._view, 2),
     (Author._cache_frame, 2),
+    (Author._checkpoint_frame, 2),
 )
 _BLOCKS: tuple[tuple[Callable[[Author], None], int], ...] = (
     (Author._for, 4),

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions
 
 from tests.spark.live_cut.conftest import Program
-from tests.support.spark import wait_for
+from tests.support.spark import gate, in_background, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(180)]
 
@@ -39,6 +40,33 @@ def test_a_write_through_v2_reads_once_and_lets_go(program: Program) -> None:
     counts = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k").groupBy("k").count()
     counts.write.format("noop").mode("overwrite").save()
     program.wait_gone(*program.written())
+
+
+def test_a_checkpoint_holds_no_more_than_its_plan(program: Program, tmp_path: Path) -> None:
+    last = gate(tmp_path / "gate")
+
+    def hold(count: int) -> int:
+        last.pass_through("the last stage")
+        return count
+
+    held = functions.udf(hold, "long")
+    times = summed(program).groupBy("v").count().withColumnRenamed("count", "times")
+    counts = times.groupBy("times").count().select(held("count").alias("n"))
+    with in_background(lambda: counts.localCheckpoint().collect()) as running:
+        wait_for(last.arrived, "the last stage of the checkpoint")
+        try:
+            of_its_rdd, exchanged, *_ = program.written()
+            program.wait_gone(exchanged)
+            assert of_its_rdd not in program.gone(), "the frame may be asked again"
+        finally:
+            last.open()
+        assert running.result(60) == [(20,)]
+
+
+def test_what_a_checkpoint_of_later_will_read_stays(program: Program) -> None:
+    later = summed(program).groupBy("v").count().localCheckpoint(eager=False)
+    program.look()
+    assert later.count() == later.count() == 20
 
 
 def test_a_stream_holds_the_static_side_of_its_join(program: Program, tmp_path: Path) -> None:

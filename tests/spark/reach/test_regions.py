@@ -124,6 +124,7 @@ def test_actions_are_no_regions(watched: Watched, tmp_path: Path) -> None:
         assert len(frame.collect()) == 100
         frame.write.parquet(str(tmp_path / "table"))
         spark.sql("select count(*) from range(10)").collect()
+        assert frame.groupBy("count").count().localCheckpoint().count() == 1
         assert rdd.reduceByKey(lambda a, b: a + b).count() == 3
         assert len(rdd.sortByKey().collect()) == 30
         rdd.groupByKey().saveAsTextFile(str(tmp_path / "text"))

@@ -1,0 +1,123 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Which outputs were made of the old generation of a shuffle that is written again, and which of the new one. What is
+ * old and stays lies beside what is new until it is written again itself, or Spark's cleaner lets it go. Whoever reads
+ * both reads two generations, be it many jobs later, by what other jobs have made of them.
+ *
+ * Refuses to know what is there, and to act. Told by the scheduler's thread of what was written again, and by the
+ * listener's, in the order of events, of what was written and is to be read: a stage is submitted when what it reads has
+ * been written, and heard of.
+ *
+ * Invariant: what is written is on the sides of what it was written from.
+ */
+class Sides {
+  /** What one writing again has parted. */
+  private static class Rift {
+    final int root; // the app shuffle that was written again
+    final Set old;
+    final Set made; // of the new generation
+
+    Rift(int root, Set old, Set made) {
+      this.root = root;
+      this.old = new TreeSet(old);
+      this.made = new TreeSet(made);
+    }
+
+    boolean isWithin(Rift other) {
+      return other.old.containsAll(old) && other.made.containsAll(made);
+    }
+
+    boolean isOver() {
+      return old.isEmpty() || made.isEmpty();
+    }
+
+    boolean isBothIn(Set some) {
+      return Stages.meet(some, old) && Stages.meet(some, made);
+    }
+
+    void written(Integer shuffle, Set inputs) {
+      boolean isOld = Stages.meet(inputs, old);
+      boolean isMade = Stages.meet(inputs, made);
+      if (isOld || isMade) {
+        forget(shuffle);
+      }
+      if (isOld) {
+        old.add(shuffle);
+      }
+      if (isMade) {
+        made.add(shuffle);
+      }
+    }
+
+    void forget(Integer shuffle) {
+      old.remove(shuffle);
+      made.remove(shuffle);
+    }
+  }
+
+  static final int NONE = -1;
+  private static final int MOST = 500; // a cascade of losses would grow by its square
+  private final List rifts = new ArrayList();
+
+  /** The root was written again, and with it what is `made`; beside it `old` stays. */
+  synchronized void part(int root, Set old, Set made) {
+    Rift rift = new Rift(root, old, made);
+    for (Iterator it = rifts.iterator(); it.hasNext();) {
+      Rift known = (Rift) it.next();
+      if (rift.isWithin(known)) {
+        return; // whoever is between these is between those
+      }
+      if (known.isWithin(rift)) {
+        it.remove();
+      }
+    }
+    if (!rift.isOver()) {
+      rifts.add(rift);
+    }
+    if (rifts.size() > MOST) {
+      rifts.remove(0);
+    }
+  }
+
+  synchronized boolean areThere() {
+    return !rifts.isEmpty();
+  }
+
+  /** All of it was written, from these. */
+  synchronized void written(int shuffle, Set inputs) {
+    for (Iterator it = rifts.iterator(); it.hasNext();) {
+      Rift rift = (Rift) it.next();
+      rift.written(Integer.valueOf(shuffle), inputs);
+      if (rift.isOver()) {
+        it.remove();
+      }
+    }
+  }
+
+  synchronized void cleaned(int shuffle) {
+    for (Iterator it = rifts.iterator(); it.hasNext();) {
+      Rift rift = (Rift) it.next();
+      rift.forget(Integer.valueOf(shuffle));
+      if (rift.isOver()) {
+        it.remove();
+      }
+    }
+  }
+
+  /** The app shuffle of which these are of two generations; NONE where they fit together. */
+  synchronized int between(Set read) {
+    for (int i = 0; i < rifts.size(); i++) {
+      if (((Rift) rifts.get(i)).isBothIn(read)) {
+        return ((Rift) rifts.get(i)).root;
+      }
+    }
+    return NONE;
+  }
+}
