@@ -167,11 +167,15 @@ class Story:
         level = self._levels.get(letter, Level.DETERMINATE)
         return Lineage(stage.writes, stage.reads, level, letter in self._barrier, MAPS)
 
-    def submit(self, name: str, tasks: int = MAPS, cached: bool = False) -> list[str]:
-        """A stage attempt is submitted: `s1`, or `s1.1`. `cached`: RDDs of it are persisted."""
+    def submit(self, name: str, tasks: int = MAPS, cached: bool = False, behind: str = "") -> list[str]:
+        """A stage attempt is submitted: `s1`, or `s1.1`. `behind`: of what it reads; `cached` alone: perhaps all."""
         attempt = attempt_of(name)
         stage = self._stages[attempt.stage]
-        return self.do(c.ReportStageSubmitted(attempt, stage.reads, stage.writes, tasks, cached=cached))
+        hidden = tuple(map(shuffle, behind))
+        is_cached = cached or bool(behind)
+        return self.do(
+            c.ReportStageSubmitted(attempt, stage.reads, stage.writes, tasks, cached=is_cached, behind=hidden)
+        )
 
     def complete(self, name: str) -> list[str]:
         """It ends well."""

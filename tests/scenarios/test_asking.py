@@ -1,0 +1,168 @@
+"""Scenarios 32 and 35 to 38: who asks early, late, again, or for what nobody knows.
+
+Responsible for answers. Refuses to know recoveries. Invariant: who is over begins nothing, and a question that was
+answered leaves no second event.
+"""
+
+from __future__ import annotations
+
+from coordinator.core import commands as c
+from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId, spans_of
+from coordinator.core.rejections import Ready
+from coordinator.core.values import Level, Outputs
+from tests.scenarios.story import EAGER, Story, attempt_of, delayed, shuffle
+
+
+def test_32_a_late_task_of_an_older_attempt_begins_nothing() -> None:
+    for extra in ({"levels": {"A": Level.INDETERMINATE}}, {"barrier": "A"}):
+        story = Story(**extra)
+        story.job("s0>A, s1:A!")
+        story.submit("s0")
+        story.fail("s0")
+        story.submit("s0.1")
+        late = "not ready: stage 0.0 is over: no live job lists it, or a later attempt writes"
+        assert story.write("A", "s0") == late
+        assert story.log == []
+        assert story.write("A", "s0.1") == "ready A2"
+        assert story.lose(A=0) == []
+        assert story.complete("s0.1") == ["s0.1 completed", "A2 complete"]
+        assert story.submit("s1") == ["s1.0 submitted", "A2 read by s1.0"]
+
+
+def test_35_nor_does_its_question_sent_again() -> None:
+    story = Story(barrier="A")
+    story.job("s0>A, s1:A!")
+    client = ClientId("bridge")
+    asked: list[c.Command] = [
+        c.RegisterClient(client),
+        c.ReportStageSubmitted(attempt_of("s0"), (), shuffle("A"), 10),
+        c.GetShuffleId(shuffle("A"), attempt_of("s0"), write=True),
+        c.ReportStageCompleted(attempt_of("s0"), "executor lost"),
+        c.ReportStageSubmitted(attempt_of("s0.1"), (), shuffle("A"), 10),
+        c.GetShuffleId(shuffle("A"), attempt_of("s0.1"), write=True),
+    ]
+    requests = [c.Request(client, number, command) for number, command in enumerate(asked, 1)]
+    story.witness.answer(requests, 2_000)
+    again, log = story.witness.answer(requests[1:], 3_000)
+    assert log == []
+    assert again[-1] == Ready(ShuffleId(2))
+
+
+def test_35_a_task_that_asked_before_its_stage_was_told_writes_after_a_resync_too() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.write("A", "s0")
+    job = c.ReportJobStarted(JobId(0), StageId(1), (shuffle("A"),), None, spans_of((0, 1)))
+    story.do(c.Resync(jobs=(job,), outputs=(Outputs(shuffle("A"), 0, 10),)))
+    assert story.submit("s0") == ["s0.0 submitted", "A1 continued by s0.0"]
+    assert story.state.generations[ShuffleId(1)].writers == {attempt_of("s0")}
+
+
+def test_35_a_retry_gets_the_first_answer_and_leaves_no_event() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    client = ClientId("bridge")
+    requests = [
+        c.Request(client, 1, c.RegisterClient(client)),
+        c.Request(client, 2, c.GetShuffleId(shuffle("A"), attempt_of("s9"))),
+    ]
+    first, _ = story.witness.answer(requests, 2_000)
+    again, log = story.witness.answer(requests, 3_000)
+    assert (again, log) == (first, [])
+    story.look("")
+    lost, _ = story.witness.answer([c.Request(client, 3, c.ReportOutputs((Outputs(shuffle("A"), 0, 10),)))], 4_000)
+    truth, _ = story.witness.answer(requests[1:], 5_000)
+    assert story.answered(truth[0]) == "recover A1: recovery 1 of A"
+    assert story.answered(lost[0]) == "accepted"
+
+
+def test_36_never_heard_of() -> None:
+    story = Story()
+    assert story.read("Z", "s0") == "not found"
+    assert str(story.last) == (
+        "app shuffle 25 is not known in application app; expected an app shuffle that a job has "
+        "announced (none has been yet). Check the id; a shuffle that Spark's own cleaner has "
+        "removed is unknown too."
+    )
+    story.job("s0>A, s1:A!")
+    story.do(c.GetShuffleId(shuffle("Z"), attempt_of("s0")))
+    assert str(story.last) == (
+        "app shuffle 25 is not known in application app; expected one of: 0. Check the id; a "
+        "shuffle that Spark's own cleaner has removed is unknown too."
+    )
+    assert story.miss("Z", "s0") == "not found"
+    assert story.log == []
+    story.do(c.ReportMissing(shuffle("A"), story.teller.id_of("A1"), attempt_of("s1")))
+    assert str(story.last) == (
+        "generation 9999 of app shuffle 0 was never written; expected a generation; none has been "
+        "written yet. Report the shuffle id that GetShuffleId answered."
+    )
+
+
+def test_36_an_application_never_heard_of() -> None:
+    story = Story()
+    story.witness = type(story.witness)()
+    assert story.read("A", "s0") == "not found"
+
+
+def test_37_still_being_written_or_partial() -> None:
+    story = Story()
+    story.job("s0>A, s1:A!")
+    assert story.read("A", "s1") == "not ready: announced and not yet written"
+    story.submit("s0")
+    assert story.read("A", "s1") == "not ready: being written"
+    story.complete("s0")
+    story.lose(A=3)
+    assert story.read("A", "s1") == "not ready: some of its outputs are gone and not yet back"
+
+
+def test_38_asked_before_its_stage_was_told() -> None:
+    story = Story(delayed(EAGER, 0))
+    story.whole("s0>A, s1:A.")
+    assert story.read("A", "s3") == "ready A1"
+    story.whole("s5>B, s6:B.", job=7)
+    assert story.state.generations[1].in_use is False
+
+
+def test_38_an_early_reader_counts_until_its_job_has_ended() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.job("s2>B, s3:B!")
+    story.read("A", "s9")
+    assert story.end(1) == ["job 1 ended"]
+    story.look("")
+    assert story.life("A1") == "readable"
+    story.job("s8>A, s9:A!")
+    assert story.submit("s9") == ["s9.0 submitted"]
+    assert story.complete("s9") == ["s9.0 completed", "A1 expired: in no live cut", "fence A1"]
+
+
+def test_38_asked_after_its_stage_has_ended_nobody_is_registered() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    assert story.read("A", "s1") == "ready A1"
+    assert story.log == []
+    assert story.write("A", "s0") == "ready A1"
+    assert story.write("A", "s1") == "not ready: stage 1.0 is over: no live job lists it, or a later attempt writes"
+    story.job("s2>A, s3:A!")
+    story.run("s3")
+    assert story.read("A", "s3") == "ready A1"
+    assert story.log == []
+    story.end(1)
+    story.look("")
+    assert story.lives() == "A1 fencing"
+
+
+def test_38_who_asks_late_for_what_is_gone_misses_nothing() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.delete_all()
+    assert story.lives() == "B1 readable"
+    assert story.read("A", "s1") == "not ready: gone, and nobody who runs has missed it"
+    assert story.log == []
+    story.submit("s2")
+    story.lose(B=0)
+    assert story.read("B", "s2") == "recover B1: recovery 1 of AB"
+    assert story.read("A", "s1") == "recover A1: recovery 1 of AB"
+    assert story.log == []

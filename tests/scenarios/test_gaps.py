@@ -1,0 +1,88 @@
+"""Scenario 16: what was missed, and the resync that says what is there.
+
+Responsible for gaps and resyncs. Refuses to know how facts get lost. Invariant: after a gap nothing is let go before
+the jobs of then have ended.
+"""
+
+from __future__ import annotations
+
+from coordinator.core import commands as c
+from coordinator.core.ids import JobId, StageId
+from coordinator.core.values import Outputs
+from tests.scenarios.story import EAGER, Story, delayed, shuffle
+
+
+def test_16_a_gap_stops_expiry_until_the_jobs_of_then_have_ended() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    assert story.do(c.ReportGap(12, "listener queue")) == ["gap, until jobs [0] have ended"]
+    running = c.ReportJobStarted(JobId(0), StageId(1), (shuffle("A"),))
+    assert story.do(c.Resync((running,), (), (), (Outputs(shuffle("A"), 10, 10),))) == [
+        "resync, until jobs [0] have ended"
+    ]
+    story.run("s1")
+    assert story.lives() == "A1 readable"
+    assert story.end() == ["job 0 ended", "A1 expired: read by a stage that wrote", "fence A1"]
+
+
+def test_16_what_was_expired_and_not_fenced_is_kept_in_a_gap() -> None:
+    story = Story(delayed(EAGER, 1_000))
+    story.whole("s0>A, s1:A!")
+    assert story.do(c.ReportGap(0, "outbox")) == [
+        "gap, until jobs [] have ended",
+        "A1 rescued: facts were missed (facts were missed)",
+    ]
+    assert story.do(c.Resync((), (), (), (Outputs(shuffle("A"), 10, 10),))) == [
+        "resync, until jobs [] have ended",
+        "A1 expired: read by a stage that wrote, held: grace until 2000",
+    ]
+
+
+def test_a_resync_adopts_and_ends() -> None:
+    story = Story()
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    assert story.do(c.Resync((), (), (), (Outputs(shuffle("A"), 10, 10), Outputs(shuffle("B"), 4, 10)))) == [
+        "job 0 failed",
+        "B1 found, 4 of 10",
+    ]
+    assert story.look("")[-4:] == [
+        "A1 expired: in no live cut",
+        "fence A1",
+        "B1 expired: given up half-written",
+        "fence B1",
+    ]
+
+
+def test_a_resync_finds_losses_and_what_was_written_anew() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.fenced()
+    story.job("s2>B, s3:B!")
+    story.run("s2")
+    story.job("s4>C, s5:C!")
+    story.submit("s4")
+    told = tuple(Outputs(shuffle(letter), left, 10) for letter, left in (("A", 10), ("B", 0), ("C", 10)))
+    jobs = (
+        c.ReportJobStarted(JobId(1), StageId(3), (shuffle("B"),)),
+        c.ReportJobStarted(JobId(2), StageId(5), (shuffle("C"),)),
+    )
+    assert story.do(c.Resync(jobs, (), (), told)) == [
+        "s4.0 failed",
+        "A2 found, 10 of 10",
+        "B1 lost: outputs gone",
+        "C1 complete",
+        "resync, until jobs [1, 2] have ended",
+    ]
+
+
+def test_a_resync_cleans_what_spark_has_no_more() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A>B, s2:B.")
+    assert story.do(c.Resync((), (), (), (Outputs(shuffle("B"), 10, 10),))) == [
+        "A1 deleted: spark, 0 bytes",
+        "A cleaned",
+    ]
+    assert list(story.state.shuffles) == [shuffle("B")]
