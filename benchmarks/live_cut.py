@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from benchmarks.beyond import Cause, beyond, needed_byte_seconds
 from benchmarks.disk import OWN_CLEANUP
 from benchmarks.program_run import Mode, Outcome, missing_for, programs
 from benchmarks.program_run import run as run_program
@@ -54,6 +55,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
         console.print(escape(f"{name}: " + ", ".join(_shortly(mode, found[name]) for mode in modes)))
     console.print(_table(found, modes, f"Live cut, scale {scale:g}, Spark {pyspark.__version__}, local[2]"))
     console.print(_looks(found, modes))
+    console.print(_beyond(found))
     _say_differences(console, found)
     _say_recomputed(console, found)
 
@@ -153,6 +155,21 @@ def _look_cells(look_ms: Iterable[float], seconds: float) -> tuple[str, ...]:
     late = ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)]
     share = sum(ordered) / 1_000 / seconds
     return str(len(ordered)), f"{statistics.median(ordered):.1f}", f"{late:.1f}", f"{share:.2%}"
+
+
+def _beyond(found: Mapping[str, Runs]) -> Table:
+    """Under `reachable`, by the log's own bytes: times the disks are watched at are others."""
+    table = Table(title="Held after its last read under reachable, MB·s by the log")
+    for heading in ("program", "needed", *(cause.value for cause in Cause)):
+        table.add_column(heading, justify="left" if heading == "program" else "right")
+    rows = {name: beyond(runs["reachable"].log) for name, runs in found.items() if "reachable" in runs}
+    needed = {name: needed_byte_seconds(found[name]["reachable"].log) for name in rows}
+    for name, held in rows.items():
+        table.add_row(name, f"{needed[name] / 1e6:.2f}", *(f"{held[cause] / 1e6:.2f}" for cause in Cause))
+    table.add_section()
+    whole = [f"{sum(held[cause] for held in rows.values()) / 1e6:.2f}" for cause in Cause]
+    table.add_row("all", f"{sum(needed.values()) / 1e6:.2f}", *whole)
+    return table
 
 
 # ---- what should not be ----
