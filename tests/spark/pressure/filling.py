@@ -6,29 +6,35 @@ under `observe` and under `pressure`; what became of each, as a line of JSON.
 Responsible for a program as people write it: each round makes a new shuffle from the one before, and all of them stay
 in a list, so that nothing but pressure lets go of one. Refuses to know what a test expects. Invariant: the result says
 what every round wrote, and that of the first round is read again at the end.
+
+From a full disk's report to the bytes' end it takes four commits, and rounds of a third of a second beside a store that
+takes as long would decide who is first. So under `pressure` each round waits until there is room, as rounds that take
+longer would; where pressure does not make it, that wait ends with an error.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import listener_bridge
-from tests.support.spark import spark_session
+from coordinator.core import events as e
+from tests.support.logs import of, stored
+from tests.support.spark import spark_session, wait_for
 
 ROWS = 64
 ROW_BYTES = 16_384
 ROUNDS = 26
 TASKS = 2
-#: Of the disk, in percent. From the high watermark to a full disk it takes ten rounds, so that a store that takes half
-#: a second a commit does not decide what becomes of the program.
-HIGH, LOW = 40, 25
+HIGH, LOW = 40, 25  #: Of the disk, in percent.
+PATIENCE_S = 60.0
 NO_SPACE = "No space left on device"
 
 
@@ -44,15 +50,17 @@ def expected() -> list[int]:
     return [first if number % 2 == 0 else turned for number in range(ROUNDS)] + [first]
 
 
-def rounds(spark: Any) -> list[int]:
-    """A check sum of each round, and once more of the first."""
+def rounds(spark: Any, rest: Callable[[], object]) -> list[int]:
+    """A check sum of each round, and once more of the first; `rest` after each."""
     made = spark.sparkContext.parallelize(range(ROWS), TASKS).map(lambda row: (row, value(row))).partitionBy(TASKS)
     kept = [made]
     sums = [_sum(made)]
     for _ in range(ROUNDS - 1):
+        rest()
         made = made.map(lambda pair: (pair[0] + 1, pair[1][::-1])).partitionBy(TASKS)
         kept.append(made)
         sums.append(_sum(made))
+    rest()
     return [*sums, _sum(kept[0])]
 
 
@@ -71,11 +79,35 @@ def plugin(spark: Any, policy: str, store: str) -> Iterator[str]:
         yield attached.application
 
 
+def until_there_is_room(local_dir: Path) -> None:
+    def has_room() -> bool:
+        disk = shutil.disk_usage(local_dir)
+        return 100 * disk.used <= HIGH * disk.total
+
+    wait_for(has_room, f"the disk at {HIGH} % or less", PATIENCE_S)
+
+
+def until_all_is_done(store: str, application: str) -> None:
+    """Every generation that was to be fenced is gone, or was refused."""
+
+    def is_done() -> bool:
+        log = stored(store, application)
+        ended = {event.shuffle_id for event in of(log, e.GenerationDeleted)}
+        refused = {event.directive for event in of(log, e.FenceRefused)}
+        return all(fence.shuffle_id in ended or fence.directive in refused for fence in of(log, e.FenceRequested))
+
+    wait_for(is_done, "an outcome of every fence", PATIENCE_S)
+
+
 def run(local_dir: Path, store: str, policy: str) -> dict[str, Any]:
     """What became of the program."""
     with spark_session(local_dir, **{"spark.shuffle.compress": "false"}) as spark, plugin(spark, policy, store) as app:
         try:
-            sums, death = rounds(spark), ""
+            if policy == "pressure":
+                sums, death = rounds(spark, lambda: until_there_is_room(local_dir)), ""
+                until_all_is_done(store, app)
+            else:
+                sums, death = rounds(spark, lambda: None), ""
         except Exception as error:  # noqa: BLE001 - py4j's, whatever it is called: it is told
             sums, death = [], NO_SPACE if NO_SPACE in str(error) else str(error)
         return {"policy": policy, "application": app, "sums": sums, "death": death}
