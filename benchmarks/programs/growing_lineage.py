@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 def rows(part):
     chance = random.Random(part)
-    return [(chance.randrange(1_000), chance.randbytes(200)) for _ in range(500)]
+    return [(chance.randrange(1_000), chance.randbytes(200)) for _ in range(rows_each)]
 
 
 def grow(sc, rounds):
@@ -20,6 +20,7 @@ def grow(sc, rounds):
     return sum(counts), r.keys().sum()
 
 
+rows_each = int(500 * float(sys.argv[1] if len(sys.argv) > 1 else 1))
 spark = SparkSession.builder.appName("growing lineage").getOrCreate()
-print("result:", grow(spark.sparkContext, int(40 * float(sys.argv[1] if len(sys.argv) > 1 else 1)) or 2))
+print("result:", grow(spark.sparkContext, rounds=40))
 spark.stop()

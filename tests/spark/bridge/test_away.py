@@ -92,9 +92,10 @@ def test_an_embedded_coordinator_and_a_program_that_just_ends(tmp_path: Path) ->
     program = f"""
 import listener_bridge
 from pathlib import Path
-from tests.support.spark import start_session
+from tests.support.spark import start_session, wait_for
 spark = start_session(Path({str(tmp_path)!r}), **{{"spark.shuffleLifecycle.policy": "frontier"}})
 attached = listener_bridge.attach(spark, store="sqlite://{tmp_path}/log.db")
+wait_for(lambda: attached.status().state == "connected", "the session: the end has a second for what is untold by then")
 numbers = spark.sparkContext.parallelize(range(100), 4).map(lambda n: (n % 9, n)).partitionBy(3)
 assert numbers.count() == 100
 print("application", attached.application)
@@ -138,11 +139,12 @@ def kinds_in(file: Path, application: str) -> set[str]:
 @pytest.mark.newest
 def test_spark_stop_ends_the_application_and_waits_for_nobody(tmp_path: Path) -> None:
     program = f"""
-import time, listener_bridge
+import listener_bridge
 from pathlib import Path
-from tests.support.spark import start_session
+from tests.support.spark import start_session, wait_for
 spark = start_session(Path({str(tmp_path)!r}))
 attached = listener_bridge.attach(spark, store="sqlite://{tmp_path}/log.db", policy="eager")
+wait_for(lambda: attached.status().state == "connected", "the session")
 assert spark.range(100).repartition(3).count() == 100
 spark.stop()
 assert attached._bridge.is_stopped.wait(5)
