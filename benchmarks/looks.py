@@ -29,20 +29,28 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
 
 def _one_look(console: Console, looks: int) -> None:
     few, many = (_measure("handles", handles, rdds, looks) for handles, rdds in ((1, 20), (100, 2_000)))
-    table = Table(title=f"One look, Spark {pyspark.__version__}, local[2]")
-    for heading in ("handles", "RDDs", "looks", "median ms", "p95 ms", "of the first"):
-        table.add_column(heading, justify="right")
+    table = Table(title=f"One look, ms, Spark {pyspark.__version__}, local[2]")
+    for heading in ("handles", "RDDs", "beside", "looks", "processor", "of the first", "wall, median", "wall, p95"):
+        table.add_column(heading, justify="left" if heading == "beside" else "right")
     for one in (few, many):
-        median, late = _median_and_late(one["look_ms"])
-        ratio = f"{median / _median_and_late(few['look_ms'])[0]:.2f}"
-        counts = (str(one[name]) for name in ("handles", "rdds"))
-        table.add_row(*counts, str(len(one["look_ms"])), f"{median:.1f}", f"{late:.1f}", ratio)
+        for title, kind in (("tasks on both processors", "beside_tasks"), ("nothing", "alone")):
+            table.add_row(str(one["handles"]), str(one["rdds"]), title, *_look_cells(one[kind], few[kind]))
     console.print(table)
 
 
-def _median_and_late(look_ms: list[float]) -> tuple[float, float]:
-    ordered = sorted(look_ms)
-    return statistics.median(ordered), ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)]
+def _look_cells(looks: list[list[float]], first: list[list[float]]) -> tuple[str, ...]:
+    """Of looks, each a wall time and a processor time in seconds."""
+    wall_s, processor_s = (sorted(look[n] for look in looks) for n in (0, 1))
+    ratio = statistics.median(processor_s) / statistics.median(look[1] for look in first)
+    late_s = wall_s[min(len(wall_s) - 1, len(wall_s) * 95 // 100)]
+    median_s = statistics.median(wall_s)
+    return (
+        str(len(looks)),
+        f"{statistics.median(processor_s) * 1_000:.1f}",
+        f"{ratio:.2f}",
+        f"{median_s * 1_000:.1f}",
+        f"{late_s * 1_000:.1f}",
+    )
 
 
 def _many_jobs(console: Console, jobs: int, pairs: int) -> None:
@@ -52,13 +60,13 @@ def _many_jobs(console: Console, jobs: int, pairs: int) -> None:
         ours.append(_measure("jobs", jobs, 1))
     title = f"{jobs:,} small jobs with a shuffle each, Spark {pyspark.__version__}, medians of {pairs} pairs"
     table = Table(title=title)
-    for heading in ("off, s", "reachable, s", "on / off", "looks", "share of time", "deleted"):
+    for heading in ("off, s", "reachable, s", "on / off", "looks", "share of a processor", "deleted"):
         table.add_column(heading, justify="right")
     table.add_row(
         *(f"{statistics.median(one['wall_s'] for one in runs):.1f}" for runs in (plain, ours)),
         f"{statistics.median(b['wall_s'] / a['wall_s'] for a, b in zip(plain, ours, strict=True)):.3f}",
-        f"{statistics.median(len(one['look_ms']) for one in ours):.0f}",
-        f"{statistics.median(sum(one['look_ms']) / 1_000 / one['wall_s'] for one in ours):.2%}",
+        f"{statistics.median(len(one['looks']) for one in ours):.0f}",
+        f"{statistics.median(sum(look[1] for look in one['looks']) / one['wall_s'] for one in ours):.2%}",
         f"{statistics.median(one['deleted'] for one in ours):.0f}",
     )
     console.print(table)

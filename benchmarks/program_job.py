@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from coordinator.demo.disk import look
 
@@ -112,7 +112,7 @@ class Seen:
         self._folder = folder
         self._context: Any = None
         self._attached: Any = None
-        self._look_s: list[float] = []
+        self._looks: list[Taken] = []
         self._begun = 0.0
         self._is_written = False
 
@@ -122,7 +122,7 @@ class Seen:
             return
         self._context, self._attached = context, attached
         if attached is not None:
-            time_looks(attached, self._look_s)
+            time_looks(attached, self._looks)
         atexit.register(self._stop)  # of a program that does not stop its context; before the plugin's own end
         self._begun = time.time()
 
@@ -146,31 +146,37 @@ class Seen:
             "left": sorted(look(self._folder / "local").bytes),
             "application": str(attached.application) if attached is not None else "",
             "status": dataclasses.asdict(attached.status()) if attached is not None else {},
-            "look_ms": [seconds * 1_000 for seconds in self._look_s],
+            "look_ms": [look.wall_s * 1_000 for look in self._looks],
         }
 
 
-def time_looks(attached: Any, taken_s: list[float]) -> None:
-    """From now on put down how long each look takes."""
+class Taken(NamedTuple):
+    """What one look took: by the clock, and of a processor (here and in the JVM)."""
+
+    wall_s: float
+    processor_s: float
+
+
+def time_looks(attached: Any, taken: list[Taken]) -> None:
+    """From now on put down what each look takes."""
     looker = getattr(attached._bridge, "looker", None)
     if looker is not None:
-        looker._sight = _Timed(looker._sight, taken_s)
+        looker._sight = _Timed(looker._sight, taken)
 
 
 class _Timed:
     """The eyes of a look, with a clock."""
 
-    def __init__(self, sight: Any, taken_s: list[float]) -> None:
+    def __init__(self, sight: Any, taken: list[Taken]) -> None:
         self._sight = sight
-        self._taken_s = taken_s
+        self._taken = taken
 
     def read(self) -> Any:
         """A look, timed."""
-        begun = time.perf_counter()
-        try:
-            return self._sight.read()
-        finally:
-            self._taken_s.append(time.perf_counter() - begun)
+        begun_s, used_s = time.perf_counter(), time.thread_time()
+        found = self._sight.read()
+        self._taken.append(Taken(time.perf_counter() - begun_s, time.thread_time() - used_s + found.jvm_s))
+        return found
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sight, name)

@@ -22,6 +22,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
+from py4j.java_gateway import JavaObject
+
 from listener_bridge.reach import liveness, whose
 from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
@@ -169,8 +171,6 @@ def _place(name: Name, made_at: str) -> str:
 
 
 def is_proxy(thing: object) -> bool:
-    from py4j.java_gateway import JavaObject
-
     return JavaObject in type(thing).__mro__
 
 

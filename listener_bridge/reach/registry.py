@@ -35,13 +35,20 @@ TIDY_ABOVE = 1000
 class Kept(weakref.ref):  # type: ignore[type-arg]
     """A weak reference that remembers where its handle was made. The line is worked out when somebody asks."""
 
-    __slots__ = ("at", "code")
+    __slots__ = ("_site", "at", "code")
     code: CodeType | None
     at: int
 
     @property
     def site(self) -> str:
-        """As "pagerank.py:41"; empty where it is not known."""
+        """As "pagerank.py:41"; empty where it is not known. Every look asks again."""
+        try:
+            return self._site
+        except AttributeError:
+            self._site: str = self._worked_out()
+            return self._site
+
+    def _worked_out(self) -> str:
         if self.code is None:
             return ""
         lines = (line for start, end, line in self.code.co_lines() if start <= self.at < end and line)
