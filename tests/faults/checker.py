@@ -1,9 +1,9 @@
 """What histories and the final log prove together.
 
 Responsible for saying what is wrong, in words that begin with what was promised: `fork`, `gap`, `acknowledged`,
-`order`, `reader`, `answer`, `recovery`, `ids`, `fence`, `store`, `reaped`. Refuses to know the implementation: it
-reads the store's bytes (`fold`), and what was written down by those who asked (`history`). Invariant: an empty list
-means that each of these was looked at and held; it fails where it must (`test_checker`).
+`order`, `reader`, `answer`, `recovery`, `ids`, `fence`, `store`, `reaped`, and of `releases`. Refuses to know the
+implementation: it reads the store's bytes (`fold`), and what was written down by those who asked (`history`).
+Invariant: an empty list means that each of these was looked at and held; it fails where it must (`test_checker`).
 
 An answer was right if it was so at some moment between question and answer. The log is one line of such moments: the
 commit that recorded the answer is the earliest, and the latest is before whatever was first asked after the answer.
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from shuffle_lifecycle.v1 import common_pb2
 
+from tests.faults import releases
 from tests.faults.fold import EXPIRED, FENCING, GONE, PARTIAL, READABLE, WRITING, Log, read_logs
 from tests.faults.history import Action
 
@@ -51,6 +52,7 @@ def check(store: Mapping[str, bytes], actions: Sequence[Action]) -> Findings:
         wrong += [f"{name}: {each}" for each in _of_application(log, by_application[name], actions, counts)]
     wrong += _unheard_of(logs, actions)
     wrong += _store(logs, actions, counts)
+    wrong += releases.check(logs, actions, counts)
     return Findings(tuple(wrong), counts)
 
 

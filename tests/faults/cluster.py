@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,6 +29,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 
 from coordinator.server.tokens import hash_of
 from tests.faults.network import STRANGER, Network, Port
+from tests.faults.release import Release
 from tests.support import etcd
 from tests.support.etcd import Member, PortTaken
 
@@ -54,6 +55,7 @@ class Server:
     store: str
     advertise: str
     settings: dict[str, str] = field(default_factory=dict)
+    release: Release | None = None  #: None: of the code as it is.
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     _starting: threading.Lock = field(default_factory=threading.Lock)
@@ -76,7 +78,9 @@ class Server:
     def _launch(self) -> None:
         self.starts += 1
         history = self.folder / f"replica-{self.name}-{self.starts}.jsonl"
-        command = [sys.executable, "-m", "tests.faults.replica", str(history), str(self.clock), self.name]
+        module = ["replica"] if self.release is None else ["release", self.release.name.lower()]
+        command = [sys.executable, "-m", f"tests.faults.{module[0]}", *module[1:]]
+        command += [str(history), str(self.clock), self.name]
         command += ["serve", "--port", str(self.port), "--log-level", "info"]
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(command, env=self._environment(), stdout=log, stderr=log)
@@ -141,6 +145,18 @@ class Cluster:
         else:
             self.servers[name].start()
 
+    def exchange(self, name: str, release: Release) -> None:
+        """Kills a replica, and starts one of that release in its place."""
+        self.kill(name)
+        self.servers[name].release = release
+        self.restart(name)
+
+    def upgrade(self) -> None:
+        """Nobody is of the older release any more."""
+        for name, server in self.servers.items():
+            if server.release is Release.OLDER:
+                self.exchange(name, Release.NEWER)
+
     def supervise(self) -> None:
         """Starts again whoever has given up, as a supervisor does."""
         for server in self.servers.values():
@@ -204,12 +220,13 @@ class Cluster:
         self.etcdctl(able[0], "alarm", "disarm")
 
     def heal(self) -> None:
-        """Every process runs, every byte arrives."""
+        """Every process runs, of the newest release; every byte arrives."""
         self.network.heal_all()
         for server in self.servers.values():
             server.clock.unlink(missing_ok=True)
         for name in tuple(self.paused):
             self.resume(name)
+        self.upgrade()
         for name in self.names:
             if not self.running(name):
                 self.restart(name)
@@ -257,14 +274,19 @@ def running_cluster(
     settings: dict[str, str] | None = None,
     arguments: tuple[str, ...] = (),
     direct: bool = False,
+    older: Sequence[str] | None = None,
 ) -> Iterator[Cluster]:
     """So many members and replicas that serve, ended at the end. ``arguments``: more of etcd's.
+
+    ``older``: the replicas are of two releases, and these are of the older one; None: all are of the code as it is.
 
     ``direct``: they reach one another without the network in between, for figures.
     """
     cluster = _with_members(folder, size, settings or {}, arguments, direct)
     try:
-        for server in cluster.servers.values():
+        for name, server in cluster.servers.items():
+            if older is not None:
+                server.release = Release.OLDER if name in older else Release.NEWER
             server.start()
         for server in cluster.servers.values():
             server.await_serving()

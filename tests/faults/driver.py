@@ -28,6 +28,7 @@ from tests.faults.history import Recorder
 TASKS = "tasks"
 ASK_AGAIN_S = 0.03
 CALL_S = 3.0
+NEWER_SHARE = 0.3
 Request = service_pb2.NumberedRequest
 
 
@@ -131,8 +132,11 @@ class Driver:
         seed: int,
         pace_s: float,
         slowness: Slowness | None = None,
+        newer: bool = False,
     ) -> None:
+        """``newer``: it tells what an older release does not know (`release`)."""
         self.application = application
+        self._newer = newer
         self.is_resting = threading.Event()  #: It has told all that it wanted to tell.
         self._recorder = recorder
         self._chance = random.Random(seed)
@@ -143,7 +147,9 @@ class Driver:
         self._disk = Disk(application, recorder, tap.post_marker, slowness)
         self._tap = tap
         self._bridge = WatchedBridge(recorder, tap, self._disk, registration(application), "", lambda: self._addresses)
-        self._tasks = Tasks(application, lambda: self._bridge.token, addresses, recorder, self._chance, self._is_over)
+        self._tasks = Tasks(
+            application, lambda: self._bridge.token, addresses, recorder, self._chance, self._is_over, newer
+        )
         self._places = 0
         self._stages = 0
         self._jobs = 0
@@ -188,6 +194,8 @@ class Driver:
             self._ask(Request(register_client=service_pb2.RegisterClient(client=TASKS)))
             while not self._rest.is_set():
                 self._job(self._pick())
+                if self._newer and self._chance.random() < NEWER_SHARE:
+                    self._tasks.lose_executor()
                 time.sleep(self._chance.uniform(0, self._pace_s))
             self._ask(Request(register_client=service_pb2.RegisterClient(client=TASKS)))  # behind all that was told
         except Over:
@@ -323,7 +331,9 @@ class Tasks:
         recorder: Recorder,
         chance: random.Random,
         is_over: Any,
+        newer: bool = False,
     ) -> None:
+        self._try_again = (*_TRY_AGAIN, *_OLDER) if newer else _TRY_AGAIN
         self._application = application
         self._token = token
         self._addresses = list(addresses)
@@ -331,6 +341,7 @@ class Tasks:
         self._chance = chance
         self._is_over = is_over
         self._number = 0
+        self._executors = 0
         self._stubs: dict[str, Any] = {}
 
     def ask(self, asked: service_pb2.GetShuffleId) -> Any:
@@ -345,6 +356,22 @@ class Tasks:
         return self._until_answered(
             "report_missing", "ReportMissingShuffle", service_pb2.ReportMissingShuffleCall, told
         )
+
+    def lose_executor(self) -> None:
+        """Tells, once and without a number, what an older release does not know."""
+        self._executors += 1
+        told = service_pb2.ReportExecutorLost(executor=f"executor-{self._executors}")
+        begun = self._recorder.begin(self._application, "report_executor_lost", **content_of(told))
+        caller = service_pb2.Caller(application=self._application, token=self._token())
+        call = service_pb2.SubmitCall(caller=caller, requests=[Request(report_executor_lost=told)])
+        try:
+            (answer,) = self._stub().Submit(call, timeout=CALL_S).answers
+        except grpc.RpcError as error:
+            code = error.code()
+            self._recorder.end(begun, "failed" if code in _OLDER else "unknown", reason=code.name)
+        else:
+            outcome, more = outcome_of(answer)
+            self._recorder.end(begun, outcome, **more)  # type: ignore[arg-type]
 
     def _until_answered(self, what: str, method: str, call: Any, command: Any, again: bool = False) -> Any:
         known = {"client": TASKS, "number": self._number, "again": again, **content_of(command)}
@@ -364,7 +391,7 @@ class Tasks:
                 answer = getattr(self._stub(), method)(call(caller=caller, command=command), timeout=CALL_S)
             except grpc.RpcError as error:
                 code = error.code()
-                if code not in _TRY_AGAIN:
+                if code not in self._try_again:
                     self._recorder.end(begun, "failed", tries=tries, reason=code.name)
                     return service_pb2.GetShuffleIdReply()
                 time.sleep(self._chance.uniform(0.02, 0.2))
@@ -390,6 +417,8 @@ _TRY_AGAIN = (
     grpc.StatusCode.ABORTED,
     grpc.StatusCode.RESOURCE_EXHAUSTED,
 )
+#: What a replica of an older release says of a log, and of a command, that it does not know.
+_OLDER = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT)
 
 
 def registration(application: str) -> service_pb2.RegisterApplication:
@@ -419,7 +448,7 @@ def content_of(command: Any) -> dict[str, Any]:
     for described, value in command.ListFields():
         if described.name == "stage":
             told["stage"] = f"{value.stage}.{value.attempt}"
-        elif described.name in ("job", "app_shuffle", "shuffle_id", "write", "directive"):
+        elif described.name in ("job", "app_shuffle", "shuffle_id", "write", "directive", "executor"):
             told[described.name] = value
     return told
 

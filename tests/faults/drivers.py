@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--pace-s", type=float, default=0.1)
     parser.add_argument("--fence-s", type=float, default=0.0)
     parser.add_argument("--free-s", type=float, default=0.0)
+    parser.add_argument("--newer", action="store_true", help="tell what an older release does not know")
     asked = parser.parse_args()
     logging.getLogger("shuffle_lifecycle").setLevel(logging.ERROR)
     recorder = Recorder(asked.history)
@@ -37,7 +38,7 @@ def main() -> int:
     addresses = asked.addresses.split(",")
     slowness = Slowness(asked.fence_s, asked.free_s)
     drivers = [
-        Driver(name, addresses, recorder, asked.seed * 1_000 + number, asked.pace_s, slowness)
+        Driver(name, addresses, recorder, asked.seed * 1_000 + number, asked.pace_s, slowness, asked.newer)
         for number, name in enumerate(names)
     ]
     print(" ".join(names), flush=True)

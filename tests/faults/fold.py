@@ -32,6 +32,7 @@ class Stored:
     last: int
     commit: str
     records: tuple[Any, ...]
+    version: int
 
 
 @dataclass
@@ -131,7 +132,7 @@ def _read_segment(log: Log, key: str, number: int, value: bytes) -> None:
     if segment.first_sequence != number:
         log.wrong.append(f"fork: the segment at {key} says that it begins with {segment.first_sequence}")
     last = records[-1].sequence if records else number
-    log.segments.append(Stored(key, number, last, segment.commit_id.decode(), records))
+    log.segments.append(Stored(key, number, last, segment.commit_id.decode(), records, segment.version))
 
 
 def _check_head(log: Log, store: Mapping[str, bytes]) -> None:
@@ -215,6 +216,9 @@ class _Fold:
         if not event.failure:
             for other in [one for one in self.readers if one.split(".")[0] == name.split(".")[0]]:
                 self._drop(other)
+
+    def _executor_lost(self, at: int, event: Any) -> None:
+        self.log.facts.add(("report_executor_lost", event.executor))
 
     def _drop(self, stage: str) -> None:
         for shuffle_id in self.readers.pop(stage, ()):

@@ -18,6 +18,7 @@ import psutil
 
 from tests.faults.cluster import Cluster
 from tests.faults.history import Recorder
+from tests.faults.release import Release
 from tests.faults.schedule import LEADER, Fault, Kind
 
 FULL_BYTES = 1_200_000
@@ -65,6 +66,14 @@ class Nemesis:
         yield
         if not self._cluster.running(name):
             self._cluster.restart(name)
+
+    @contextlib.contextmanager
+    def _older(self, fault: Fault, told: dict[str, object]) -> Iterator[None]:
+        """As in an upgrade that is not done yet, or is taken back."""
+        name = fault.targets[0]
+        self._cluster.exchange(name, Release.OLDER)
+        yield
+        self._cluster.exchange(name, Release.NEWER)
 
     @contextlib.contextmanager
     def _pause(self, fault: Fault, told: dict[str, object]) -> Iterator[None]:
@@ -261,6 +270,7 @@ class DriverProcesses:
 
 _DOINGS: dict[Kind, Callable[[Nemesis, Fault, dict[str, object]], contextlib.AbstractContextManager[None]]] = {
     Kind.KILL_REPLICA: Nemesis._kill,
+    Kind.OLDER_REPLICA: Nemesis._older,
     Kind.PAUSE_REPLICA: Nemesis._pause,
     Kind.KILL_MEMBER: Nemesis._kill,
     Kind.KILL_LEADER: Nemesis._kill,

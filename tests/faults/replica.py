@@ -2,7 +2,8 @@
 
 Responsible for running `shufflectl` unchanged over a store that is watched, by a clock that can be set. Refuses to know
 commands. Invariant: every
-append is in the history before it is sent, and its outcome before the replica knows it.
+append is in the history before it is sent, and its outcome before the replica knows it; what the store says of the
+replicas is there before this one knows it too.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from shuffle_lifecycle.v1 import events_pb2
 import coordinator.app
 from coordinator.cli.main import main as shufflectl
 from coordinator.runtime.clock import Clock
+from coordinator.wire import upcast
 from state_backend.api import StateBackend
 from state_backend.errors import OutcomeUnknown, StateBackendError
+from state_backend.limits import PAGE_LIMIT
 from state_backend.open import open_backend
 from state_backend.testing.faults import Faults, FaultyBackend
-from state_backend.values import Compare, Keyspace, Operation, Put, Revision
+from state_backend.values import Compare, Keyspace, Operation, Page, Put, Revision
+from tests.faults.fold import unseal
 from tests.faults.history import Outcome, Recorder
 
 _READ_EVERY_S = 0.05
@@ -49,6 +53,20 @@ class WatchedBackend(FaultyBackend):
         super().__init__(inner, Faults())
         self._recorder = recorder
         self._who = who
+        recorder.note(who, "release", reads=upcast.VERSION)
+
+    async def scan(
+        self,
+        keyspace: Keyspace,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int = PAGE_LIMIT,
+        at: Revision | None = None,
+    ) -> Page:
+        page = await super().scan(keyspace, prefix, after, limit, at)
+        if keyspace is Keyspace.REPLICAS:
+            self._recorder.note(self._who, "heard", reads=dict(_reads(bytes(entry.value)) for entry in page.entries))
+        return page
 
     async def put_txn(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
         appended = [each for each in operations if isinstance(each, Put) and each.keyspace is Keyspace.EVENTS]
@@ -68,6 +86,11 @@ class WatchedBackend(FaultyBackend):
             raise
         finally:
             self._recorder.end(number, outcome, error=error[:200])
+
+
+def _reads(value: bytes) -> tuple[str, int]:
+    record = events_pb2.ReplicaRecord.FromString(unseal(value) or b"")
+    return record.replica, record.reads_version
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ from tests.faults.cluster import ADMINISTRATOR, ROOT, Cluster, running_cluster
 from tests.faults.disk import Slowness
 from tests.faults.history import Recorder
 from tests.faults.nemesis import DriverProcesses, Nemesis
-from tests.faults.schedule import Fault, Kind, schedule
+from tests.faults.schedule import REPLICAS, Fault, Kind, schedule
 
 DONE_S = 90.0
 #: Shorter than people would choose: so that a run sees them pass.
@@ -83,6 +83,7 @@ class Drivers(DriverProcesses):
     each: int
     pace_s: float
     slowness: Slowness = field(default_factory=Slowness)
+    newer: bool = False  #: They tell what an older release does not know.
     running: list[DriverProcess] = field(default_factory=list)
     started: int = 0
 
@@ -94,6 +95,7 @@ class Drivers(DriverProcesses):
         command += ["--addresses", ",".join(self.addresses), "--applications", str(self.each)]
         command += ["--seed", str(self.seed * 100 + self.started), "--pace-s", str(self.pace_s)]
         command += ["--fence-s", str(self.slowness.fence_s), "--free-s", str(self.slowness.free_s)]
+        command += ["--newer"] if self.newer else []
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")])}
         with (self.folder / f"drivers-{self.started}.log").open("ab") as log:
             process = subprocess.Popen(
@@ -192,12 +194,15 @@ def run(
     processes: int = 2,
     each: int = 5,
     with_spark: bool = False,
+    older: Sequence[str] = (),
 ) -> Verdict:
-    """The whole of it."""
+    """The whole of it. ``older``: replicas that are of the older release, until all is healed."""
     recorder = Recorder(folder / "nemesis.jsonl")
+    two = bool(older) or any(fault.kind is Kind.OLDER_REPLICA for fault in faults)
+    releases = older if two else None
     with (
-        running_cluster(folder, settings=SETTINGS, arguments=etcd_arguments(seconds)) as cluster,
-        _drivers(folder, cluster, seed, each) as drivers,
+        running_cluster(folder, settings=SETTINGS, arguments=etcd_arguments(seconds), older=releases) as cluster,
+        _drivers(folder, cluster, seed, each, two) as drivers,
         _spark(folder, cluster, seconds if with_spark else 0.0, seed) as spark,
     ):
         for _ in range(processes):
@@ -217,8 +222,8 @@ def run(
 
 
 @contextmanager
-def _drivers(folder: Path, cluster: Cluster, seed: int, each: int) -> Iterator[Drivers]:
-    drivers = Drivers(folder, cluster.addresses, seed, each, pace_s=0.2)
+def _drivers(folder: Path, cluster: Cluster, seed: int, each: int, newer: bool) -> Iterator[Drivers]:
+    drivers = Drivers(folder, cluster.addresses, seed, each, pace_s=0.2, newer=newer)
     try:
         yield drivers
     finally:
@@ -303,18 +308,21 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2, help="processes of drivers")
     parser.add_argument("--each", type=int, default=5, help="drivers in each of them")
     parser.add_argument("--spark", action="store_true", help="a real PySpark application among them")
+    parser.add_argument(
+        "--older", action="append", default=[], choices=REPLICAS, help="of the older release until the end"
+    )
     parser.add_argument("--folder", type=Path, default=None, help="where histories and logs are kept")
     asked = parser.parse_args()
     seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 30)
     kinds = tuple(Kind[name] for name in asked.only) if asked.only else tuple(Kind)
     faults = schedule(seed, asked.seconds, kinds)
-    only = "".join(f" --only {name}" for name in asked.only or ())
+    only = "".join(f" --only {name}" for name in asked.only or ()) + "".join(f" --older {r}" for r in asked.older)
     again = f"python -m tests.faults.run --seconds {asked.seconds:g} --seed {seed}{only}"
     print(f"{again} --processes {asked.processes} --each {asked.each}{' --spark' if asked.spark else ''}")
     print("\n".join(map(str, faults)), flush=True)
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="faults-"))
     folder.mkdir(parents=True, exist_ok=True)
-    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark)
+    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark, asked.older)
     for name, count in sorted(verdict.counts.items()):
         print(f"{count:10,}  {name}")
     print("\n".join(verdict.wrong) or "nothing is wrong")

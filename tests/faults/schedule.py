@@ -20,6 +20,7 @@ class Kind(Enum):
 
     KILL_REPLICA = "kill a replica"
     PAUSE_REPLICA = "pause a replica"
+    OLDER_REPLICA = "a replica is of the older release"
     KILL_MEMBER = "kill an etcd member"
     KILL_LEADER = "kill the etcd leader"
     PAUSE_MEMBER = "pause an etcd member"
@@ -42,6 +43,7 @@ class Kind(Enum):
 WEIGHTS = {
     Kind.KILL_REPLICA: 4,
     Kind.PAUSE_REPLICA: 3,
+    Kind.OLDER_REPLICA: 2,
     Kind.KILL_MEMBER: 2,
     Kind.KILL_LEADER: 2,
     Kind.PAUSE_MEMBER: 2,
@@ -99,7 +101,8 @@ def schedule(
 
 
 def _fault(chance: random.Random, at_s: float, kind: Kind) -> Fault:
-    for_s = 0.0 if kind in MOMENTS else round(chance.choice((0.3, 1.0, 3.0, 6.0, 12.0)) * chance.uniform(0.7, 1.3), 2)
+    lengths_s = (6.0, 12.0, 24.0) if kind is Kind.OLDER_REPLICA else (0.3, 1.0, 3.0, 6.0, 12.0)
+    for_s = 0.0 if kind in MOMENTS else round(chance.choice(lengths_s) * chance.uniform(0.7, 1.3), 2)
     return Fault(round(at_s, 2), for_s, kind, _targets(chance, kind), _much(chance, kind))
 
 
@@ -110,7 +113,7 @@ def _much(chance: random.Random, kind: Kind) -> float:
 
 
 def _targets(chance: random.Random, kind: Kind) -> tuple[str, ...]:
-    if kind in (Kind.KILL_REPLICA, Kind.PAUSE_REPLICA, Kind.CLOCK, Kind.STARVE):
+    if kind in (Kind.KILL_REPLICA, Kind.PAUSE_REPLICA, Kind.OLDER_REPLICA, Kind.CLOCK, Kind.STARVE):
         return (chance.choice(REPLICAS),)
     if kind in (Kind.KILL_MEMBER, Kind.PAUSE_MEMBER):
         return (chance.choice(MEMBERS),)

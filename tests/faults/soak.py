@@ -44,7 +44,8 @@ RETENTION_S, ARCHIVE_EVERY_S = 60.0, 10.0
 #: Of so many archived logs every step is proven.
 PROVEN = 20
 #: The churn kills drivers by itself; and what a clock that is an hour ahead has dated leaves an hour later.
-KINDS = tuple(kind for kind in Kind if kind not in (Kind.KILL_DRIVERS, Kind.PAUSE_DRIVERS, Kind.FILL, Kind.CLOCK))
+NOT_HERE = (Kind.KILL_DRIVERS, Kind.PAUSE_DRIVERS, Kind.FILL, Kind.CLOCK, Kind.OLDER_REPLICA)
+KINDS = tuple(kind for kind in Kind if kind not in NOT_HERE)
 
 Series = dict[str, list[tuple[float, float]]]
 

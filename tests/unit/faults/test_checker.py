@@ -94,7 +94,7 @@ def sealed(message: Any) -> bytes:
 
 
 def stored(commits: Iterable[tuple[Any, ...]], **changes: Any) -> dict[str, bytes]:
-    """The store's bytes of these commits. `commit`: a name for the one with that index."""
+    """The store's bytes of these commits. `commit_3`: a name for the one with that index; `version_3`: what it says."""
     found: dict[str, bytes] = {}
     sequence, name = 1, ""
     for number, events in enumerate(commits):
@@ -105,7 +105,8 @@ def stored(commits: Iterable[tuple[Any, ...]], **changes: Any) -> dict[str, byte
             )
             for at, event in enumerate(events, sequence)
         ]
-        segment = events_pb2.Segment(first_sequence=sequence, commit_id=name.encode(), version=1, records=records)
+        version = changes.get(f"version_{number}", 1)
+        segment = events_pb2.Segment(first_sequence=sequence, commit_id=name.encode(), version=version, records=records)
         found[f"events/{APP}/{sequence:020}"] = sealed(segment)
         sequence += len(records)
     found[f"heads/{APP}"] = sealed(events_pb2.Head(next_sequence=sequence, commit_id=name.encode()))
@@ -347,3 +348,66 @@ def test_what_was_written_before_anybody_listened_is_adopted() -> None:
         {"client": "driver-1", "number": 10, "app_shuffle": 1, "answer": "ready", "answered_id": 2, "tries": 1},
     )
     assert wrongs((*STORY, (adopted, read, answered(10))), (*HISTORY, asked)) == []
+
+
+# ---- releases --------------------------------------------------------------------------------------------------------
+
+#: The last commit has what only the newer release knows.
+NEWER_STORY = (*STORY, (events_pb2.ExecutorLost(executor="executor-1"),))
+NEWER = Action("r0", "release", 0.1, 0.1, "ok", {"reads": 2})
+OLDER = Action("r2", "release", 0.2, 0.2, "ok", {"reads": 1})
+ACCEPTED = Action(APP, "report_executor_lost", 9.0, 9.9, "ok", {"executor": "executor-1"})
+
+
+def heard(at_s: float, **reads: int) -> Action:
+    return Action("r0", "heard", at_s, at_s, "ok", {"reads": reads})
+
+
+def appended(who: str = "r0", commit: str = "r/7", at_s: float = 9.0) -> Action:
+    return Action(who, "append", at_s, at_s + 0.1, "ok", {"commit": commit})
+
+
+def of_two_releases(*actions: Action, version: int = 2) -> list[str]:
+    ordered = sorted((*HISTORY, NEWER, OLDER, *actions), key=lambda action: action.begun_s)
+    return wrongs(NEWER_STORY, ordered, version_7=version)
+
+
+def test_what_all_can_read_of_whom_the_store_has_told_may_be_written() -> None:
+    assert of_two_releases(heard(0.3, r0=2, r1=2), appended(), ACCEPTED) == []
+
+
+def test_a_segment_that_an_older_replica_cannot_read() -> None:
+    (found,) = of_two_releases(heard(0.3, r0=2, r1=2), heard(8.0, r0=2, r2=1), appended())
+    assert found.startswith("release: the append of 'r/7' by r0 has version 2; 1.0 s before, the store told it")
+
+
+def test_a_segment_of_somebody_who_knows_nobody_yet() -> None:
+    assert len(of_two_releases(appended())) == 1
+
+
+def test_what_was_drafted_a_moment_before_its_writer_heard() -> None:
+    assert of_two_releases(heard(0.3, r0=2, r1=2), heard(8.9, r0=2, r2=1), appended()) == []
+
+
+def test_who_starts_again_has_heard_of_nobody() -> None:
+    again = replace(NEWER, begun_s=8.0, ended_s=8.0)
+    assert len(of_two_releases(heard(0.3, r0=2, r1=2), again, appended())) == 1
+
+
+def test_a_segment_that_says_less_than_what_is_in_it() -> None:
+    (found,) = of_two_releases(heard(0.3, r0=2, r1=2), appended(), version=1)
+    assert found.endswith("says version 1, and what is in it needs 2")
+
+
+def test_an_older_replica_that_goes_on_with_what_it_cannot_read() -> None:
+    later = appended(who="r2", commit="r/8", at_s=9.5)
+    story = (*NEWER_STORY, (answered(10),))
+    actions = (*HISTORY, NEWER, OLDER, heard(0.3, r0=2, r1=2), appended(), later)
+    (found,) = wrongs(story, sorted(actions, key=lambda action: action.begun_s), version_7=2)
+    assert found == "release: the append of 'r/8' by r2, which reads 1, follows a segment of version 2"
+
+
+def test_a_report_that_was_accepted_and_is_nowhere() -> None:
+    other = replace(ACCEPTED, told={"executor": "executor-2"})
+    (found,) = of_two_releases(heard(0.3, r0=2, r1=2), appended(), other)
+    assert found.startswith(f"release: {APP} lost executor-2, which was accepted")
