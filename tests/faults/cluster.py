@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -28,7 +28,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from coordinator.server.tokens import hash_of
-from tests.faults.network import STRANGER, Network, Port
+from tests.faults.network import LOOPBACK, STRANGER, Network, Port, Proxy
 from tests.faults.release import Release
 from tests.support import etcd
 from tests.support.etcd import Member, PortTaken
@@ -55,10 +55,17 @@ class Server:
     store: str
     advertise: str
     settings: dict[str, str] = field(default_factory=dict)
+    host: str = LOOPBACK
+    within: tuple[str, ...] = ()  #: What its command begins with (`Network.within`).
     release: Release | None = None  #: None: of the code as it is.
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     _starting: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def endpoint(self) -> str:
+        """Where a test reaches it, past the network."""
+        return f"{LOOPBACK}:{self.port}"
 
     @property
     def clock(self) -> Path:
@@ -79,15 +86,15 @@ class Server:
         self.starts += 1
         history = self.folder / f"replica-{self.name}-{self.starts}.jsonl"
         module = ["replica"] if self.release is None else ["release", self.release.name.lower()]
-        command = [sys.executable, "-m", f"tests.faults.{module[0]}", *module[1:]]
+        command = [*self.within, sys.executable, "-m", f"tests.faults.{module[0]}", *module[1:]]
         command += [str(history), str(self.clock), self.name]
-        command += ["serve", "--port", str(self.port), "--log-level", "info"]
+        command += ["serve", "--listen", f"{self.host}:{self.port}", "--log-level", "info"]
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(command, env=self._environment(), stdout=log, stderr=log)
 
     def await_serving(self, within_s: float = START_S) -> None:
         """Waits until it says of itself that it serves."""
-        with grpc.insecure_channel(f"127.0.0.1:{self.port}") as channel:
+        with grpc.insecure_channel(self.endpoint) as channel:
             grpc.channel_ready_future(channel).result(within_s)
             asked = health_pb2.HealthCheckRequest(service=SERVICE)
             for status in health_pb2_grpc.HealthStub(channel).Watch(asked, timeout=within_s):
@@ -108,6 +115,7 @@ class Server:
             "XDG_CONFIG_HOME": str(self.folder),
             "SHUFFLECTL_STORE": self.store,
             "SHUFFLECTL_SERVE__ADVERTISE": self.advertise,
+            "SHUFFLECTL_SERVE__BEYOND_LOOPBACK": str(self.host != LOOPBACK).lower(),
             "SHUFFLECTL_SERVE__ADMINISTRATORS": hash_of(ADMINISTRATOR),
         }
         return {**inherited, **mine, **self.settings}
@@ -260,7 +268,7 @@ def stable_ports(count: int) -> list[int]:
     """Ports that are free, all different, and that no connection is given while their process is down."""
     found: list[int] = []
     for port in random.sample(BELOW_EPHEMERAL, len(BELOW_EPHEMERAL)):
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        with suppress(OSError), socket.create_server((LOOPBACK, port)):
             found.append(port)
         if len(found) == count:
             return found
@@ -275,6 +283,7 @@ def running_cluster(
     arguments: tuple[str, ...] = (),
     direct: bool = False,
     older: Sequence[str] | None = None,
+    network: Callable[[], Network] = Proxy,
 ) -> Iterator[Cluster]:
     """So many members and replicas that serve, ended at the end. ``arguments``: more of etcd's.
 
@@ -282,7 +291,7 @@ def running_cluster(
 
     ``direct``: they reach one another without the network in between, for figures.
     """
-    cluster = _with_members(folder, size, settings or {}, arguments, direct)
+    cluster = _with_members(folder, size, settings or {}, arguments, direct, network)
     try:
         for name, server in cluster.servers.items():
             if older is not None:
@@ -296,11 +305,17 @@ def running_cluster(
 
 
 def _with_members(
-    folder: Path, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool, tries: int = 3
+    folder: Path,
+    size: int,
+    settings: dict[str, str],
+    arguments: tuple[str, ...],
+    direct: bool,
+    network: Callable[[], Network],
+    tries: int = 3,
 ) -> Cluster:
     """A cluster whose members are ready; at other ports where somebody was faster."""
     for number in range(tries):
-        cluster = _lay_out(folder, folder / f"etcd-{number}", size, settings, arguments, direct)
+        cluster = _lay_out(network(), folder, folder / f"etcd-{number}", size, settings, arguments, direct)
         try:
             for member, heard in [(member, member.launch()) for member in cluster.members.values()]:
                 member.await_ready(heard)
@@ -320,7 +335,7 @@ def _end(cluster: Cluster) -> None:
 def lone_server(folder: Path, store: str, settings: dict[str, str] | None = None) -> Iterator[Server]:
     """One replica over a store of its own."""
     (port,) = stable_ports(1)
-    server = Server("r0", folder, port, store, f"127.0.0.1:{port}", settings or {})
+    server = Server("r0", folder, port, store, f"{LOOPBACK}:{port}", settings or {})
     server.start()
     try:
         server.await_serving()
@@ -330,23 +345,32 @@ def lone_server(folder: Path, store: str, settings: dict[str, str] | None = None
 
 
 def _lay_out(
-    folder: Path, data: Path, size: int, settings: dict[str, str], arguments: tuple[str, ...], direct: bool
+    network: Network,
+    folder: Path,
+    data: Path,
+    size: int,
+    settings: dict[str, str],
+    arguments: tuple[str, ...],
+    direct: bool,
 ) -> Cluster:
     ports = iter(stable_ports((5 + size) * size))
-    network = Network()
     members = _members(data, network, [list(islice(ports, 3)) for _ in range(size)], arguments, direct)
     servers = {}
     for number in range(size):
         name = f"r{number}"
         serving, door, *links = islice(ports, 2 + size)
         if direct:
-            door, links = serving, [member.client_port for member in members.values()]
+            advertise, ways = f"{LOOPBACK}:{serving}", [member.endpoint for member in members.values()]
         else:
-            for port, (target, member) in zip(links, members.items(), strict=True):
+            ways = [
                 network.lay(port, Port(name, target, member.client_port))
-            network.lay(door, Port(DRIVERS, name, serving))
-        store = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in links) + f"/{PREFIX}"
-        servers[name] = Server(name, folder, serving, store, f"127.0.0.1:{door}", settings)
+                for port, (target, member) in zip(links, members.items(), strict=True)
+            ]
+            advertise = network.lay(door, Port(DRIVERS, name, serving))
+            network.open_door(name, serving)
+        store = f"etcd://{','.join(ways)}/{PREFIX}"
+        place = network.host(name), network.within(name)
+        servers[name] = Server(name, folder, serving, store, advertise, settings, *place)
     return Cluster(network, members, servers, tuple(server.advertise for server in servers.values()))
 
 
@@ -354,24 +378,30 @@ def _members(
     data: Path, network: Network, ports: list[list[int]], arguments: tuple[str, ...], direct: bool
 ) -> dict[str, Member]:
     """`ports`: of each, for its clients, its peers' way to it through the network, and its peers."""
-    initial = ",".join(f"e{number}=http://127.0.0.1:{door}" for number, (_, door, _) in enumerate(ports))
+    ways = {
+        f"e{number}": f"{LOOPBACK}:{door}" if direct else network.lay(door, Port(STRANGER, f"e{number}", peer))
+        for number, (_, door, peer) in enumerate(ports)
+    }
+    initial = ",".join(f"{name}=http://{way}" for name, way in ways.items())
     members = {}
     data.mkdir(parents=True)
     for number, (client, door, peer) in enumerate(ports):
         name = f"e{number}"
         listening = door if direct else peer
-        more: tuple[str, ...] = ("--listen-peer-urls", f"http://127.0.0.1:{listening}")
+        host, way = network.host(name), ways[name]
+        more: tuple[str, ...] = ("--listen-peer-urls", f"http://{host}:{listening}")
         more += ("--heartbeat-interval", str(HEARTBEAT_MS), "--election-timeout", str(ELECTION_MS))
-        members[name] = Member(name, data / name, client, door, initial, arguments=(*more, *arguments))
+        place = None, (*more, *arguments), host, network.within(name)
+        members[name] = Member(name, data / name, client, int(way.rpartition(":")[2]), initial, *place)
         if not direct:
             network.introduce({member_id(door): name})
-            network.lay(door, Port(STRANGER, name, peer))
+            network.open_door(name, client)
     return members
 
 
 def member_id(peer_port: int, token: str = "etcd-cluster") -> str:
     """How a founding member calls itself: etcd reckons it from its address and the cluster's name."""
-    told = f"http://127.0.0.1:{peer_port}{token}".encode()
+    told = f"http://{LOOPBACK}:{peer_port}{token}".encode()
     return f"{int.from_bytes(hashlib.sha1(told).digest()[:8], 'big'):x}"
 
 

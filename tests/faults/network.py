@@ -1,9 +1,11 @@
-"""The network between the processes of a test, as a TCP proxy that can be told to misbehave.
+"""The network between the processes of a test, which can be told to misbehave: what it is told, and a TCP proxy.
 
 Responsible for passing bytes from one named process to another, and for holding, delaying and cutting them, each
 direction by itself. Refuses to know protocols, but for one line: who an etcd member says it is when it calls another.
 Invariant: bytes arrive in order or their connection breaks; what is held arrives when the hold is over, as packets that
 TCP sends again; nobody hears of a connection's end through a direction that is held.
+
+The proxy needs no rights. Where there are some, packets can really vanish (`namespaces`).
 
 Flows are named by their ends: ("driver", "r0"), ("r0", "e1"), ("e1", "e2").
 """
@@ -14,6 +16,7 @@ import asyncio
 import contextlib
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +28,7 @@ _CHUNK_BYTES = 1 << 16
 _START_S = 10.0
 _SERVER_FROM = re.compile(rb"X-Server-From: ([0-9a-f]+)\r\n", re.IGNORECASE)
 STRANGER = "?"
+LOOPBACK = "127.0.0.1"
 
 
 @dataclass(eq=False)
@@ -55,27 +59,34 @@ class Port:
     target_port: int
 
 
-class Network:
+class Network(ABC):
     """All flows; a thread of its own moves the bytes. Its methods may be called from any other thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._flows: dict[tuple[str, str], Flow] = {}
-        self._writers: defaultdict[frozenset[str], set[asyncio.StreamWriter]] = defaultdict(set)
-        self._members: dict[bytes, str] = {}
-        self._servers: list[asyncio.Server] = []
         self._thread = threading.Thread(target=self._run, name="network", daemon=True)
         self._thread.start()
 
     # ---- laying ----
 
-    def lay(self, port: int, to: Port) -> None:
-        """Listens at the port from now on."""
-        self._do(self._listen(port, to))
+    @abstractmethod
+    def lay(self, port: int, to: Port) -> str:
+        """The address at which that source reaches that target from now on; this port may be used for it."""
 
-    def introduce(self, members: Mapping[str, str]) -> None:
+    def introduce(self, members: Mapping[str, str]) -> None:  # noqa: B027 - not everybody has to know
         """How etcd members call themselves (hexadecimal) -> the process's name."""
-        self._members.update({one.encode(): name for one, name in members.items()})
+
+    def host(self, name: str) -> str:
+        """Where this process listens."""
+        return LOOPBACK
+
+    def within(self, name: str) -> tuple[str, ...]:
+        """What the command begins with by which this process is started."""
+        return ()
+
+    def open_door(self, name: str, port: int) -> None:  # noqa: B027 - not everything is behind one
+        """Has the test itself reach this port of that process, at the loopback address, whatever happens here."""
 
     def close(self) -> None:
         """Breaks everything, and stops."""
@@ -85,6 +96,10 @@ class Network:
         self._thread.join(_START_S)
 
     # ---- misbehaving ----
+
+    @abstractmethod
+    def break_connections(self, one: str, other: str) -> None:
+        """As a reset: what is under way is lost, and both ends hear of it at once."""
 
     def hold(self, source: str, target: str) -> None:
         """Nothing arrives from here to there, until `heal`."""
@@ -101,10 +116,6 @@ class Network:
     def heal_all(self) -> None:
         """Everything arrives."""
         self._call(lambda: self._heal(*self._flows.values()))
-
-    def break_connections(self, one: str, other: str) -> None:
-        """As a reset: what is under way is lost, and both ends hear of it at once."""
-        self._call(lambda: _abort(self._writers[frozenset((one, other))]))
 
     def passed_bytes(self, source: str, target: str) -> int:
         """How many bytes have arrived."""
@@ -137,16 +148,39 @@ class Network:
             flow.delay_s = 0.0
             flow.open.set()
 
+    @abstractmethod
+    async def _shut(self) -> None: ...
+
+
+class Proxy(Network):
+    """All processes share the machine's loopback address, and reach one another through ports of this one."""
+
+    def __init__(self) -> None:
+        self._writers: defaultdict[frozenset[str], set[asyncio.StreamWriter]] = defaultdict(set)
+        self._members: dict[bytes, str] = {}
+        self._servers: list[asyncio.Server] = []
+        super().__init__()
+
+    def lay(self, port: int, to: Port) -> str:
+        self._do(self._listen(port, to))
+        return f"{LOOPBACK}:{port}"
+
+    def introduce(self, members: Mapping[str, str]) -> None:
+        self._members.update({one.encode(): name for one, name in members.items()})
+
+    def break_connections(self, one: str, other: str) -> None:
+        self._call(lambda: abort(self._writers[frozenset((one, other))]))
+
     async def _listen(self, port: int, to: Port) -> None:
         self._servers.append(
-            await asyncio.start_server(lambda r, w: self._connected(to, r, w), "127.0.0.1", port, limit=_CHUNK_BYTES)
+            await asyncio.start_server(lambda r, w: self._connected(to, r, w), LOOPBACK, port, limit=_CHUNK_BYTES)
         )
 
     async def _shut(self) -> None:
         for server in self._servers:
             server.close()
         for writers in self._writers.values():
-            _abort(writers)
+            abort(writers)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -167,7 +201,7 @@ class Network:
     async def _join(
         self, source: str, to: Port, first: bytes, near: tuple[asyncio.StreamReader, asyncio.StreamWriter]
     ) -> None:
-        far = await asyncio.open_connection("127.0.0.1", to.target_port, limit=_CHUNK_BYTES)
+        far = await asyncio.open_connection(LOOPBACK, to.target_port, limit=_CHUNK_BYTES)
         mine = self._writers[frozenset((source, to.target))]
         mine.update((near[1], far[1]))
         try:
@@ -205,6 +239,7 @@ class Network:
         return self._members.get(found.group(1).lower(), STRANGER) if found is not None else STRANGER
 
 
-def _abort(writers: Iterable[asyncio.StreamWriter]) -> None:
+def abort(writers: Iterable[asyncio.StreamWriter]) -> None:
+    """Breaks their connections."""
     for writer in list(writers):
         writer.transport.abort()

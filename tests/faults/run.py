@@ -27,11 +27,13 @@ from pathlib import Path
 import grpc
 from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 
-from tests.faults import checker, history, store
-from tests.faults.cluster import ADMINISTRATOR, ROOT, Cluster, running_cluster
+from tests.faults import checker, history, namespaces, store
+from tests.faults.cluster import ADMINISTRATOR, DRIVERS, ROOT, Cluster, running_cluster
 from tests.faults.disk import Slowness
 from tests.faults.history import Recorder
+from tests.faults.namespaces import Namespaces
 from tests.faults.nemesis import DriverProcesses, Nemesis
+from tests.faults.network import Network, Proxy
 from tests.faults.schedule import REPLICAS, Fault, Kind, schedule
 
 DONE_S = 90.0
@@ -84,6 +86,7 @@ class Drivers(DriverProcesses):
     pace_s: float
     slowness: Slowness = field(default_factory=Slowness)
     newer: bool = False  #: They tell what an older release does not know.
+    within: Sequence[str] = ()  #: What the command begins with (`Network.within`).
     running: list[DriverProcess] = field(default_factory=list)
     started: int = 0
 
@@ -91,7 +94,7 @@ class Drivers(DriverProcesses):
         """One more process."""
         self.started += 1
         path = self.folder / f"drivers-{self.started}.jsonl"
-        command = [sys.executable, "-m", "tests.faults.drivers", "--history", str(path)]
+        command = [*self.within, sys.executable, "-m", "tests.faults.drivers", "--history", str(path)]
         command += ["--addresses", ",".join(self.addresses), "--applications", str(self.each)]
         command += ["--seed", str(self.seed * 100 + self.started), "--pace-s", str(self.pace_s)]
         command += ["--fence-s", str(self.slowness.fence_s), "--free-s", str(self.slowness.free_s)]
@@ -147,10 +150,11 @@ class Drivers(DriverProcesses):
 class SparkJob:
     """One real application, in a process of its own."""
 
-    def __init__(self, folder: Path, addresses: Sequence[str], seconds: float, seed: int) -> None:
+    def __init__(self, folder: Path, cluster: Cluster, seconds: float, seed: int) -> None:
         """Returns when it has begun to be harmed."""
         (folder / "spark").mkdir()
-        command = [sys.executable, "-m", "tests.faults.spark_job", str(folder), ",".join(addresses)]
+        command = [*cluster.network.within(DRIVERS), sys.executable, "-m", "tests.faults.spark_job"]
+        command += [str(folder), ",".join(cluster.addresses)]
         command += [str(seconds), str(seed)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")])}
         with (folder / "spark.log").open("ab") as log:
@@ -195,13 +199,14 @@ def run(
     each: int = 5,
     with_spark: bool = False,
     older: Sequence[str] = (),
+    network: Callable[[], Network] = Proxy,
 ) -> Verdict:
     """The whole of it. ``older``: replicas that are of the older release, until all is healed."""
     recorder = Recorder(folder / "nemesis.jsonl")
     two = bool(older) or any(fault.kind is Kind.OLDER_REPLICA for fault in faults)
     releases = older if two else None
     with (
-        running_cluster(folder, settings=SETTINGS, arguments=etcd_arguments(seconds), older=releases) as cluster,
+        running_cluster(folder, 3, SETTINGS, etcd_arguments(seconds), older=releases, network=network) as cluster,
         _drivers(folder, cluster, seed, each, two) as drivers,
         _spark(folder, cluster, seconds if with_spark else 0.0, seed) as spark,
     ):
@@ -223,7 +228,9 @@ def run(
 
 @contextmanager
 def _drivers(folder: Path, cluster: Cluster, seed: int, each: int, newer: bool) -> Iterator[Drivers]:
-    drivers = Drivers(folder, cluster.addresses, seed, each, pace_s=0.2, newer=newer)
+    drivers = Drivers(
+        folder, cluster.addresses, seed, each, pace_s=0.2, newer=newer, within=cluster.network.within(DRIVERS)
+    )
     try:
         yield drivers
     finally:
@@ -235,7 +242,7 @@ def _spark(folder: Path, cluster: Cluster, seconds: float, seed: int) -> Iterato
     if not seconds:
         yield None
         return
-    job = SparkJob(folder, cluster.addresses, seconds, seed)
+    job = SparkJob(folder, cluster, seconds, seed)
     try:
         yield job
     finally:
@@ -256,7 +263,7 @@ def await_done(cluster: Cluster, drivers: Drivers) -> list[str]:
     """Until every directive has its outcome, and what is let go and only waits for its time is deleted."""
     deadline_s = time.monotonic() + DONE_S
     left: dict[str, int] = {}
-    with grpc.insecure_channel(cluster.addresses[0]) as channel:
+    with grpc.insecure_channel(next(iter(cluster.servers.values())).endpoint) as channel:
         stub = service_pb2_grpc.ShuffleLifecycleStub(channel)
         while time.monotonic() < deadline_s:
             left = {name: count for name in drivers.applications() if (count := _outstanding(stub, name))}
@@ -296,6 +303,16 @@ def end_in_order() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+def network_of(asked: str | None) -> type[Network]:
+    """The one that was asked for; else namespaces, where they can be made."""
+    why_not = namespaces.why_not() if asked != "proxy" else ""
+    if why_not and asked:
+        raise SystemExit(f"{why_not}; expected root on Linux, with ip, nsenter and /dev/net/tun; or ask for the proxy")
+    if why_not:
+        print(f"{why_not}: a TCP proxy in their place")
+    return Proxy if asked == "proxy" or why_not else Namespaces
+
+
 def main() -> int:
     """Prints the seed, the schedule and the verdict; 1 if something is wrong."""
     end_in_order()
@@ -309,6 +326,9 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=5, help="drivers in each of them")
     parser.add_argument("--spark", action="store_true", help="a real PySpark application among them")
     parser.add_argument(
+        "--network", choices=("namespaces", "proxy"), default=None, help="namespaces where they can be made, else proxy"
+    )
+    parser.add_argument(
         "--older", action="append", default=[], choices=REPLICAS, help="of the older release until the end"
     )
     parser.add_argument("--folder", type=Path, default=None, help="where histories and logs are kept")
@@ -317,12 +337,14 @@ def main() -> int:
     kinds = tuple(Kind[name] for name in asked.only) if asked.only else tuple(Kind)
     faults = schedule(seed, asked.seconds, kinds)
     only = "".join(f" --only {name}" for name in asked.only or ()) + "".join(f" --older {r}" for r in asked.older)
+    network = network_of(asked.network)
+    only += f" --network {network.__name__.lower()}"
     again = f"python -m tests.faults.run --seconds {asked.seconds:g} --seed {seed}{only}"
     print(f"{again} --processes {asked.processes} --each {asked.each}{' --spark' if asked.spark else ''}")
     print("\n".join(map(str, faults)), flush=True)
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="faults-"))
     folder.mkdir(parents=True, exist_ok=True)
-    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark, asked.older)
+    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark, asked.older, network)
     for name, count in sorted(verdict.counts.items()):
         print(f"{count:10,}  {name}")
     print("\n".join(verdict.wrong) or "nothing is wrong")

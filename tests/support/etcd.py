@@ -61,11 +61,14 @@ class Member:
     initial_cluster: str
     tls: Tls | None = None
     arguments: tuple[str, ...] = ()
+    host: str = "127.0.0.1"  #: Where it listens.
+    within: tuple[str, ...] = ()  #: What its command begins with, where it runs in a network of its own.
     process: subprocess.Popen[str] | None = None
     said: list[str] = field(default_factory=list)
 
     @property
     def endpoint(self) -> str:
+        """Where a test reaches it."""
         return f"127.0.0.1:{self.client_port}"
 
     def launch(self) -> threading.Event:
@@ -119,8 +122,8 @@ class Member:
 
     def _command(self) -> list[str | Path]:
         scheme = "http" if self.tls is None else "https"
-        client, peer = f"{scheme}://{self.endpoint}", f"http://127.0.0.1:{self.peer_port}"
-        command: list[str | Path] = [etcd_bin() / "etcd", "--name", self.name, "--data-dir", self.folder]
+        client, peer = f"{scheme}://{self.host}:{self.client_port}", f"http://{self.host}:{self.peer_port}"
+        command: list[str | Path] = [*self.within, etcd_bin() / "etcd", "--name", self.name, "--data-dir", self.folder]
         command += ["--listen-client-urls", client, "--advertise-client-urls", client]
         command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
         command += [
