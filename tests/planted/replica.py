@@ -22,10 +22,11 @@ from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.following import Follower
 from coordinator.runtime.journal import Journal, Mark, Sealed
 from coordinator.runtime.reaping import Reaper, Silence
+from coordinator.runtime.registration import Registration
 from coordinator.runtime.sessions import OpenSession
 from coordinator.runtime.waiting import Batch
 from coordinator.server.line import Line
-from coordinator.wire import codec, sealing
+from coordinator.wire import codec, sealing, upcast
 from state_backend.api import Lock
 from state_backend.errors import Conflict, OutcomeUnknown, StateBackendError, Unavailable
 from state_backend.values import Compare, Delete, Entry, Keyspace, Operation, Revision
@@ -241,6 +242,14 @@ def bury_without_a_tombstone(patch: Patch) -> None:
 )
 def trust_what_is_stored(patch: Patch) -> None:
     patch.setattr(codec, "unseal", lambda kind, value, place: kind.FromString(value[: -sealing._SEAL.size]))
+
+
+@bug(
+    "a replica writes what it can read itself, whoever else has to read it",
+    f"{RUNTIME}/test_versions.py::test_43_what_an_older_replica_could_not_read_is_refused_and_all_else_goes_on",
+)
+def write_what_others_cannot_read(patch: Patch) -> None:
+    patch.setattr(Registration, "readable", lambda self: upcast.VERSION)
 
 
 # ---- sessions --------------------------------------------------------------------------------------------------------
