@@ -356,6 +356,8 @@ def lay_over(state: State) -> State:
 def changes(draft: State, table: str) -> tuple[Change[object, object], ...]:
     """What the draft changes in one table, in the order of first change."""
     overlay = getattr(draft, table)
+    if not overlay.own:
+        return ()  # most tables, most of the time: every step of a log that is proved asks each of them
     found = (
         Change(key, overlay.below.get(key), None if value is GONE else value) for key, value in overlay.own.items()
     )
@@ -366,8 +368,11 @@ def settle(draft: State, state: State) -> None:
     """Writes what the draft holds into the state that it lies over, in place."""
     state.meta = draft.meta
     for name in TABLES:
-        table, overlay = getattr(state, name), getattr(draft, name)
-        for key, value in overlay.own.items():
+        own = getattr(draft, name).own
+        if not own:
+            continue
+        table = getattr(state, name)
+        for key, value in own.items():
             if value is GONE:
                 table.pop(key, None)
             else:
