@@ -1,6 +1,6 @@
 """The verb that weighs: `report`.
 
-Responsible for starting a local Spark, for the tables that a person reads first, and for their order. Refuses to
+Responsible for starting Spark, for the tables that a person reads first, and for their order. Refuses to
 compute: `replay.frames.analyses` does. Invariant: a table holds the heaviest rows first, and what could not be read is
 named.
 """
@@ -22,7 +22,7 @@ from coordinator.cli.finding import check_named, find
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.looking import All, Applications
 from coordinator.cli.output import Column, Row
-from coordinator.cli.spark import spark_session
+from coordinator.cli.spark import Confs, conf_of, spark_session
 from coordinator.cli.verb import COMMON, verb
 from replay.units import count, place, size
 from state_backend.address import EtcdAddress, parse_address
@@ -34,12 +34,9 @@ _MOST = 10
 _PROBLEMS_SHOWN = 5
 _SHORT = 8
 
-_CONF = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "8",
-}
+_CONF = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "8"}
+#: Executors on other machines have to reach the driver; those in its own process do not.
+_ALONE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +57,21 @@ def report(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help=f"Rows of each table, at most; shown {_MOST}, else all.")
     ] = None,
+    master: Annotated[str, typer.Option("--master", help="Spark to run on; none: this machine, all cores.")] = "",
+    conf: Confs = None,
 ) -> Any:
-    """Weighs logs with a local Spark: byte-seconds held, needed and saved; what was missed; what it cost."""
+    """Weighs logs with Spark: byte-seconds held, needed and saved; what was missed; what it cost."""
     check_named(apps or [], whole)
-    return _report(here, apps or [], here.most(limit, _MOST))
+    return _report(here, apps or [], here.most(limit, _MOST), master, conf_of(conf))
 
 
-async def _report(here: Here, named: Sequence[str], limit: int | None) -> None:
+async def _report(here: Here, named: Sequence[str], limit: int | None, master: str, conf: Mapping[str, str]) -> None:
     wanted: list[str] = []
     reading = reading_of(here)
     if named:
         async with here.source() as source:
             wanted = [str(await find(source, one)) for one in named]
-    with _spark() as spark, _options_told():
+    with _spark(master, conf) as spark, _options_told():
         from replay import frames
 
         _show(here, frames.events(spark, application=wanted, **reading).cache(), limit)
@@ -144,8 +143,8 @@ def _order(table: Table) -> list[Any]:
     return [F.desc(name[1:]) if name.startswith("-") else F.asc(name) for name in table.order]
 
 
-def _spark() -> AbstractContextManager[SparkSession]:
-    """On all processors of this machine."""
+def _spark(master: str, conf: Mapping[str, str]) -> AbstractContextManager[SparkSession]:
+    """On all processors of this machine, unless ``master`` says where."""
     try:
         import pyarrow as pa  # noqa: F401
         import pyspark  # noqa: F401
@@ -156,7 +155,12 @@ def _spark() -> AbstractContextManager[SparkSession]:
             "pyspark and pyarrow",
             "pip install '.[spark,frames]' in a clone.",
         ) from error
-    return spark_session("report", "local[*]", _CONF)
+    return spark_session("report", master or "local[*]", settings(master, conf))
+
+
+def settings(master: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """Confs of the session; what was given counts before ours."""
+    return {**_CONF, **({} if master else _ALONE), **conf}
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.cli.exits import Exit
 from coordinator.cli.here import Here
-from coordinator.cli.reporting import cut, reading_of
+from coordinator.cli.reporting import cut, reading_of, settings
 from coordinator.config import Config, Loaded
 from tests.unit.cli.calling import Shufflectl, log_file
 from tests.unit.replay.logs import deleted_and_missed
@@ -61,3 +61,13 @@ def test_what_a_limit_cuts_off_is_said_and_programs_set_none() -> None:
     forms = [Here(Loaded(Config(), {}), form) for form in ("table", "json", "yaml")]
     assert [one.most(None, 10) for one in forms] == [10, None, None]
     assert [one.most(30, 10) for one in forms] == [30, 30, 30]
+
+
+def test_executors_elsewhere_are_not_sent_to_their_own_loopback() -> None:
+    assert settings("", {})["spark.driver.host"] == "127.0.0.1"
+    assert "spark.driver.host" not in settings("spark://10.0.0.1:7077", {})
+
+
+def test_a_conf_that_is_given_counts_before_ours() -> None:
+    given = {"spark.driver.host": "10.0.0.2", "spark.sql.shuffle.partitions": "400"}
+    assert settings("", given).items() >= given.items()
