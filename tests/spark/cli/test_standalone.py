@@ -23,7 +23,7 @@ def test_report_reads_a_log_in_executors_of_a_standalone_cluster(tmp_path: Path)
     log.write_bytes(b"".join(write_log(told(_JOBS))))
     shufflectl = Path(sys.executable).with_name("shufflectl")
     with standalone(tmp_path, free_port()) as master:
-        command = [shufflectl, "--log", log, "-o", "json", "report", "--all", "--master", master]
+        command = [str(shufflectl), "--log", str(log), "-o", "json", "report", "--all", "--master", master]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (weighed,) = json.loads(done.stdout)["applications"]
