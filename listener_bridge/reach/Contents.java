@@ -54,6 +54,7 @@ public class Contents {
   };
   private static final String[] DULL_CLASSES = {
     "org.apache.spark.SparkContext", "org.apache.spark.SparkConf", "org.apache.spark.SparkEnv", "org.apache.spark.TaskContext",
+    "org.apache.spark.ContextCleaner", // whose weak references are read by itself alone
     "org.apache.spark.Partitioner", "org.apache.spark.Aggregator", "org.apache.spark.api.java.JavaSparkContext",
     "org.apache.spark.sql.SparkSession", "org.apache.spark.sql.SQLContext", "org.apache.spark.sql.RuntimeConfig",
     "org.apache.spark.sql.Encoder", "org.apache.spark.sql.catalyst.QueryPlanningTracker"

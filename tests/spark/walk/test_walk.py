@@ -192,6 +192,14 @@ def test_an_iterator_of_java_holds_what_its_collection_holds(run: Walking, kind:
     assert needs.get(bound(entry)) == frozenset({shuffle})
 
 
+def test_sparks_cleaner_needs_nothing(run: Walking) -> None:
+    """It knows all that was ever made, weakly: what cannot be read would hold everything."""
+    run.written_by(keyed(run).count)
+    cleaner = run.spark.sparkContext._jsc.sc().cleaner()
+    assert cleaner.isDefined()
+    assert bound(cleaner) not in {root.root for root in run.roots()}
+
+
 def test_an_rdd_that_hides_its_parents_needs_everything(run: Walking) -> None:
     handle = keyed(run)
     run.written_by(handle.count)
