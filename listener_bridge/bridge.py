@@ -91,7 +91,7 @@ class Bridge:
         """Begin to listen. What runs already is told first."""
         self.reporter.on_gap = self.executor.want_snapshot
         if self.looker is not None:
-            self.executor.on_fenced = self.looker.gone
+            self.executor.on_gone = self.looker.gone
         self.reporter.outcomes = self.executor.outcomes
         present = self._tap.snapshot(ATTACH_SNAPSHOT_LIMIT_S)
         if present is None or present.shuffles or present.active_jobs:

@@ -83,7 +83,7 @@ class Executor:
     ) -> None:
         self.counts = Counts()
         self.ahead = Ahead()
-        self.on_fenced: Callable[[int], None] = lambda _: None  #: Hears of every app shuffle that was fenced.
+        self.on_gone: Callable[[int], None] = lambda _: None  #: Hears of every app shuffle that has no outputs now.
         self._service = service
         self._snapshot = snapshot
         self._reporter = reporter
@@ -233,6 +233,8 @@ class Executor:
         began = time.perf_counter()
         outcome = self._fenced(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
         self.counts.fence_ms.append((time.perf_counter() - began) * 1000)
+        if isinstance(outcome, (api.Fenced, api.Superseded)):
+            self.on_gone(directive.app_shuffle)
         self._report(directive, outcome)
         if isinstance(outcome, api.Fenced) and directive.delete_follows:
             self.ahead.announce(outcome.locator, directive.app_shuffle)
@@ -287,8 +289,6 @@ class Executor:
 
     def _report(self, directive: Directive, outcome: Outcome) -> None:
         self._count(outcome)
-        if isinstance(outcome, api.Fenced):
-            self.on_fenced(directive.app_shuffle)
         marker = outcome.marker if isinstance(outcome, api.Fenced) else None
         self._settle(directive, words.outcome(directive.directive, outcome), marker)
 

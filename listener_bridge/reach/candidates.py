@@ -1,9 +1,9 @@
 """Which app shuffles a look could let go: pure.
 
-Responsible for: the app shuffles of which something was written and not deleted, as far as the facts tell.
+Responsible for: the app shuffles whose map stage has ended and that were not deleted, as far as the facts tell.
 Refuses to know: whether anybody needs them, or goes on writing them.
-Invariant: an app shuffle of which the facts told outputs, and no end, is a candidate; half of one is left when a job
-fails.
+Invariant: an app shuffle of which the facts told a map stage's end, and not its own, is a candidate. When a job fails,
+half of one is left; or nothing, and the coordinator still takes it for one that is being written.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ class Candidates:
     """One application's candidates, with the bytes that were written last."""
 
     def __init__(self) -> None:
-        self.bytes: dict[int, int] = {}  #: app shuffle -> bytes; 0 where they were written before we listened.
+        self.bytes: dict[int, int] = {}  #: app shuffle -> bytes, of what was written since we listen.
+        self._written_before: set[int] = set()  # which may hold anything
 
     def known(self, snapshot: Snapshot) -> None:
         """What was there before the first fact."""
         for shuffle in snapshot.shuffles:
-            if shuffle.available:
-                self.bytes.setdefault(shuffle.app_shuffle, 0)
+            if shuffle.available and shuffle.app_shuffle not in self.bytes:
+                self.bytes[shuffle.app_shuffle] = 0
+                self._written_before.add(shuffle.app_shuffle)
 
     def hear(self, fact: Fact) -> bool:
         """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read."""
@@ -34,21 +36,19 @@ class Candidates:
             written = fact.stage.writes
             self._written(written, fact)
         elif isinstance(fact, facts.ShuffleCleaned):
-            self.bytes.pop(fact.app_shuffle, None)
+            self.gone(fact.app_shuffle)
         return isinstance(fact, CALLING) and bool(self.bytes.keys() - {written})
 
     def _written(self, app_shuffle: int, fact: facts.StageCompleted) -> None:
-        known = self.bytes.get(app_shuffle, 0)
-        if fact.failure is None:
-            self.bytes[app_shuffle] = fact.shuffle_bytes_written + (known if fact.stage.attempt else 0)
-        elif fact.shuffle_bytes_written:
-            self.bytes[app_shuffle] = fact.shuffle_bytes_written + known
+        if fact.failure is None and not fact.stage.attempt:
+            self.gone(app_shuffle)  # all of it was written anew
+        self.bytes[app_shuffle] = self.bytes.get(app_shuffle, 0) + fact.shuffle_bytes_written
 
     def are_at_least(self, much_bytes: int) -> bool:
         """Whether they may take so much together; what was written before we listened may be anything."""
-        sizes = tuple(self.bytes.values())
-        return 0 in sizes or sum(sizes) >= much_bytes
+        return bool(self._written_before) or sum(tuple(self.bytes.values())) >= much_bytes
 
     def gone(self, app_shuffle: int) -> None:
-        """It was fenced."""
+        """Nothing of it is there."""
         self.bytes.pop(app_shuffle, None)
+        self._written_before.discard(app_shuffle)

@@ -141,7 +141,7 @@ class Looker:
             self._call_for_one()
 
     def gone(self, app_shuffle: int) -> None:
-        """It was fenced: no longer a candidate."""
+        """No longer a candidate."""
         self.candidates.gone(app_shuffle)
 
     def _give_up(self, error: Exception) -> None:

@@ -99,6 +99,16 @@ def test_7_half_of_what_a_failed_job_was_to_write_goes(program: Program) -> None
     program.wait_gone(half)
 
 
+def test_7_what_a_failed_job_has_written_nothing_of_is_not_open_for_ever(program: Program) -> None:
+    def fail(rows: Any) -> Any:
+        raise ValueError("planted")
+
+    with pytest.raises(Exception, match="planted"):
+        program.spark.sparkContext.parallelize(range(400), 2).mapPartitions(fail).partitionBy(3).count()
+    [nothing] = program.written()
+    wait_for(lambda: nothing in program.log.app_shuffles("generation_lost"), f"the end of app shuffle {nothing}")
+
+
 def test_11_a_partly_filled_cache_keeps_what_it_still_needs(program: Program) -> None:
     frame = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k", "id").groupBy("k").count().cache()
     frame.limit(1).collect()

@@ -58,6 +58,19 @@ def test_a_fence_that_was_not_carried_out(outcome: Any, told: str) -> None:
     assert Hands(fence=outcome).do(fence(1)).told() == [f"report_outcome {{ directive: 1 {told} }}"]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "gone"),
+    [(FENCED, [1]), (Superseded("nothing"), [1]), (Busy(("a stage",)), [])],
+)
+def test_a_fence_that_leaves_nothing_says_so(outcome: Any, gone: list[int]) -> None:
+    hands, heard = Hands(fence=outcome), []
+    hands.executor.on_gone = heard.append
+    hands.do(fence(1))
+    hands.reporter.facts([MARK])
+    hands.told()
+    assert heard == gone
+
+
 @pytest.mark.parametrize("marker_first", [True, False])
 def test_19b_fenced_is_told_at_its_marker(marker_first: bool) -> None:
     hands = Hands(fence=FENCED)

@@ -63,12 +63,29 @@ def test_what_a_failed_stage_has_written_is_a_candidate() -> None:
     assert candidates.bytes == {5: 130}
 
 
-def test_what_wrote_nothing_or_was_cleaned_is_no_candidate() -> None:
+def test_what_a_failed_stage_has_written_nothing_of_is_a_candidate_and_little() -> None:
+    """Its generation is open in the log until a look lets it go; no disk waits for that."""
     candidates = Candidates()
     candidates.hear(completed(5, 0, failure="lost"))
+    assert candidates.hear(ENDED)
+    assert candidates.bytes == {5: 0}
+    assert not candidates.are_at_least(1)
+
+
+def test_what_was_cleaned_is_no_candidate() -> None:
+    candidates = Candidates()
     candidates.hear(completed(6))
     candidates.hear(ShuffleCleaned(0, 6))
     assert candidates.bytes == {}
+
+
+def test_what_was_there_before_may_be_anything_until_all_of_it_is_written_anew() -> None:
+    candidates = Candidates()
+    candidates.known(Snapshot("s", (KnownShuffle(5, 4, 4),), (), ()))
+    candidates.hear(completed(5, 100, failure="lost"))
+    assert candidates.are_at_least(1_000)
+    candidates.hear(completed(5, 30))
+    assert not candidates.are_at_least(31)
 
 
 def test_what_was_there_before_is_a_candidate() -> None:
