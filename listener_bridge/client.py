@@ -115,7 +115,7 @@ class Client:
         ending = session.converse()
         self.address = ""
         self._learn(address, session.elsewhere)
-        if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.REFUSED):
+        if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.REFUSED, Ending.NOT_HEARD):
             self._closed.set()
             self._desk.wake()
         elif ending is Ending.FORGOTTEN:
@@ -123,7 +123,7 @@ class Client:
             self._forgotten()
         elif ending is Ending.REFUSED:
             self._note_refusal(address, session.why)
-        elif ending is Ending.AWAY:
+        elif ending in (Ending.AWAY, Ending.NOT_HEARD):
             self._note_silence(address, session.why)
 
     def _note_silence(self, address: str, why: str) -> None:

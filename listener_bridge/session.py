@@ -36,6 +36,7 @@ class Ending(Enum):
     CLOSED = "closed by us"
     AWAY = "the coordinator went away"
     SENT_AWAY = "the coordinator asked us to go on elsewhere"
+    NOT_HEARD = "the coordinator is there and answers no more of our requests now"
     FORGOTTEN = "the coordinator has lost what it confirmed"
     REFUSED = "the coordinator will not have us"
 
@@ -161,7 +162,7 @@ class Session:
     def _hear_answer(self, answer: service_pb2.NumberedAnswer) -> None:
         """A refusal of the client itself leaves the number open: it is asked again in the next session."""
         if answer.WhichOneof("answer") == "rejection" and _is_about_the_client(answer.rejection):
-            self._end(Ending.AWAY, f"{answer.rejection.fact}. {answer.rejection.next_step}")
+            self._end(Ending.NOT_HEARD, f"{answer.rejection.fact}. {answer.rejection.next_step}")
         else:
             self._desk.answered(answer)
 

@@ -363,6 +363,21 @@ def test_a_coordinator_that_has_heard_of_the_end_refuses_nobody(
     assert caplog.records == []
 
 
+def test_what_is_told_after_the_end_is_not_missed(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = errors_pb2.Rejection(reason=errors_pb2.REASON_FAILED_PRECONDITION, fact="the application has ended")
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        attached.tap.tell(ApplicationEnded(0, 0))
+        coordinator.wait(lambda: coordinator.commands() == ["end_application"], "the end")
+        attached.wait_answered()
+        coordinator.answer = lambda _: {"rejection": ended}
+        attached.tell(2)
+        wait_for(lambda: attached.bridge.client.is_hopeless, "the end of the sessions")
+    assert not attached.bridge.client.is_away
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("alive", [True, False], ids=["silent", "dead"])
 def test_40_an_end_without_a_coordinator_is_not_waited_for(alive: bool) -> None:
     with FakeCoordinator() as coordinator:
