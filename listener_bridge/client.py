@@ -149,5 +149,5 @@ class Client:
 
     def _tell_away(self, who: str, why: str) -> None:
         if not self.is_away and not self._closed.is_set():
-            self.is_away = True
             log.warning("%s does not answer (%s): %s", who, why, AWAY)
+            self.is_away = True
