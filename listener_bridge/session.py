@@ -222,7 +222,7 @@ def _is_about_the_client(rejection: errors_pb2.Rejection) -> bool:
 
 
 _REFUSALS = (
-    grpc.StatusCode.FAILED_PRECONDITION,  # the application is over, or its log is of a newer release
+    grpc.StatusCode.FAILED_PRECONDITION,  # the application is over
     grpc.StatusCode.PERMISSION_DENIED,
     grpc.StatusCode.UNAUTHENTICATED,
     grpc.StatusCode.ALREADY_EXISTS,

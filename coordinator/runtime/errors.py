@@ -168,7 +168,7 @@ class NewerLog(CoordinatorError):
         super().__init__(
             f"the log of application {application} was written by a newer release: {fact}",
             "records of this release or an older one",
-            "Nothing was changed; upgrade this replica.",
+            "Nothing was changed; ask a replica of that release, or upgrade this one.",
         )
         self.application = application
 

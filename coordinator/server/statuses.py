@@ -32,7 +32,7 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.TooManyApplications: (code_pb2.RESOURCE_EXHAUSTED, 10 * RETRY_MS),
     e.Draining: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.DamagedLog: (code_pb2.DATA_LOSS, 0),
-    e.NewerLog: (code_pb2.FAILED_PRECONDITION, 0),
+    e.NewerLog: (code_pb2.UNAVAILABLE, 10 * RETRY_MS),  # here: a replica of that release will answer
     e.Archived: (code_pb2.OUT_OF_RANGE, 0),
     e.ArchiveUnread: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.EventsMissing: (code_pb2.DATA_LOSS, 0),

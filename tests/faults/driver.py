@@ -147,9 +147,7 @@ class Driver:
         self._disk = Disk(application, recorder, tap.post_marker, slowness)
         self._tap = tap
         self._bridge = WatchedBridge(recorder, tap, self._disk, registration(application), "", lambda: self._addresses)
-        self._tasks = Tasks(
-            application, lambda: self._bridge.token, addresses, recorder, self._chance, self._is_over, newer
-        )
+        self._tasks = Tasks(application, lambda: self._bridge.token, addresses, recorder, self._chance, self._is_over)
         self._places = 0
         self._stages = 0
         self._jobs = 0
@@ -331,9 +329,7 @@ class Tasks:
         recorder: Recorder,
         chance: random.Random,
         is_over: Any,
-        newer: bool = False,
     ) -> None:
-        self._try_again = (*_TRY_AGAIN, *_OLDER) if newer else _TRY_AGAIN
         self._application = application
         self._token = token
         self._addresses = list(addresses)
@@ -368,7 +364,8 @@ class Tasks:
             (answer,) = self._stub().Submit(call, timeout=CALL_S).answers
         except grpc.RpcError as error:
             code = error.code()
-            self._recorder.end(begun, "failed" if code in _OLDER else "unknown", reason=code.name)
+            known = code is grpc.StatusCode.INVALID_ARGUMENT  # by an older replica, which does not know it
+            self._recorder.end(begun, "failed" if known else "unknown", reason=code.name)
         else:
             outcome, more = outcome_of(answer)
             self._recorder.end(begun, outcome, **more)  # type: ignore[arg-type]
@@ -391,7 +388,7 @@ class Tasks:
                 answer = getattr(self._stub(), method)(call(caller=caller, command=command), timeout=CALL_S)
             except grpc.RpcError as error:
                 code = error.code()
-                if code not in self._try_again:
+                if code not in _TRY_AGAIN:
                     self._recorder.end(begun, "failed", tries=tries, reason=code.name)
                     return service_pb2.GetShuffleIdReply()
                 time.sleep(self._chance.uniform(0.02, 0.2))
@@ -417,8 +414,6 @@ _TRY_AGAIN = (
     grpc.StatusCode.ABORTED,
     grpc.StatusCode.RESOURCE_EXHAUSTED,
 )
-#: What a replica of an older release says of a log, and of a command, that it does not know.
-_OLDER = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT)
 
 
 def registration(application: str) -> service_pb2.RegisterApplication:

@@ -112,7 +112,7 @@ async def meets_what_it_cannot_read(folder: Path, store: str, address: str, toke
     async with stub_of(address) as old:
         with pytest.raises(grpc.aio.AioRpcError, match="written by a newer release") as refused:
             await events(old, token)
-        assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+        assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
     beside = await asyncio.to_thread(shufflectl, folder, "events", "--store", store, APP)
     assert (beside.code, "pgrade" in beside.err) == (7, True), beside
     assert (await asyncio.to_thread(shufflectl, folder, "shuffles", "--server", address, "other")).code == 0

@@ -13,9 +13,13 @@ import grpc
 import pytest
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2
 
+from coordinator.core.ids import ApplicationId
+from coordinator.runtime.errors import NewerLog
+from coordinator.server.statuses import status_for
 from listener_bridge import session
 from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import Bridge
+from listener_bridge.client import REFUSALS_MAX
 from listener_bridge.outbox import Outbox
 from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed
 from listener_bridge.tap.facts import ApplicationEnded, EventsDropped, JobEnded, KnownShuffle, MarkerPassed, Snapshot
@@ -476,6 +480,23 @@ def test_a_refusal_that_is_meant_ends_it_with_one_line(
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "PERMISSION_DENIED: the token is another one" in caplog.records[0].message
     here.bridge.stop("the test has ended")
+
+
+def test_a_replica_that_cannot_read_the_log_yet_is_asked_again(coordinator: FakeCoordinator) -> None:
+    """It is of an older release; the next one there, or the same place after its upgrade, is not."""
+    newer = status_for(NewerLog(ApplicationId("app-1"), "its form has version 2"))
+    coordinator.refuse_with = (code_of(newer), newer.message)
+    here = Attached(coordinator.address)
+    here.bridge.start()
+    coordinator.wait(lambda: len(coordinator.hellos) > REFUSALS_MAX, "more than would end it, were it a refusal")
+    assert not here.bridge.client.refused
+    coordinator.refuse_with = None
+    wait_for(lambda: here.bridge.client.address, "a session")
+    here.bridge.stop("the test has ended")
+
+
+def code_of(status: Any) -> grpc.StatusCode:
+    return next(code for code in grpc.StatusCode if code.value[0] == status.code)
 
 
 def test_a_client_that_is_refused_asks_the_same_number_again(coordinator: FakeCoordinator, attached: Attached) -> None:

@@ -210,7 +210,7 @@ async def test_an_oversized_message_is_refused_and_the_server_goes_on() -> None:
         (e.Overloaded(APP, 9, 8), Code.RESOURCE_EXHAUSTED),
         (e.Draining("replica-1"), Code.UNAVAILABLE),
         (e.DamagedLog(APP, "torn"), Code.DATA_LOSS),
-        (e.NewerLog(APP, "version 9"), Code.FAILED_PRECONDITION),
+        (e.NewerLog(APP, "version 9"), Code.UNAVAILABLE),
         (e.Archived(APP, 40), Code.OUT_OF_RANGE),
         (e.unread(APP, ArchiveAway("a folder", "no rights")), Code.UNAVAILABLE),
         (e.unread(APP, Missing(APP, 7, "a folder")), Code.DATA_LOSS),
