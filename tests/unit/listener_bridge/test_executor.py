@@ -63,7 +63,8 @@ def test_a_fence_that_was_not_carried_out(outcome: Any, told: str) -> None:
     [(FENCED, [1]), (Superseded("nothing"), [1]), (Busy(("a stage",)), [])],
 )
 def test_a_fence_that_leaves_nothing_says_so(outcome: Any, gone: list[int]) -> None:
-    hands, heard = Hands(fence=outcome), []
+    hands = Hands(fence=outcome)
+    heard: list[int] = []
     hands.executor.on_gone = heard.append
     hands.do(fence(1))
     hands.reporter.facts([MARK])
