@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from listener_bridge.shuffle_services.api import Held, ShuffleService
 from listener_bridge.shuffle_services.choosing import choose
 from listener_bridge.tap.facts import MarkerPassed, StageSubmitted
 from listener_bridge.tap.tap import Tap
+from tests.spark.bridge.conftest import Run
 from tests.support.celeborn import Celeborn, running_celeborn
 from tests.support.own_spark import own_spark
 from tests.support.spark import LOCAL, FactLog, Gate, gate, in_background, wait_for
@@ -94,6 +95,14 @@ class Remote:
                 closed.open()
             assert job.result() == result
 
+    def bytes_stored(self, app_shuffle: int) -> int:
+        """What the service really stores of it, all generations."""
+        raise NotImplementedError
+
+    def hanging(self, app_shuffle: int) -> AbstractContextManager[None]:
+        """Whoever stores it takes connections and answers nobody, until the block ends."""
+        raise NotImplementedError
+
     @property
     def generations(self) -> Any:
         """Our Java's counts of this application."""
@@ -121,7 +130,14 @@ class OnCeleborn(Remote):
         return {int(number): valid == "true" for number, valid in re.findall(r"\((\d+),(true|false)\)", told)}
 
     def bytes_stored(self, app_shuffle: int) -> int:
-        return self.cluster.bytes_of(tuple(self.ids(app_shuffle)))
+        return self.cluster.bytes_of(self.spark.sparkContext.applicationId, tuple(self.ids(app_shuffle)))
+
+    @contextmanager
+    def hanging(self, app_shuffle: int) -> Iterator[None]:
+        with ExitStack() as stopped:
+            for worker in self.cluster.workers[:2]:
+                stopped.enter_context(worker.hanging())
+            yield
 
 
 @contextmanager
@@ -193,6 +209,13 @@ class OnUniffle(Remote):
         """In blocks: they count in memory and on disk alike, and while they are flushed."""
         return sum(self.blocks(app_shuffle).values())
 
+    @contextmanager
+    def hanging(self, app_shuffle: int) -> Iterator[None]:
+        with ExitStack() as stopped:
+            for name in self.servers(app_shuffle):
+                stopped.enter_context(self.cluster.servers[int(name.rpartition(":")[2]) - SERVERS].hanging())
+            yield
+
     def bytes_on_disk(self, app_shuffle: int) -> int:
         return self.cluster.bytes_on_disk(self.application, app_shuffle)
 
@@ -205,3 +228,27 @@ def on_uniffle(cluster: Uniffle, folder: Path, master: str = LOCAL, **conf: str)
         tap = Tap.open(spark)
         yield OnUniffle(spark, tap, FactLog(tap), choose(tap), folder, cluster=cluster)
         tap.close()
+
+
+# ---- either ----
+
+
+@dataclass
+class Served(Run):
+    """A session as the stories of `tests/spark` need it, whose shuffles a service has."""
+
+    world: Remote = field(kw_only=True)
+
+    def files(self, app_shuffle: int) -> dict[Path, int]:
+        stored = self.world.bytes_stored(app_shuffle)
+        return {Path(f"app shuffle {app_shuffle}"): stored} if stored else {}
+
+
+OPENED: dict[str, Callable[..., AbstractContextManager[Remote]]] = {"celeborn": on_celeborn, "uniffle": on_uniffle}
+
+
+@contextmanager
+def served(service: str, cluster: Any, folder: Path, master: str = LOCAL, **conf: str) -> Iterator[Served]:
+    (logs := folder / "logs").mkdir()
+    with OPENED[service](cluster, folder, master, **conf) as world:
+        yield Served(world.spark, folder, logs, world=world)

@@ -85,9 +85,10 @@ class Celeborn:
         found = {path: size for folder in data for path, size in files_below(folder).items()}
         return {path: size for path, size in found.items() if path.parent.name.isdigit()}
 
-    def bytes_of(self, ids: Sequence[int]) -> int:
-        """What the workers hold of these of Celeborn's ids."""
-        return sum(size for path, size in self.files().items() if int(path.parent.name) in ids)
+    def bytes_of(self, application: str, ids: Sequence[int]) -> int:
+        """What the workers hold of these of Celeborn's ids: they lay files out by application and id."""
+        ours = {path: size for path, size in self.files().items() if application in path.parent.parent.name}
+        return sum(size for path, size in ours.items() if int(path.parent.name) in ids)
 
 
 @contextmanager
