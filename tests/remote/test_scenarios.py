@@ -149,12 +149,13 @@ def test_24_a_writer_that_its_job_has_given_up_makes_the_fence_wait(run: Served)
     keyed = run.again(run.keyed(), held)
     with held_at(held, keyed.count) as job:
         wait_for(held.arrived, "writers")
-        shuffle = run.world.newest_shuffle()
+        written = run.world.newest_shuffle() - 1  # Spark gives it its id before what it reads
         run.spark.sparkContext.cancelAllJobs()
         assert job.exception(60) is not None
-        busy = run.world.service.fence(shuffle, TIMEOUT)
+        busy = run.world.service.fence(written, TIMEOUT)
         assert isinstance(busy, Busy), busy
-    wait_for(lambda: not isinstance(run.world.service.fence(shuffle, TIMEOUT), Busy), "an end of its writers")
+        assert any("writes it" in who for who in busy.who), busy
+    wait_for(lambda: not isinstance(run.world.service.fence(written, TIMEOUT), Busy), "an end of its writers")
     assert keyed.count() == 400
 
 
