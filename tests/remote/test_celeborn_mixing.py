@@ -1,4 +1,4 @@
-"""No output on Celeborn mixes two generations of one input: real jobs, undeclared random numbers (scenario 33)."""
+"""No output on Celeborn mixes two generations of one input: real jobs, undeclared random numbers (33 to 33b)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+import listener_bridge
 from listener_bridge.marks import marks
 from listener_bridge.shuffle_services.choosing import choose
 from tests.remote.conftest import OnCeleborn, on_celeborn
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.spark.mixing.test_alone import NOBODY
 from tests.support.celeborn import Celeborn
 from tests.support.spark import wait_for
 
@@ -70,6 +72,25 @@ def test_33_what_reads_a_deleted_shuffle_is_written_again_under_an_id_of_its_own
     assert all(sum(run.ids(shuffle).values()) == 1 for shuffle in (a, b, c)), "one generation of each is readable"
     app.settled()
     assert values(app.kept[-1]) == RIGHT
+
+
+def test_33a_after_it_another_lost_output_costs_its_own_task_only(random_app: tuple[OnCeleborn, App]) -> None:
+    run, app = random_app
+    assert missed_in_between(run, app) == RIGHT
+    last, c = app.kept[-1], app.shuffles()[-1]
+    app.settled()
+    assert app.level(last) == "UNORDERED"
+    before = run.ids(c)
+    app.lose_output(c)
+    assert values(last) == RIGHT
+    assert app.submissions(c)[-1] == 1
+    assert run.ids(c) == before, "a part continues its generation"
+
+
+def test_33b_nor_where_nobody_is_attached_any_more(random_app: tuple[OnCeleborn, App]) -> None:
+    run, app = random_app
+    listener_bridge.attach(run.spark, policy="observe", address=NOBODY).detach()
+    assert missed_in_between(run, app) == RIGHT
 
 
 def cancelled_in_between(run: OnCeleborn, app: App) -> list[int]:
