@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import count, product
 
 import psutil
 
@@ -22,6 +22,7 @@ from tests.faults.release import Release
 from tests.faults.schedule import LEADER, Fault, Kind
 
 FULL_BYTES = 1_200_000
+FILL_LIMIT_S = 120.0
 SPARE_BYTES = 4 << 20
 
 
@@ -214,25 +215,30 @@ class Nemesis:
         self._cluster.make_room()
 
     def _raise_alarm(self, name: str) -> None:
-        """Writes rubbish under no prefix of ours until etcd refuses; the rubbish goes when the alarm is set."""
-        rubbish = "x" * FULL_BYTES
-        for number in range(1_000):
-            try:
-                subprocess.run(
-                    [*self._etcdctl(name), "put", f"rubbish/{number}"],
-                    input=rubbish,
-                    capture_output=True,
-                    text=True,
-                    timeout=30,
-                    check=True,
-                )
-            except subprocess.CalledProcessError as refused:
-                if "space exceeded" in refused.stderr:
-                    break
-                raise
-        else:
-            raise RuntimeError("etcd took 1.2 GB and raised no alarm; start it with a small --quota-backend-bytes")
-        self._cluster.etcdctl(name, "del", "rubbish/", "--prefix")
+        """Writes rubbish under no prefix of ours until etcd refuses; it goes again, whatever came of it.
+
+        A member that is slow, or has no leader now, refuses for a reason of its own: the next piece is written then.
+        """
+        until_s = time.monotonic() + FILL_LIMIT_S
+        said = ""
+        try:
+            for number in count():
+                said = self._put(name, f"rubbish/{number}", "x" * FULL_BYTES) or said
+                if "space exceeded" in said:
+                    return
+                if time.monotonic() > until_s:
+                    raise RuntimeError(
+                        f"no alarm for want of space after {FILL_LIMIT_S:g} s and {number + 1} pieces of {FULL_BYTES} "
+                        f"bytes; etcd last refused with {said!r}; start it with a small --quota-backend-bytes"
+                    )
+        finally:
+            self._cluster.etcdctl(name, "del", "rubbish/", "--prefix")
+
+    def _put(self, name: str, key: str, value: str) -> str:
+        """Why it was refused; empty where it was not."""
+        command = [*self._etcdctl(name), "put", key]
+        done = subprocess.run(command, input=value, capture_output=True, text=True, timeout=30, check=False)
+        return done.stderr if done.returncode else ""
 
     def _etcdctl(self, name: str) -> list[str]:
         from tests.support.etcd import etcd_bin
