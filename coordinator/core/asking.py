@@ -7,7 +7,7 @@ gone; and nobody is registered whose end will never be told.
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from heapq import nlargest
 
 from coordinator.core import cuts, recovery
 from coordinator.core import events as e
@@ -125,7 +125,8 @@ def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Reje
 def unknown(state: State, app_shuffle: AppShuffle) -> Rejection:
     """Never heard of: says what was asked and what exists."""
     known = len(state.shuffles)
-    shown = ", ".join(map(str, nsmallest(20, state.shuffles))) + (f" and {known - 20} more" if known > 20 else "")
+    newest = ", ".join(map(str, sorted(nlargest(20, state.shuffles))))
+    shown = f"{newest} and {known - 20} older" if known > 20 else newest
     return Rejection(
         Reason.NOT_FOUND,
         f"app shuffle {app_shuffle} is not known in application {state.meta.application}",

@@ -99,6 +99,15 @@ def test_36_never_heard_of() -> None:
     )
 
 
+def test_36_of_many_the_newest_are_named() -> None:
+    story = Story()
+    letters = [chr(ord("A") + n) for n in range(22)]
+    story.job(", ".join(["s0>A", *(f"s{n}:{letters[n - 1]}>{letters[n]}" for n in range(1, 22)), "s22:V!"]))
+    assert story.read("Z", "s22") == "not found"
+    known = ", ".join(map(str, range(2, 22)))
+    assert f"expected one of: {known} and 2 older." in str(story.last)
+
+
 def test_36_an_application_never_heard_of() -> None:
     story = Story()
     story.witness = type(story.witness)()
