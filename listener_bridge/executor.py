@@ -268,22 +268,32 @@ class Executor:
         return outcome
 
     def _invalidate(self, directive: Directive) -> None:
-        """Without a locator, what is there now may be a later generation: it is left alone."""
         locator = words.locator_of(directive.locator)
-        if locator is None:
-            self._report(directive, self._left_alone(directive.app_shuffle))
-            return
-        outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
-        self._report(directive, self._free(outcome.locator) if isinstance(outcome, api.Fenced) else outcome)
+        self._report(directive, self._of_no_name(directive) if locator is None else self._give_up(directive, locator))
 
-    def _left_alone(self, app_shuffle: int) -> api.FreeOutcome:
+    def _give_up(self, directive: Directive, locator: api.Locator) -> Outcome:
+        outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
+        if not isinstance(outcome, api.Fenced):
+            return outcome
+        self.on_gone(directive.app_shuffle)
+        return self._free(outcome.locator)
+
+    def _of_no_name(self, directive: Directive) -> Outcome:
+        """No fence has named it yet: what is there is it, unless a later generation is known, or may be on its way.
+
+        A writer whose question is not answered may have written one; that is known when the directive comes again.
+        """
+        app_shuffle = directive.app_shuffle
+        if self._reporter.asks_to_write(app_shuffle):
+            return api.Busy((f"a writer of app shuffle {app_shuffle} that was not told its generation yet",))
+        newest = self._newest.get(app_shuffle, 0)
+        if newest > directive.shuffle_id:
+            return api.Superseded(f"generation {newest} of app shuffle {app_shuffle}")
         try:
             held = self._service.holds(app_shuffle)
         except Exception as error:  # noqa: BLE001 - as above: whether there is something nobody knows
             return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
-        if isinstance(held, api.NotHeld):
-            return api.Freed(0)
-        return api.Superseded(f"what is there of app shuffle {app_shuffle}, whose generation nobody named")
+        return api.Freed(0) if isinstance(held, api.NotHeld) else self._give_up(directive, held.locator)
 
     # ---- outcomes ----
 

@@ -10,7 +10,7 @@ and until the gap is closed nothing follows it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -121,6 +121,11 @@ class Outbox:
     def holds(self, request: Request) -> bool:
         """Whether this very request is still on its way."""
         return any(kept is request for kept in chain(self._waiting, (sent.request for sent in self._sent)))
+
+    def unanswered(self) -> Iterator[Request]:
+        """What waits, and what was sent and has no answer yet."""
+        yield from (sent.request for sent in self._sent if not sent.is_answered)
+        yield from self._waiting
 
     def _peek(self) -> Request | None:
         if self._again:

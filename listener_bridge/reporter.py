@@ -80,6 +80,11 @@ class Reporter:
         with self._changed:
             self._tell(self._places.give_up(key))
 
+    def asks_to_write(self, app_shuffle: int) -> bool:
+        """Whether a writer of it has asked for its generation, and was not answered yet."""
+        with self._changed:
+            return any(_asks_to_write(request, app_shuffle) for request in self._outbox.unanswered())
+
     def begin_late(self) -> None:
         """What was before is not known: a gap. Whoever knows what is so settles it; else it is to be asked for."""
         with self._changed:
@@ -227,3 +232,8 @@ class Reporter:
         if (self._is_resync_due or self._outbox.is_open_gap) and time.monotonic() >= self._snapshot_due:
             self._snapshot_due = time.monotonic() + SNAPSHOT_PAUSE_S
             self.on_gap()
+
+
+def _asks_to_write(request: Request, app_shuffle: int) -> bool:
+    asked = request.get_shuffle_id
+    return request.HasField("get_shuffle_id") and asked.write and asked.app_shuffle == app_shuffle

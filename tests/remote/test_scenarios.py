@@ -182,7 +182,7 @@ def gone(run: Served, log: Log, app_shuffle: int) -> int:
 
 
 def test_29_what_a_task_did_not_find_is_recovered_though_we_held_it_for_readable(incomplete: Served) -> None:
-    """Nobody has named its generation to the driver, so its data are left alone, and a reader that looks finds them."""
+    """What is there of it is given up and freed, so that the next reader gets one that was written anew."""
     run = incomplete
     with run.attached() as (attachment, log):
         first = run.keyed()
@@ -195,7 +195,14 @@ def test_29_what_a_task_did_not_find_is_recovered_though_we_held_it_for_readable
         assert list(told.recover.recompute) == [a]
         [lost] = log.events("generation_lost")
         assert (lost.shuffle_id, lost.cause) == (a1, common_pb2.LOSS_REPORTED)
+        wait_for(lambda: log.events("data_invalidated"), "its data to go")
+        [freed] = log.events("data_invalidated")
+        assert freed.shuffle_id == a1
+        assert freed.bytes > 0
         assert sorted(first.collect()) == expected
+        run.settled(attachment)
+        assert log.map_stages() == [a, a]
+        assert newest(log, a) > a1
         assert len(log.events("recovery_opened")) == 1
 
 
@@ -230,7 +237,11 @@ def test_31_of_what_was_written_before_anybody_listened_only_itself_is_named(inc
         a = max(adopted)
         told = report(log, a, adopted[a]).recover
         assert (told.missing, list(told.recompute), told.lineage_known) == (adopted[a], [a], False)
+        wait_for(lambda: log.events("data_invalidated"), "its data to go")
+        assert [event.bytes > 0 for event in log.events("data_invalidated")] == [True]
         assert sorted(first.collect()) == expected
+        run.settled(attachment)
+        assert log.map_stages() == []  # what was written of it lies intact before it
 
 
 def drawn(number: int) -> tuple[int, int]:

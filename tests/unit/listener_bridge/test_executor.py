@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import text_format
-from shuffle_lifecycle.v1 import common_pb2
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge.ahead import KEPT_MAX, Ahead
 from listener_bridge.executor import Executor
@@ -195,15 +195,40 @@ def invalidate(directive: int, locator: Locator | None) -> Any:
     return said
 
 
-def test_an_invalidation_frees_what_it_names_and_leaves_alone_what_nobody_named() -> None:
+def asked_to_write(app_shuffle: int) -> Any:
+    asked = service_pb2.GetShuffleId(app_shuffle=app_shuffle, stage=common_pb2.StageAttempt(stage=9), write=True)
+    return service_pb2.NumberedRequest(get_shuffle_id=asked)
+
+
+def test_an_invalidation_frees_what_it_names() -> None:
     named = Hands(invalidate=FENCED, free=Freed(7)).do(invalidate(3, LOCATOR))
     assert named.told() == ["report_outcome { directive: 3 freed { bytes: 7 } }"]
-    unnamed = Hands(holds=Held(LOCATOR)).do(invalidate(3, None))
-    assert "superseded" in unnamed.told()[0]
+
+
+def test_29_an_invalidation_without_a_name_frees_what_is_there() -> None:
+    unnamed = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7))
+    gone: list[int] = []
+    unnamed.executor.on_gone = gone.append
+    assert unnamed.do(invalidate(3, None)).told() == ["report_outcome { directive: 3 freed { bytes: 7 } }"]
+    assert gone == [1]
+    used = Hands(holds=Held(LOCATOR), invalidate=Busy(("stage 1.0 reads it",))).do(invalidate(3, None))
+    assert used.told() == ['report_outcome { directive: 3 busy { who: "stage 1.0 reads it" } }']
     nothing = Hands(holds=NotHeld("nothing")).do(invalidate(3, None))
     assert nothing.told() == ["report_outcome { directive: 3 freed { } }"]
     unknown = Hands(holds=RuntimeError("gone")).do(invalidate(3, None))
     assert 'failed { error: "the shuffle service raised RuntimeError: gone" }' in unknown.told()[0]
+
+
+def test_an_invalidation_without_a_name_leaves_a_later_generation_alone() -> None:
+    known = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7))
+    known.executor.generation_known(1, 5)
+    assert "superseded" in known.do(invalidate(3, None)).told()[0]
+    assert known.service.calls == []
+    perhaps = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7))
+    perhaps.reporter.tell(asked_to_write(2))  # of another shuffle: no matter
+    perhaps.reporter.tell(asked_to_write(1))
+    assert "was not told its generation yet" in perhaps.do(invalidate(3, None)).told(3)[-1]
+    assert perhaps.service.calls == []
 
 
 def test_unknown_kinds_are_refused() -> None:
