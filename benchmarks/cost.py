@@ -1,9 +1,10 @@
 """What does the plugin cost a job that gains nothing from it?
 
-Two drivers run side by side, one with the plugin and one without, and take turns: a piece of work in the one while
-the other waits, then the same in the other. Both are warm, and what the machine does meanwhile hits both. Told of each:
-the wall time, and the processor time of the driver's Python and its JVM, until a moment after it. And Spark's own timer
-of our listener, microseconds per scheduler event in the thread of its queue.
+One driver does a piece of work without the plugin and the same with it, in turns: attached before the piece, let go
+after it. Two JVMs of one program differ by several percent for as long as they live; one does not differ from itself.
+Told of each: the wall time, and the processor time of the driver's Python and its JVM, until a moment after it. And
+Spark's own timer of our listener, microseconds per scheduler event in the thread of its queue. Once with tasks on both
+processors, once with a processor left to the driver, as where executors run on other machines.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 POLICY = "reachable"
+RATIOS = ("wall_s", "processor_s")
 
 
 @dataclass(frozen=True)
@@ -45,22 +46,18 @@ QUICK = (Work("tasks", 200, "200 empty tasks"), Work("jobs", 5, "5 small jobs"),
 
 def run(console: Console, wishes: argparse.Namespace) -> None:
     """Prints the table."""
-    pieces, drivers, rounds, warm = (QUICK, 1, 2, 1) if wishes.quick else (PIECES, 3, 12, 6)
-    ratios: dict[str, list[tuple[float, float]]] = {work.kind: [] for work in pieces}
-    listener_us: list[tuple[float, float]] = []
-    for _ in range(drivers):
-        with Pair() as pair:
-            for work in pieces:
-                pair.rounds(work, warm)
-                ratios[work.kind] += (found := pair.rounds(work, rounds))
-                wall, processor = (_middle([turn[n] for turn in found]) for n in (0, 1))
-                console.print(f"on / off, {work.text}: wall {wall}, processor {processor}")
-            listener_us.append(pair.listener_us())
-    table = Table(title=f"On / off, Spark {pyspark.__version__}, local[2], {POLICY}, {drivers} pairs of {rounds} turns")
-    for heading in ("what", "wall time (quartiles)", "processor time (quartiles)"):
+    pieces, rounds, warm = (QUICK, 2, 1) if wishes.quick else (PIECES, 16, 4)
+    table = Table(title=f"On / off, Spark {pyspark.__version__}, {POLICY}, {rounds} turns in one driver")
+    for heading in ("what", "tasks on", "wall time (quartiles)", "processor time (quartiles)"):
         table.add_column(heading)
-    for work in pieces:
-        table.add_row(work.text, *(_middle([turn[n] for turn in ratios[work.kind]]) for n in (0, 1)))
+    listener_us: list[tuple[float, float]] = []
+    for master in ("local[2]", "local[1]"):
+        with Driver(master) as driver:
+            for work in pieces:
+                driver.turns(work, warm)
+                turns = driver.turns(work, rounds)
+                table.add_row(work.text, master, *(_middle([turn.ratio(what) for turn in turns]) for what in RATIOS))
+            listener_us += [turn.listener_us for turn in turns]
     console.print(table)
     median, mean = (statistics.median(one) for one in zip(*listener_us, strict=True))
     console.print(f"In the listener's thread: {median:.2f} µs an event at the median, {mean:.2f} in the mean.")
@@ -71,43 +68,31 @@ def _middle(ratios: list[float]) -> str:
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"
 
 
-class Pair:
-    """A driver without the plugin and one with it."""
+@dataclass(frozen=True)
+class Turn:
+    """The same piece of work without the plugin and with it."""
 
-    def __enter__(self) -> Pair:
-        with ExitStack() as opened:
-            self._plain, self._ours = (opened.enter_context(Driver(policy)) for policy in ("", POLICY))
-            self._closing = opened.pop_all()
-        return self
+    off: dict[str, float]
+    on: dict[str, float]
 
-    def __exit__(self, *_: object) -> None:
-        self._closing.close()
+    def ratio(self, what: str) -> float:
+        return self.on[what] / self.off[what]
 
-    def rounds(self, work: Work, count: int) -> list[tuple[float, float]]:
-        """So many turns; of each, on / off in wall time and in processor time."""
-        return [self._turn(work, first_is_plain=bool(n % 2)) for n in range(count)]
-
-    def _turn(self, work: Work, first_is_plain: bool) -> tuple[float, float]:
-        order = (self._plain, self._ours) if first_is_plain else (self._ours, self._plain)
-        taken = {driver: driver.ask(work.kind, work.count) for driver in order}
-        off, on = taken[self._plain], taken[self._ours]
-        return on["wall_s"] / off["wall_s"], on["processor_s"] / off["processor_s"]
-
+    @property
     def listener_us(self) -> tuple[float, float]:
         """Median and mean of an event."""
-        found = self._ours.ask("listener", 0)
-        return found["median_us"], found["mean_us"]
+        return self.on["median_us"], self.on["mean_us"]
 
 
 class Driver:
     """One application that does pieces of work when it is asked."""
 
-    def __init__(self, policy: str) -> None:
-        self._policy = policy
+    def __init__(self, master: str) -> None:
+        self._master = master
 
     def __enter__(self) -> Driver:
         self._folder = tempfile.TemporaryDirectory(prefix="bench-cost-")
-        command = [sys.executable, "-m", "benchmarks.cost_job", self._folder.name, self._policy]
+        command = [sys.executable, "-m", "benchmarks.cost_job", self._folder.name, self._master, POLICY]
         self._errors = (Path(self._folder.name) / "stderr").open("w")
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
@@ -121,11 +106,17 @@ class Driver:
         self._errors.close()
         self._folder.cleanup()
 
-    def ask(self, kind: str, count: int) -> dict[str, Any]:
-        """What the piece took."""
+    def turns(self, work: Work, count: int) -> list[Turn]:
+        """Each begins with the other one."""
+        return [self._turn(work, ("off", "on") if n % 2 else ("on", "off")) for n in range(count)]
+
+    def _turn(self, work: Work, order: tuple[str, str]) -> Turn:
+        return Turn(**{mode: self._ask(work, mode) for mode in order})
+
+    def _ask(self, work: Work, mode: str) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{kind} {count}\n")
+        self._process.stdin.write(f"{work.kind} {work.count} {mode}\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:

@@ -1,7 +1,7 @@
 """The application that ``cost`` times: empty tasks, small jobs and queries, a piece at a time, as it is asked.
 
-python -m benchmarks.cost_job FOLDER POLICY, an empty one for no plugin; then lines ``KIND COUNT`` on standard input,
-each answered by a line of JSON.
+python -m benchmarks.cost_job FOLDER MASTER POLICY; then lines ``KIND COUNT on`` or ``KIND COUNT off`` on standard
+input, each answered by a line of JSON. With ``on`` the plugin is attached for that piece, before its clock starts.
 """
 
 from __future__ import annotations
@@ -10,31 +10,44 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from listener_bridge import attach
+
 _ROWS = 3_000_000
-_REST_S = 1.5  # what the plugin does after a piece belongs to it, and must not lie in the other driver's turn
+_REST_S = 1.5  # what the plugin does after a piece belongs to it, and must not lie in the next one
+_WAITED_S = 30.0  # for all facts to be confirmed, before a piece
 
 
 def main() -> None:
-    folder, policy = Path(sys.argv[1]), sys.argv[2]
-    spark = session(folder, {})
-    attachment = None
-    if policy:
-        from listener_bridge import attach
-
-        attachment = attach(spark, policy=policy, store=f"sqlite://{folder}/coordinator.db")
+    folder, master, policy = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    spark = session(folder, {"spark.master": master})
     spark.sparkContext.parallelize(range(100), 10).count()  # workers are up
     for line in sys.stdin:
-        kind, count = line.split()
-        print(json.dumps(_listener_us(spark) if kind == "listener" else _timed(kind, spark, int(count))), flush=True)
-    if attachment is not None:
-        attachment.detach()
+        kind, count, mode = line.split()
+        with plugin(spark, folder, policy if mode == "on" else ""):
+            taken = _timed(kind, spark, int(count))
+            print(json.dumps(taken | (_listener_us(spark) if mode == "on" else {})), flush=True)
     spark.stop()
+
+
+@contextmanager
+def plugin(spark: SparkSession, folder: Path, policy: str) -> Iterator[None]:
+    """Attached, if there is a policy, and with nothing left to tell of the time before."""
+    if not policy:
+        yield
+        return
+    with attach(spark, policy=policy, store=f"sqlite://{folder}/coordinator.db") as attachment:
+        spark.range(1).count()  # after a late start nothing is let go until what ran then has ended
+        end = time.monotonic() + _WAITED_S
+        while attachment.status().unanswered and time.monotonic() < end:
+            time.sleep(0.05)
+        yield
 
 
 def session(folder: Path, more: dict[str, str]) -> SparkSession:
