@@ -27,7 +27,7 @@ async def find(source: Source, named: str) -> ApplicationId:
         raise failure(Exit.USAGE, "the application is ''", told, "`shufflectl apps` lists them.")
     if len(named) == _UUID_LENGTH and named.count("-") == 4:
         return ApplicationId(named)
-    there = await source.applications()
+    there = await source.named()
     found = [application for application in there if _is_called(application, named)]
     found = found or [application for application in there if application.application.startswith(named.lower())]
     if len(found) == 1:

@@ -32,11 +32,7 @@ def verify(
 
 async def _verify(here: Here, app: str) -> None:
     async with here.source() as source:
-        asked = (
-            [await find(source, app)]
-            if app
-            else [ApplicationId(told.application) for told in await source.applications()]
-        )
+        asked = [await find(source, app)] if app else [ApplicationId(told.application) for told in await source.named()]
         found = [await source.verify(application) for application in asked]
         output.rows(here.form, [_row(verdict) for verdict in found], _COLUMNS, f"No applications at {source.where}.")
     told = [f"{verdict.application}: {problem}" for verdict in found for problem in verdict.problems]

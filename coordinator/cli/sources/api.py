@@ -36,6 +36,10 @@ class Source(ABC):
     async def applications(self) -> list[pb.Application]:
         """All applications, the oldest first."""
 
+    async def named(self) -> list[pb.Application]:
+        """The same, for who only wants to know what they are called: what became of them may be missing."""
+        return await self.applications()
+
     @abstractmethod
     async def application(self, application: ApplicationId) -> pb.Application:
         """One application in full. Raises `UnknownApplication`."""
@@ -69,10 +73,12 @@ class Source(ABC):
         proof, missing = Proof(), ""
         async for recorded in self.events(application):
             expected = proof.expected
-            if recorded.sequence != expected:
+            if missing:
+                continue  # what is damaged there is named all the same
+            if recorded.sequence == expected:
+                proof.take(recorded)
+            else:
                 missing = f"event {expected} is missing: {recorded.sequence} follows; nothing behind it was checked"
-                break
-            proof.take(recorded)
         proof.rest()
         found = (*map(str, proof.broken), *map(str, self.problems), *filter(None, [missing]))
         self.problems.clear()

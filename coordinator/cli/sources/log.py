@@ -1,7 +1,10 @@
 """An exported log file as a source.
 
 Responsible for reading all that is good in a file: a damaged segment is named and passed by, a torn end is named.
-Refuses to change anything. Invariant: state is folded only up to the first damage, events are shown on both sides.
+Refuses to change anything. Invariant: state is folded only up to the first damage, events are shown on both sides; all
+damage is named once the source is closed, whatever was asked for.
+
+To decode a file and to fold it take seconds each for a million events: what is asked decides which is done.
 """
 
 from __future__ import annotations
@@ -33,21 +36,20 @@ class LogSource(FoldedSource):
         super().__init__()
         self.where = f"log {path}"
         self._path = path
-        self._state = empty()
-        for item in self._items():
-            if not isinstance(item, Segment):
-                self.problems.append(item)
-            elif not self.problems:
-                fold(self._state, item.records)
-        if self._state.meta.application is None:
-            self._refuse()
+        self._looked_at = 0  # items of the file: of these, `problems` names the damaged ones
+        self._is_read = False  # to its end
+        self._folded: State | None = None
+        self._begun = self._begin()
 
     async def applications(self) -> list[pb.Application]:
-        return [shown.application_shown(self._state)]
+        return [shown.application_shown(self._fold())]
+
+    async def named(self) -> list[pb.Application]:
+        return [shown.application_shown(self._begun)]
 
     async def state(self, application: ApplicationId) -> State:
         self._check(application)
-        return self._state
+        return self._fold()
 
     async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         self._check(application)
@@ -66,14 +68,47 @@ class LogSource(FoldedSource):
         raise _only_read("no replica serves it")
 
     async def close(self) -> None:
-        """The file is open only while it is read."""
+        """Looks at what nobody has asked for, so that its damage is named. The file is open only while it is read."""
+        if not self._is_read:
+            for _ in self._items():
+                pass
 
     def _check(self, application: ApplicationId) -> None:
-        if application != self._state.meta.application:
+        if application != self._begun.meta.application:
             raise UnknownApplication(application)
+
+    def _begin(self) -> State:
+        """The state at the end of the first segment, which says whose log it is."""
+        state = empty()
+        for item in self._items():
+            if isinstance(item, Segment) and not self.problems:
+                fold(state, item.records)
+                if state.meta.application is not None:
+                    return state
+        raise self._refusal()
+
+    def _fold(self) -> State:
+        """The state at the end, or before the first damage."""
+        if self._folded is None:
+            state = empty()
+            for item in self._items():
+                if not isinstance(item, Segment):
+                    break
+                fold(state, item.records)
+            self._folded = state
+        return self._folded
 
     def _items(self) -> Iterator[Segment | WireError]:
         """What is in the file, read again each time it is asked for: it may be longer than memory."""
+        for index, item in enumerate(self._decoded()):
+            if index >= self._looked_at:
+                self._looked_at = index + 1
+                if not isinstance(item, Segment):
+                    self.problems.append(item)
+            yield item
+        self._is_read = True
+
+    def _decoded(self) -> Iterator[Segment | WireError]:
         try:
             with self._path.open("rb") as file:
                 yield from unbroken(stream_salvage(file, self._path.name), self._path.name)
@@ -81,14 +116,16 @@ class LogSource(FoldedSource):
             told = f"the log file {self._path} cannot be read ({error.strerror})"
             raise failure(Exit.NOT_FOUND, told, "a file that `shufflectl export` wrote", "Check the path.") from error
 
-    def _refuse(self) -> None:
+    def _refusal(self) -> Failure:
         """Not even the registration can be read."""
         newer = [problem for problem in self.problems if isinstance(problem, (TooNew, UnknownEvent))]
         if self.problems:
             told = str((newer or self.problems)[0])
             self.problems.clear()
-            raise Failure(Exit.NEWER if newer else Exit.DAMAGED, told)
-        raise failure(Exit.DAMAGED, f"{self.where} is empty", "a log that begins with a registration", "Copy it again.")
+            return Failure(Exit.NEWER if newer else Exit.DAMAGED, told)
+        return failure(
+            Exit.DAMAGED, f"{self.where} is empty", "a log that begins with a registration", "Copy it again."
+        )
 
 
 def _only_read(what: str) -> Failure:

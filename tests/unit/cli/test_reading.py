@@ -172,7 +172,17 @@ def test_holders_by_what_each_alone_holds(shufflectl: Shufflectl, source: tuple[
 
 
 @pytest.mark.parametrize(
-    "arguments", [("apps",), ("events", "-"), ("explain", "-", "0"), ("replay", "-"), ("premature", "-")], ids=" ".join
+    "arguments",
+    [
+        ("apps",),
+        ("events", "-"),
+        ("explain", "-", "0"),
+        ("replay", "-"),
+        ("replay", "-", "--at", "1"),
+        ("verify",),
+        ("premature", "-"),
+    ],
+    ids=" ".join,
 )
 def test_a_segment_that_is_missing_is_named(shufflectl: Shufflectl, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     first, second, third, *_ = deleted_and_missed().segments()
