@@ -298,7 +298,7 @@ class Executor:
     # ---- outcomes ----
 
     def _report(self, directive: Directive, outcome: Outcome) -> None:
-        self._count(outcome)
+        self._count(directive, outcome)
         marker = outcome.marker if isinstance(outcome, api.Fenced) else None
         self._settle(directive, words.outcome(directive.directive, outcome), marker)
 
@@ -317,13 +317,13 @@ class Executor:
             with self._lock:
                 self._settling.discard(directive.directive)
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, directive: Directive, outcome: Outcome) -> None:
         if isinstance(outcome, api.Fenced):
             self.counts.fenced += 1
         elif isinstance(outcome, api.Busy):
             self.counts.busy += 1
         elif isinstance(outcome, api.Freed):
-            self.counts.deleted += 1
+            self.counts.deleted += directive.kind == common_pb2.DIRECTIVE_KIND_DELETE
             self.counts.freed_bytes += outcome.bytes
         elif isinstance(outcome, api.Failed):
             self.counts.failed += 1

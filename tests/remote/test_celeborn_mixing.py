@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import listener_bridge
 from listener_bridge.marks import marks
 from listener_bridge.shuffle_services.choosing import choose
+from listener_bridge.tap import facts
 from tests.remote.conftest import OnCeleborn, on_celeborn
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
 from tests.spark.mixing.test_alone import NOBODY
@@ -116,6 +118,42 @@ def cancelled_in_between(run: OnCeleborn, app: App) -> list[int]:
 def test_33_what_a_cancelled_job_has_half_written_is_not_continued(random_app: tuple[OnCeleborn, App]) -> None:
     run, app = random_app
     assert cancelled_in_between(run, app) == RIGHT
+
+
+@contextmanager
+def partly_delivered(run: OnCeleborn, app: App) -> Iterator[list[object]]:
+    """A -> B -> result, of which parts are delivered when A is deleted and B lost. Gives what came of it."""
+    held = app.gate()
+    found: list[object] = []
+    last = app.hold(by_place(app, app.random_rows()), held)
+    with app.job(lambda: values(last), held) as running:
+        wait_for(lambda: held.arrived() >= 2, "a partition delivered, tasks behind it")
+        a, b = app.shuffles()
+        app.delete(a)
+        lose(run, b)
+        held.open()
+        found.append(running.exception(200) or running.result())
+    app.log.settle()
+    yield found
+
+
+def test_34_a_result_that_has_delivered_completes_and_is_told(random_app: tuple[OnCeleborn, App]) -> None:
+    run, app = random_app
+    with partly_delivered(run, app) as found:
+        a, b = app.shuffles()
+        assert isinstance(found[0], list)
+        told = app.log.of(facts.GenerationsMixed)[-1]
+        assert (told.app_shuffle, told.failed, told.partitions) == (a, False, MAPS)
+        assert 1 <= told.delivered < MAPS
+        assert app.submissions(b) == [MAPS, MAPS], "B itself is of one generation"
+
+
+def test_34_strict_fails_the_job_and_says_why(random_app: tuple[OnCeleborn, App]) -> None:
+    run, app = random_app
+    with app.choosing(strict=True), partly_delivered(run, app) as found:
+        a, _ = app.shuffles()
+        assert f"mixes two generations of app shuffle {a}" in str(found[0])
+        assert app.log.of(facts.GenerationsMixed)[-1].failed
 
 
 def tell_nobody(run: OnCeleborn) -> None:
