@@ -109,8 +109,8 @@ class Executor:
         """Carry it out once; what was carried out before is only told again."""
         with self._lock:
             outcome = self._outcomes.get(directive.directive)
+            self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
             if outcome is None and len(self._outcomes) < WAITING_MAX:
-                self._note_newest(directive.app_shuffle, directive.shuffle_id)
                 self._wait(directive)
             elif isinstance(outcome, Request) and outcome.report_outcome.HasField("failed"):
                 self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
@@ -282,8 +282,11 @@ class Executor:
         """No fence has named it yet: what is there is it, unless a later generation is known, or may be on its way.
 
         A writer whose question is not answered may have written one; that is known when the directive comes again.
+        A coordinator of an older release does not say which one is the newest: what is there is left alone then.
         """
         app_shuffle = directive.app_shuffle
+        if not directive.newest_shuffle_id:
+            return api.Superseded(f"what is there of app shuffle {app_shuffle}, whose generation nobody named")
         if self._reporter.asks_to_write(app_shuffle):
             return api.Busy((f"a writer of app shuffle {app_shuffle} that was not told its generation yet",))
         newest = self._newest.get(app_shuffle, 0)

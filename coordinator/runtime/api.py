@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from coordinator.core.commands import Request
 from coordinator.core.events import Recorded
-from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ShuffleId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Directive, Meta, State
 from coordinator.runtime.errors import (
@@ -110,6 +110,10 @@ class Session(ABC):
     @abstractmethod
     def outstanding(self) -> int:
         """How many directives wait for their outcome."""
+
+    @abstractmethod
+    def newest(self, app_shuffle: AppShuffle) -> ShuffleId:
+        """The app shuffle's newest generation by now; 0: there was none."""
 
     @abstractmethod
     async def heartbeat(self) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 
-from coordinator.core.ids import ApplicationId, ClientId, DirectiveId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, ShuffleId
 from coordinator.core.state import Directive
 from coordinator.core.values import Suspension
+from coordinator.runtime import views
 from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.clock import wait_event
 from coordinator.runtime.engine import Engine
@@ -46,6 +47,9 @@ class OpenSession(Session):
     @property
     def outstanding(self) -> int:
         return len(self._engine.state.directives)
+
+    def newest(self, app_shuffle: AppShuffle) -> ShuffleId:
+        return views.newest(self._engine.state, app_shuffle)
 
     async def heartbeat(self) -> None:
         self._pulse.touch()

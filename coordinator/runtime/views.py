@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordinator.core.ids import AppShuffle, Sequence
+from coordinator.core.ids import AppShuffle, Sequence, ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Attempt, Directive, Generation, Shuffle, State
 
@@ -59,6 +59,12 @@ def graph(state: State) -> Graph:
         tuple(generation for _, generation in sorted(state.generations.items())),
         tuple(attempt for _, attempt in sorted(state.attempts.items())),
     )
+
+
+def newest(state: State, app_shuffle: AppShuffle) -> ShuffleId:
+    """The app shuffle's newest generation, there or gone; 0: there was none."""
+    shuffle = state.shuffles.get(app_shuffle)
+    return ShuffleId(0) if shuffle is None or shuffle.current is None else shuffle.current
 
 
 def outstanding(state: State) -> tuple[Directive, ...]:

@@ -164,7 +164,7 @@ class Line:
         async for message in self._session:
             if isinstance(message, GoAway):
                 await self._last_answers()
-            await self._send(_reply(message))
+            await self._send(self._reply(message))
 
     async def _last_answers(self) -> None:
         """Begins nothing new, and waits a moment for the group under way. What is late is answered elsewhere."""
@@ -174,6 +174,14 @@ class Line:
             answered = self._changed.wait_for(lambda: not self._answering)
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(answered, self._options.farewell_s)
+
+    def _reply(self, message: Message) -> service_pb2.SessionReply:
+        if isinstance(message, Directive):
+            told = directive_shown(message, self._session.newest(message.app_shuffle))
+            return service_pb2.SessionReply(directives=service_pb2.Directives(directives=[told]))
+        if isinstance(message, Notice):
+            return service_pb2.SessionReply(notice=service_pb2.Notice(text=message.text))
+        return service_pb2.SessionReply(go_away=service_pb2.GoAway(why=message.why, elsewhere=message.elsewhere))
 
     async def _send(self, reply: service_pb2.SessionReply) -> None:
         """One reply at a time; a driver that does not read holds up its own line, and not for ever."""
@@ -187,14 +195,6 @@ class Line:
                     "a driver that reads its answers",
                     "Open the session again; what was answered is answered again.",
                 ) from None
-
-
-def _reply(message: Message) -> service_pb2.SessionReply:
-    if isinstance(message, Directive):
-        return service_pb2.SessionReply(directives=service_pb2.Directives(directives=[directive_shown(message)]))
-    if isinstance(message, Notice):
-        return service_pb2.SessionReply(notice=service_pb2.Notice(text=message.text))
-    return service_pb2.SessionReply(go_away=service_pb2.GoAway(why=message.why, elsewhere=message.elsewhere))
 
 
 def _in_pieces(answers: list[Numbered], bytes_max: int) -> Iterator[service_pb2.SessionReply]:

@@ -100,7 +100,10 @@ class Questions:
     async def directives(self, asked: Any, context: Context) -> service_pb2.ListDirectivesReply:
         """What the driver was asked to do and has not answered."""
         state = await self._state(asked, context)
-        told = [shown.directive_shown(directive) for directive in views.outstanding(state)]
+        told = [
+            shown.directive_shown(directive, views.newest(state, directive.app_shuffle))
+            for directive in views.outstanding(state)
+        ]
         return service_pb2.ListDirectivesReply(directives=told)
 
     async def events(self, asked: Any, context: Context) -> service_pb2.ListEventsReply:

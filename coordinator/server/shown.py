@@ -141,8 +141,11 @@ def graph_shown(state: State) -> service_pb2.Graph:
     )
 
 
-def directive_shown(directive: Directive) -> service_pb2.Directive:
-    """What the driver is asked to do. The core lets a deletion follow every fence that succeeds."""
+def directive_shown(directive: Directive, newest: ShuffleId) -> service_pb2.Directive:
+    """What the driver is asked to do. The core lets a deletion follow every fence that succeeds.
+
+    ``newest`` is the app shuffle's newest generation; 0: there is none.
+    """
     return service_pb2.Directive(
         directive=directive.directive,
         kind=number_of(directive.kind),  # type: ignore[arg-type]
@@ -150,6 +153,7 @@ def directive_shown(directive: Directive) -> service_pb2.Directive:
         app_shuffle=directive.app_shuffle,
         locator=written(directive.locator),
         delete_follows=directive.kind is DirectiveKind.FENCE,
+        newest_shuffle_id=newest,
     )
 
 

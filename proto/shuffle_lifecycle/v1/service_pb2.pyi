@@ -189,20 +189,22 @@ class Directives(_message.Message):
     def __init__(self, directives: _Optional[_Iterable[_Union[Directive, _Mapping]]] = ...) -> None: ...
 
 class Directive(_message.Message):
-    __slots__ = ("directive", "kind", "shuffle_id", "app_shuffle", "locator", "delete_follows")
+    __slots__ = ("directive", "kind", "shuffle_id", "app_shuffle", "locator", "delete_follows", "newest_shuffle_id")
     DIRECTIVE_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     LOCATOR_FIELD_NUMBER: _ClassVar[int]
     DELETE_FOLLOWS_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     directive: int
     kind: _common_pb2.DirectiveKind
     shuffle_id: int
     app_shuffle: int
     locator: _common_pb2.Locator
     delete_follows: bool
-    def __init__(self, directive: _Optional[int] = ..., kind: _Optional[_Union[_common_pb2.DirectiveKind, str]] = ..., shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., locator: _Optional[_Union[_common_pb2.Locator, _Mapping]] = ..., delete_follows: bool = ...) -> None: ...
+    newest_shuffle_id: int
+    def __init__(self, directive: _Optional[int] = ..., kind: _Optional[_Union[_common_pb2.DirectiveKind, str]] = ..., shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., locator: _Optional[_Union[_common_pb2.Locator, _Mapping]] = ..., delete_follows: bool = ..., newest_shuffle_id: _Optional[int] = ...) -> None: ...
 
 class GoAway(_message.Message):
     __slots__ = ("why", "elsewhere")

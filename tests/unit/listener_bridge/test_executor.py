@@ -189,8 +189,9 @@ def test_22_a_fence_of_an_older_generation_is_superseded() -> None:
     assert hands.service.calls == []
 
 
-def invalidate(directive: int, locator: Locator | None) -> Any:
+def invalidate(directive: int, locator: Locator | None, newest: int = 1) -> Any:
     said = delete(directive, locator)
+    said.newest_shuffle_id = newest
     said.kind = common_pb2.DIRECTIVE_KIND_INVALIDATE
     return said
 
@@ -222,8 +223,14 @@ def test_29_an_invalidation_without_a_name_frees_what_is_there() -> None:
 def test_an_invalidation_without_a_name_leaves_a_later_generation_alone() -> None:
     known = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7))
     known.executor.generation_known(1, 5)
-    assert "superseded" in known.do(invalidate(3, None)).told()[0]
+    assert 'superseded { by: "generation 5 of app shuffle 1" }' in known.do(invalidate(3, None)).told()[0]
     assert known.service.calls == []
+    said = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7)).do(invalidate(3, None, newest=6))
+    assert 'superseded { by: "generation 6 of app shuffle 1" }' in said.told()[0]
+    assert said.service.calls == []
+    not_said = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7)).do(invalidate(3, None, newest=0))
+    assert "whose generation nobody named" in not_said.told()[0]
+    assert not_said.service.calls == []
     perhaps = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7))
     perhaps.reporter.tell(asked_to_write(2))  # of another shuffle: no matter
     perhaps.reporter.tell(asked_to_write(1))

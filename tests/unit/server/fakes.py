@@ -18,7 +18,7 @@ from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.decide import answer_all, close_commit
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded
-from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ShuffleId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State, copy, empty, settle
 from coordinator.runtime.api import ApplicationRecord, Coordinator, GoAway, Message, Peer, Session, UnknownApplication
@@ -51,6 +51,9 @@ class FakeSession(Session):
     @property
     def outstanding(self) -> int:
         return self._messages.qsize()
+
+    def newest(self, app_shuffle: AppShuffle) -> ShuffleId:
+        return ShuffleId(app_shuffle + 10)
 
     def tell(self, message: Message) -> None:
         self._messages.put_nowait(message)

@@ -98,6 +98,7 @@ async def test_directives_notices_and_the_farewell_reach_the_driver() -> None:
         assert welcome.outstanding == 1
         (directive,) = (await driver.read()).directives.directives
         assert (directive.directive, directive.kind, directive.shuffle_id, directive.locator.payload) == (1, 1, 1, b"0")
+        assert directive.newest_shuffle_id == 10
         (open_session,) = run.coordinator.sessions
         open_session.tell(Notice("deletion is suspended"))
         assert (await driver.read()).notice.text == "deletion is suspended"
