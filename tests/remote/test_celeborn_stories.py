@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 
 import listener_bridge
 from listener_bridge.marks import marks
-from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed, NotHeld, ObserveOnly
+from listener_bridge.shuffle_services.api import Busy, Cannot, Fenced, Freed, NotHeld, ObserveOnly
 from listener_bridge.shuffle_services.testing import TIMEOUT
 from tests.remote.conftest import on_celeborn
 from tests.support.celeborn import Celeborn
@@ -99,3 +100,45 @@ def test_a_part_under_an_id_that_nobody_is_told_of_costs_no_job(celeborn: Celebo
             held.open()
             assert job.result(100) == list(range(4_000))
         assert list(run.ids(shuffle).values()) == [False, True]
+
+
+def test_a_task_that_finds_a_cached_block_gone_costs_no_job(celeborn: Celeborn, tmp_path: Path) -> None:
+    """It reads what the block was computed from, which Spark has not written again. From 0.6 on that is a failed fetch;
+    the client 0.5 would fail the task each time, so there the shuffle stays as long as the RDD is persisted."""
+    with on_celeborn(celeborn, tmp_path) as run:
+        blocks = run.keyed(reduces=4).mapValues(lambda value: value + 1).persist(StorageLevel.MEMORY_AND_DISK)
+        result = sorted(blocks.collect())
+        shuffle = run.newest_shuffle()
+        outcome = run.service.fence(shuffle, TIMEOUT)
+        if is_before_0_6(run.spark):
+            assert isinstance(outcome, Busy)
+            assert "is persisted and was computed from it" in outcome.who[0]
+        else:
+            assert isinstance(outcome, Fenced)
+            assert isinstance(run.service.free(outcome.locator, TIMEOUT), Freed)
+        held = run.gate()
+
+        def slow(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+            if index < 2:
+                held.pass_through(index)
+            return rows
+
+        last = blocks.mapPartitionsWithIndex(slow)
+        with held_at(held, lambda: sorted(last.collect())) as job:
+            wait_for(lambda: held.arrived() == 2, "two tasks, and two behind them")
+            run.tap.driver.block_manager.master().removeRdd(blocks._jrdd.rdd().id(), True)
+            held.open()
+            assert job.result(100) == result
+        blocks.unpersist(blocking=True)
+        assert isinstance(wait_for(lambda: fenced(run, shuffle), "nobody busy with it"), Fenced)
+
+
+def is_before_0_6(spark: Any) -> bool:
+    answer = spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    said = answer.loadClass("org.apache.celeborn.common.protocol.PbGetShuffleIdResponse")
+    return "getSuccess" not in {str(method.getName()) for method in said.getMethods()}
+
+
+def fenced(run: Any, shuffle: int) -> Fenced | None:
+    outcome = run.service.fence(shuffle, TIMEOUT)
+    return outcome if isinstance(outcome, Fenced) else None

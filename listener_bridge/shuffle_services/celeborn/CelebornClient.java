@@ -12,6 +12,7 @@ import org.apache.celeborn.client.commit.CommitHandler;
 import org.apache.celeborn.common.meta.ShufflePartitionLocationInfo;
 import org.apache.celeborn.common.meta.WorkerInfo;
 import org.apache.celeborn.common.protocol.PartitionLocation;
+import org.apache.celeborn.common.protocol.PbGetShuffleIdResponse;
 import org.apache.spark.shuffle.celeborn.SparkShuffleManager;
 import scala.Option;
 
@@ -97,6 +98,14 @@ public class CelebornClient {
 
   void letContinue(int shuffle, boolean may) {
     lifecycle().registerAppShuffleDeterminate(shuffle, may);
+  }
+
+  /**
+   * Whether a reader that asks for a shuffle without a valid id is told so, and calls it a failed fetch: from 0.6 on. Before,
+   * its task fails.
+   */
+  static boolean tellsReadersOfNothing() {
+    return Reflect.method(PbGetShuffleIdResponse.class, "getSuccess") != null;
   }
 
   /** Whether all that was written of an id is committed: until then Celeborn does not say where its files lie. */

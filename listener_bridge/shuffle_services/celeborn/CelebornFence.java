@@ -51,6 +51,9 @@ public class CelebornFence implements Work {
       return Answer.cannot("app shuffle " + shuffle.id + " is not Celeborn's: never written, or kept by Spark itself");
     }
     Set who = decision.users(users); // nobody joins them while we are in the scheduler's thread
+    if (who.isEmpty() && !CelebornClient.tellsReadersOfNothing()) {
+      who = new BehindCache(scheduler.dag.sc()).of(shuffle.id);
+    }
     if (!users.writersOf(shuffle.id).isEmpty()) {
       return decision.of(true, who, true); // of a barrier stage that fails Celeborn waits for workers within the monitor
     }
