@@ -100,18 +100,19 @@ async def _simulate(
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
             output.remark(f"{one.recording}: {warning}")
     read = [one for one in found if not one.failed]
-    _show(here, read, each)
+    if read or here.form != "table":
+        _show(here, read, each)
     _end(found, read)
 
 
 def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
-    """Who only asks for the exit code learns that figures are missing."""
-    failed, cut = len(found) - len(read), sum(one.is_cut for one in read)
+    """Who only asks for the exit code learns that figures are missing; what is no log has none, as in `advise`."""
     if not read:
         code = Exit.DAMAGED if any(one.is_damaged for one in found) else Exit.NOT_FOUND
         raise failure(code, "nothing was simulated", "one record that can be read", "Name other logs.")
-    if failed or cut:
-        told = f"{count(failed + cut, 'record')} could not be read to the end"
+    missing = sum(one.is_cut or bool(one.failed and not one.is_no_log) for one in found)
+    if missing:
+        told = f"{count(missing, 'record')} could not be read to the end"
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
 
 

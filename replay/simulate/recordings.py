@@ -61,6 +61,7 @@ class Simulated:
     warnings: tuple[str, ...] = ()
     failed: str = ""
     is_damaged: bool = False  #: It is a log of ours, and not even its beginning can be read.
+    is_no_log: bool = False  #: It holds no run, so no figures are missing.
     is_history: bool = False  #: Of Spark's history logs, which show no variables of the program.
     run: Run | None = None
     facts: int = 0
@@ -97,7 +98,8 @@ def simulated(
     try:
         return _simulated(recording, policies, lessons or {}, capacity_bytes)
     except (Unread, WireError, OSError) as error:
-        return Simulated(recording.name, failed=str(error), is_damaged=isinstance(error, WireError))
+        is_damaged, is_no_log = isinstance(error, WireError), isinstance(error, NoLog)
+        return Simulated(recording.name, failed=str(error), is_damaged=is_damaged, is_no_log=is_no_log)
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Simulated(recording.name, failed=odd("simulated", error))
 
@@ -130,12 +132,16 @@ def _simulated(
 def open_run(recording: Recording) -> Opened:
     """The run of a recording. Raises `Unread`, `WireError` and `OSError`."""
     if recording.why_not:
-        raise Unread(recording.why_not)
+        raise NoLog(recording.why_not)
     return _history(recording, recording.log) if recording.log is not None else _own(recording)
 
 
 class Unread(Exception):  # noqa: N818 - it says what is so
     """A record that cannot be read."""
+
+
+class NoLog(Unread):
+    """A file without a run in it."""
 
 
 def _history(recording: Recording, log: Log) -> Opened:
@@ -149,7 +155,7 @@ def _history(recording: Recording, log: Log) -> Opened:
     try:
         run = read(log)
     except NotALog as error:
-        raise Unread(str(error)) from error
+        raise NoLog(str(error)) from error
     costs = {written.app_shuffle: written.task_ms for written in run.shuffles}
     driver = Driver(run.application_id, run.attempt, run.name, run.user, run.spark_version)
     registered = RegisterApplication(ApplicationId(run.application_id), driver)
@@ -162,7 +168,7 @@ def _own(recording: Recording) -> Opened:
     warnings: list[str] = []
     facts = list(facts_of(_whole(unbroken(_salvaged(recording), recording.name), warnings)))
     if not facts:
-        raise Unread(f"{recording.name} holds no event; expected a log that begins with a registration")
+        raise NoLog(f"{recording.name} holds no event; expected a log that begins with a registration")
     first = facts[0].command
     application = str(getattr(first, "application", ""))
     driver = getattr(first, "driver", Driver())

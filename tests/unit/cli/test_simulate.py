@@ -54,7 +54,7 @@ def test_a_folder_is_all_that_is_in_it_and_what_is_no_log_costs_a_line(
     start = {"Event": "SparkListenerApplicationStart", "App Name": "empty", "App ID": "app-1", "Timestamp": 5}
     (tmp_path / "app-1").write_text(json.dumps(start, separators=(",", ":")) + "\n")
     called = shufflectl("simulate", str(tmp_path), "--policy", "frontier", "--each", "--master", "none")
-    assert (called.code, "notes" in called.err) == (6, True)
+    assert (called.code, "notes" in called.err) == (0, True)
     assert "3 applications" in called.out
     assert called.out.count("Spark alone") == 4
 
@@ -95,7 +95,7 @@ def test_what_could_not_be_read_is_told_by_the_exit_code(shufflectl: Shufflectl,
     assert (cut.code, "POLICY" in cut.out, "simulated up to here" in cut.err) == (6, True, True)
     (tmp_path / "notes").write_text("no log at all\n")
     nothing = shufflectl("simulate", tmp_path / "notes")
-    assert (nothing.code, "nothing was simulated; expected one record" in nothing.err) == (3, True)
+    assert (nothing.code, "nothing was simulated; expected one record" in nothing.err, nothing.out) == (3, True, "")
     head, body = log.read_bytes()[:24], log.read_bytes()[24:]
     log.write_bytes(head + bytes(byte ^ 0x5A for byte in body))
     damaged = shufflectl("simulate", log)
