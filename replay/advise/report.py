@@ -105,7 +105,7 @@ def _once(advices: Iterable[Advice]) -> tuple[list[Advice], list[Refused]]:
         runs.setdefault(advice.run, []).append(advice)
     kept = {run: reduce(fuller, found) for run, found in runs.items()}
     twice = [
-        Refused(one.place, f"it is the same run of {one.application_id} as {kept[run].place}, which holds more")
+        Refused(one.place, f"it is the same run of {one.application_id} as {kept[run].place}, which holds no less")
         for run, found in runs.items()
         for one in found
         if one is not kept[run]

@@ -31,7 +31,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
             for part in parts
             if part in ours - archived
         ),
-        *(Recording(log.name, log.bytes, log=log) for log in sort(others)),
+        *(Recording(log.place, log.bytes, log=log) for log in sort(others)),
         *(Recording(one.place, 0, why_not=one.why) for one in missing + without_events(others)),
     ]
 

@@ -245,6 +245,6 @@ def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
             best[one.run] = one
     twice = [(one, best[one.run]) for one in found if one.run is not None and best[one.run] is not one]
     told = [
-        f"{one.recording}: it is the same run as {kept.recording}, which holds more: left out" for one, kept in twice
+        f"{one.recording}: it is the same run as {kept.recording}, which holds no less: left out" for one, kept in twice
     ]
     return [one for one in found if one.run is None or best[one.run] is one], told

@@ -174,7 +174,7 @@ def test_a_run_in_two_files_counts_once(advice: Advice) -> None:
     report = report_of(cut, advice)
     assert [one.place for one in report.advices] == [advice.place]
     assert report.refused == (
-        Refused("/logs/copy", f"it is the same run of app-1 as {advice.place}, which holds more"),
+        Refused("/logs/copy", f"it is the same run of app-1 as {advice.place}, which holds no less"),
     )
 
 

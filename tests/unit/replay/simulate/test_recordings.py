@@ -102,3 +102,12 @@ def test_a_folder_that_may_not_be_opened_is_a_record_of_its_own(
     assert [simulated(one, FRONTIER).failed.partition(";")[0] for one in found] == [
         "", "it cannot be read (Permission denied)",
     ]  # fmt: skip
+
+
+def test_a_history_log_is_named_by_its_place_with_its_ending(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for file in (tmp_path / "notes.txt", tmp_path / "deep" / "notes.gz"):
+        file.write_text("no log at all\n")
+    found = recordings_at(str(tmp_path))
+    assert isinstance(found, list)
+    assert {one.name for one in found} == {f"{tmp_path}/notes.txt", f"{tmp_path}/deep/notes.gz"}
