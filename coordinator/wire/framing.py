@@ -4,8 +4,8 @@ Responsible for the file's beginning and for the length before each value, and f
 another kind. Refuses to know what the values say, and files. Invariant: what is read is a prefix of what was written,
 or an error that names the offset.
 
-A file begins with a line that says what it is; then, for each value, its length in four bytes, big end first, and the
-value.
+A file begins with a line that says what it is and ends in the version of its form; then, for each value, its length in
+four bytes, big end first, and the value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from coordinator.wire.errors import Corrupt, Torn
+from coordinator.wire.errors import Corrupt, TooNew, Torn
 
 _LENGTH = struct.Struct(">I")
 _OF_SPARK = b'{"Event"'
@@ -55,9 +55,15 @@ def stream(magic: bytes, file: BinaryIO, name: str) -> Iterator[tuple[str, bytes
 
 
 def check_magic(magic: bytes, content: bytes, name: str) -> None:
-    """The file is of this kind."""
+    """The file is of this kind, and of this version."""
     if content.startswith(magic):
         return
+    kind, known = magic.rsplit(b" ", 1)
+    version = content[len(kind) + 1 : len(magic)].strip()
+    if content.startswith(kind + b" ") and version.isdigit() and int(version) > int(known):
+        raise TooNew(f"{name}, offset 0", int(version), int(known))
+    if not content:
+        raise Corrupt(f"{name}, offset 0", "it is empty and has no beginning", f"{magic!r}")
     if magic.startswith(content):
         raise Torn(f"{name}, offset 0", f"{len(content)} bytes and no beginning")
     found = f"{name}, offset 0", f"it begins with {content[: len(magic)]!r}", f"{magic!r}"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
-from coordinator.wire.errors import Corrupt, Torn, WireError
+from coordinator.wire.errors import Corrupt, TooNew, Torn, WireError
 from coordinator.wire.framing import frame, stream, unpack
 
 MAGIC = b"shuffle-lifecycle log 1\n"
@@ -62,7 +62,7 @@ def _salvaged(values: Iterable[tuple[str, bytes]]) -> Iterator[Segment | WireErr
                 yield decode_segment(sealed, place)
             except WireError as error:
                 yield error
-    except (Corrupt, Torn) as error:
+    except (Corrupt, TooNew, Torn) as error:
         yield error
 
 

@@ -183,8 +183,20 @@ def test_a_log_of_a_newer_release(shufflectl: Shufflectl, tmp_path: Path) -> Non
     assert is_clear(shufflectl("apps", "--log", tmp_path / "new.log"), Exit.NEWER, "version 99", "Upgrade")
 
 
+@pytest.mark.parametrize("version", [2, 10])
+def test_a_log_file_whose_first_line_is_of_a_newer_release(
+    shufflectl: Shufflectl, tmp_path: Path, version: int
+) -> None:
+    (tmp_path / "new.log").write_bytes(MAGIC.replace(b"1\n", f"{version}\n".encode()) + b"whatever")
+    words = f"version {version}; expected at most 1. Upgrade"
+    for verb in ("apps", "verify"):
+        assert is_clear(shufflectl(verb, "--log", tmp_path / "new.log"), Exit.NEWER, words)
+    assert words in shufflectl("simulate", tmp_path).err
+
+
 @pytest.mark.parametrize(
-    ("content", "words"), [(b"", "no beginning"), (b"PK\x03\x04 something else entirely", "begins with")]
+    ("content", "words"),
+    [(b"", "it is empty and has no beginning"), (b"PK\x03\x04 something else entirely", "begins with")],
 )
 def test_a_file_that_is_no_log(shufflectl: Shufflectl, tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "no.log").write_bytes(content)
