@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Change, Gap, Meta, State, changes
-from coordinator.core.values import Lineage, Locator, Policy
+from coordinator.core.values import Capabilities, Lineage, Locator, Policy
 from replay.names import Names
 from replay.units import clock, few, size
 
@@ -133,49 +133,90 @@ def _differing(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, 
 
 
 def _listed(fields: tuple[tuple[str, str, str], ...]) -> str:
-    parts = [
-        " ".join([_LABELS.get(name, name), *([was, "→"] if was else []), now or "nothing"]) for name, was, now in fields
-    ]
+    parts = [_said(*field) for field in fields]
     return f": {', '.join(parts)}" if parts else ""
 
 
+def _said(name: str, was: str, now: str) -> str:
+    if name in _FLAGS:
+        return _FLAGS[name][now == "true"]
+    label = _LABELS.get(name, name)
+    if name == "needs" and not (was.isdecimal() or now.isdecimal()):
+        label += "s"
+    return " ".join([label, *([was, "→"] if was else []), now or "nothing"])
+
+
+#: What a person calls a field; one that is not here is called so itself.
 _LABELS = {
+    "lineage": "made",
+    "life": "state",
+    "bytes": "size",
+    "readers": "read by",
+    "writers": "written by",
+    "retrying": "to be read again by",
+    "reading": "reads",
+    "writing": "writes",
     "due_ms": "due",
     "missed_by": "missed by",
     "current": "generation",
     "bytes_freed": "freed",
     "premature": "premature deletions",
     "why": "because",
-    "needs": "needs app shuffles",
+    "needs": "needs app shuffle",
+    "gone": "for",
+    "awaited": "waits for",
+    "joined": "asked for again",
+    "ending": "state",
+    "suspended": "deletion suspended because",
+    "capabilities": "deletion",
 }
+#: What is so or is not, and what either is called.
+_FLAGS = {
+    "finished": ("not finished", "finished"),
+    "running": ("not running", "running"),
+    "submitted": ("not submitted", "submitted"),
+    "open": ("closed", "open"),
+    "sweeping": ("not swept any more", "swept"),
+}
+#: Fields that hold shuffle ids.
+_SHUFFLE_IDS = frozenset({"current", "missed", "reading", "writing", "awaited"})
 
 
 def _word(name: str, value: Any) -> str:
     """A value as people read it; empty: nothing."""
     if value is None or value is dataclasses.MISSING or isinstance(value, Locator):
         return ""
-    if isinstance(value, (Enum, Policy, Lineage, Gap)):
+    if isinstance(value, (Enum, Policy, Lineage, Gap, Capabilities)):
         return _word_of_kind(value)
     if name in ("bytes", "bytes_freed"):
         return size(value) if value else ""
     if name.endswith("_ms"):
         return clock(value) if value else ""
     if isinstance(value, (frozenset, tuple)):
-        return few(sorted(map(_item, value)) if isinstance(value, frozenset) else map(_item, value)) or "nobody"
+        nobody = "nothing" if name in _SHUFFLE_IDS or name == "needs" else "nobody"
+        ordered = sorted(value, key=str) if isinstance(value, frozenset) else value
+        return few(_item(name, one) for one in ordered) or nobody
+    if name in _SHUFFLE_IDS:
+        return _item(name, value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _word_of_kind(value: Enum | Policy | Lineage | Gap) -> str:
+def _word_of_kind(value: Enum | Policy | Lineage | Gap | Capabilities) -> str:
+    if isinstance(value, Capabilities):
+        return "possible" if value.deletes else f"not possible: {value.why_not}"
     if isinstance(value, Gap):
         return "facts were missed"
     if isinstance(value, Policy):
         return value.name
     if isinstance(value, Lineage):
-        return f"of app shuffles {few(value.reads)}" if value.reads else "of no other shuffle"
+        many = "" if len(value.reads) == 1 else "s"
+        return f"from app shuffle{many} {few(value.reads)}" if value.reads else "from no other shuffle"
     return str(value.value)
 
 
-def _item(value: Any) -> str:
+def _item(name: str, value: Any) -> str:
     if isinstance(value, tuple):  # of a recovery: a shuffle id and its app shuffle
         return f"#{value[0]}"
-    return str(value)
+    if isinstance(value, StageAttempt):
+        return f"stage {value}"
+    return f"#{value}" if name in _SHUFFLE_IDS else str(value)

@@ -46,9 +46,9 @@ def test_stepping_gives_the_same_state_and_says_what_each_event_changed() -> Non
     changes = {int(recorded.sequence): traveller.step(recorded) for recorded in LOG}
     assert digest(traveller.state) == digest(fold(empty(), LOG))
     told = {sequence: [f"{one.what}: {one.how}" for one in found or ()] for sequence, found in changes.items()}
-    assert told[8] == ["shuffle #1 of app shuffle 0: life writing → readable, bytes 120 MB"]
+    assert told[8] == ["shuffle #1 of app shuffle 0: state writing → readable, size 120 MB"]
     assert told[14] == [
-        "shuffle #1 of app shuffle 0: life readable → expired, because every reader's output is on disk"
+        "shuffle #1 of app shuffle 0: state readable → expired, because every reader's output is on disk"
     ]
     assert "shuffle #1 of app shuffle 0: is deleted" in told[18]
     assert all(told[sequence] for sequence in told if sequence not in (19, 24)), told
@@ -58,7 +58,7 @@ def test_a_difference_is_what_the_steps_between_make_of_it() -> None:
     before, after = at(LOG, point("8")), at(LOG, point("GenerationDeleted"))
     found = {one.what: one.how for one in difference(before, after)}
     assert found["shuffle #1 of app shuffle 0"] == "is deleted"
-    assert found["shuffle #2 of app shuffle 1"] == "is new: life readable, bytes 60.0 MB"
+    assert found["shuffle #2 of app shuffle 1"] == "is new: state readable, size 60.0 MB"
     assert found["the application"] == "freed 120 MB"
     assert difference(after, after) == ()
 
@@ -99,3 +99,15 @@ def test_what_is_no_point_is_refused(said: str) -> None:
 def test_a_point_that_the_log_does_not_have(said: str) -> None:
     with pytest.raises(NotReached):
         at(LOG, point(said))
+
+
+def test_what_changed_is_told_in_words_and_not_as_fields_of_records() -> None:
+    traveller = Traveller()
+    told = {f"{one.what}: {one.how}" for recorded in LOG for one in traveller.step(recorded) or ()}
+    assert {
+        "shuffle #1 of app shuffle 0: is new: written by stage 0.0",
+        "shuffle #1 of app shuffle 0: read by nobody → stage 1.0",
+    } <= told, told
+    assert not [one for one in told if any(raw in one for raw in ("true", "false", "life ", "_ms", "lineage of"))]
+    for end in ("missed #1", "is new: made from app shuffle 0"):
+        assert any(one.endswith(end) for one in told), (end, told)
