@@ -34,7 +34,8 @@ async def _verify(here: Here, app: str) -> None:
     async with here.source() as source:
         asked = [await find(source, app)] if app else [ApplicationId(told.application) for told in await source.named()]
         found = [await source.verify(application) for application in asked]
-        output.rows(here.form, [_row(verdict) for verdict in found], _COLUMNS, f"No applications at {source.where}.")
+        found_rows = [_row(verdict) for verdict in found]
+        output.rows(here.form, found_rows, _columns(found_rows), f"No applications at {source.where}.")
     told = [f"{verdict.application}: {problem}" for verdict in found for problem in verdict.problems]
     for problem in told:
         output.remark(problem)
@@ -60,16 +61,21 @@ def _broken(broken: Broken) -> Row:
     return {"sequence": broken.sequence, "kind": broken.kind, **told}
 
 
-def _where(row: Row) -> str:
-    archived = max(0, (row["archived_below"] or 1) - 1)
-    return f"{archived:,} in the archive" if archived else ""
+def _archived(row: Row) -> int:
+    return max(0, (row["archived_below"] or 1) - 1)
 
 
+def _columns(rows: list[Row]) -> tuple[Column, ...]:
+    """Of the archive only where something has moved there."""
+    return tuple(column for column in _COLUMNS if column is not _ARCHIVED or any(map(_archived, rows)))
+
+
+_ARCHIVED = Column("IN THE ARCHIVE", lambda r: f"{_archived(r):,}", right=True)
 _COLUMNS = (
     Column("APPLICATION", lambda r: r["application"]),
-    Column("", lambda r: r["verdict"]),
+    Column("VERDICT", lambda r: r["verdict"]),
     Column("EVENTS", lambda r: f"{r['events']:,}", right=True),
-    Column("OF THEM", _where),
+    _ARCHIVED,
     Column("SNAPSHOTS", lambda r: r["snapshots"], right=True),
 )
 

@@ -92,8 +92,7 @@ def test_verify_reads_all_of_it(shufflectl: Shufflectl, tmp_path: Path) -> None:
     assert row["archived_below"] > 12
     assert row["snapshots"] >= 2
     table = shufflectl("verify", *moved, "chain").out.splitlines()
-    assert table[0].split() == ["APPLICATION", "EVENTS", "OF", "THEM", "SNAPSHOTS"]
-    assert f"{row['archived_below'] - 1} in the archive" in table[1]
+    assert ("IN THE ARCHIVE" in table[0], f"{row['archived_below'] - 1:,}" in table[1].split()) == (True, True), table
     assert shufflectl("verify", "--store", store(tmp_path / "plain.db", deleted_and_missed())).code == 0
 
 

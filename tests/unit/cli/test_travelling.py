@@ -74,6 +74,8 @@ def test_a_point_that_cannot_be(
 def test_a_whole_log_is_verified_wherever_it_is(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     (row,) = shufflectl("verify", *source, APP, "-o", "json").data
     assert (row["verdict"], row["events"], row["problems"], row["broken"]) == ("ok", 32, [], [])
+    head = shufflectl("verify", *source).out.splitlines()[0]
+    assert head.split() == ["APPLICATION", "VERDICT", "EVENTS", "SNAPSHOTS"], "the archive only where there is one"
 
 
 def spoilt() -> Told:
