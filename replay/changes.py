@@ -176,7 +176,7 @@ _FLAGS = {
     "running": ("not running", "running"),
     "submitted": ("not submitted", "submitted"),
     "open": ("closed", "open"),
-    "sweeping": ("not swept any more", "swept"),
+    "sweeping": ("all is moved", "more is to be moved in a next step"),
 }
 #: Fields that hold shuffle ids.
 _SHUFFLE_IDS = frozenset({"current", "missed", "reading", "writing", "awaited"})
