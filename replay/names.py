@@ -1,7 +1,8 @@
 """What people call the things that events speak of by number.
 
-Responsible for remembering, while a log goes by, call sites of jobs, names of stages and the app shuffle of each
-generation. Refuses to know what events mean. Invariant: what was not told yet is called by its number, never guessed.
+Responsible for remembering, while a log goes by, call sites of jobs, names of stages and roots, and the app shuffle of
+each generation. Refuses to know what events mean. Invariant: what was not told yet is called by its number, never
+guessed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Names:
     stages: dict[StageId, str] = field(default_factory=dict)
     lineage: dict[AppShuffle, Lineage] = field(default_factory=dict)
     shuffle_of: dict[ShuffleId, AppShuffle] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event has gone by."""
@@ -34,6 +36,8 @@ class Names:
             self.lineage[event.lineage.app_shuffle] = event.lineage
         elif isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
             self.shuffle_of[event.shuffle_id] = event.app_shuffle
+        elif isinstance(event, e.CutReported):
+            self.roots[event.root] = f"{event.kind.value} {event.why or event.root}"
 
     def job(self, job: JobId) -> str:
         """`job 3 (count at chain.py:20)`."""
@@ -60,6 +64,10 @@ class Names:
         """`app shuffle 5 (groupBy at chain.py:14)`."""
         known = self.lineage.get(app_shuffle)
         return f"app shuffle {app_shuffle}{_aside(known.call_site if known else '')}"
+
+    def root(self, root: str) -> str:
+        """``handle `ranks` in pagerank.py:41``."""
+        return self.roots.get(root, root)
 
     def generation(self, shuffle_id: ShuffleId) -> str:
         """`#7 of app shuffle 5`."""

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from coordinator.core.events import Event, GenerationsMixed
-from coordinator.core.ids import AppShuffle, JobId, StageId
+from coordinator.core.events import CutReported, Event, GenerationsMixed, Recorded, RootGone
+from coordinator.core.ids import AppShuffle, JobId, LookId, Sequence, StageId
+from coordinator.core.values import RootKind
 from coordinator.wire.logfile import read_log
 from replay.names import Names
 from replay.phrases import kinds, phrase
@@ -26,6 +27,14 @@ def test_every_kind_of_event_has_a_sentence() -> None:
             assert told
             assert "\n" not in told
             assert "None" not in told
+
+
+def test_a_root_that_is_gone_is_called_as_when_it_came() -> None:
+    names = Names()
+    assert phrase(RootGone("o12"), names) == "o12 is gone"
+    cut = CutReported(LookId(1), "o12", RootKind.HANDLE, why="`ranks` in pagerank.py:41")
+    names.hear(Recorded(Sequence(1), 0, Sequence(1), cut))
+    assert phrase(RootGone("o12"), names) == "handle `ranks` in pagerank.py:41 is gone"
 
 
 def test_a_mixed_result_says_how_it_came_to_be_one() -> None:
