@@ -17,8 +17,12 @@ from typing import BinaryIO
 from coordinator.wire.errors import Corrupt, TooNew, Torn
 
 _LENGTH = struct.Struct(">I")
-_OF_SPARK = b'{"Event"'
-_SPARKS = "It is a history log of Spark's: give it to `shufflectl advise`, `simulate` or `learn`."
+#: How other things begin that people take for logs, and what to do with them.
+_OTHERS = {
+    b'{"Event"': "It is a history log of Spark's: give it to `shufflectl advise`, `simulate` or `learn`.",
+    b"ARROW1": "It is in Arrow: give it to `shufflectl report` or to Spark, or export again without --format.",
+    b"PAR1": "It is in Parquet: give its folder to `shufflectl report` or to Spark, or export again without --format.",
+}
 
 
 def pack(magic: bytes, values: Iterable[bytes]) -> bytes:
@@ -67,7 +71,7 @@ def check_magic(magic: bytes, content: bytes, name: str) -> None:
     if magic.startswith(content):
         raise Torn(f"{name}, offset 0", f"{len(content)} bytes and no beginning")
     found = f"{name}, offset 0", f"it begins with {content[: len(magic)]!r}", f"{magic!r}"
-    raise Corrupt(*found, _SPARKS) if content.startswith(_OF_SPARK) else Corrupt(*found)
+    raise Corrupt(*found, *(told for begin, told in _OTHERS.items() if content.startswith(begin)))
 
 
 def _value(content: bytes, offset: int, place: str) -> bytes:

@@ -204,6 +204,16 @@ def test_a_file_that_is_no_log(shufflectl: Shufflectl, tmp_path: Path, content: 
     assert is_clear(shufflectl("apps", "--log", tmp_path / "none.log"), Exit.NOT_FOUND, "none.log")
 
 
+@pytest.mark.parametrize(("begin", "kind"), [(b"ARROW1", "Arrow"), (b"PAR1", "Parquet")])
+def test_an_export_for_other_programs_is_no_damaged_log(
+    shufflectl: Shufflectl, tmp_path: Path, begin: bytes, kind: str
+) -> None:
+    (tmp_path / "app.export").write_bytes(begin + bytes(100))
+    called = shufflectl("verify", "--log", tmp_path / "app.export")
+    assert is_clear(called, Exit.DAMAGED, f"It is in {kind}: give", "export again without --format")
+    assert "Restore" not in called.err
+
+
 def test_a_log_without_its_registration(shufflectl: Shufflectl, tmp_path: Path) -> None:
     (tmp_path / "empty.log").write_bytes(MAGIC)
     assert is_clear(shufflectl("apps", "--log", tmp_path / "empty.log"), Exit.DAMAGED, "is empty")
