@@ -84,7 +84,7 @@ function head() {
     [byteTime[1] ? (byteTime[0] / byteTime[1]).toFixed(2) : "–", "times what was needed"],
     [rows.length.toLocaleString("en"), `shuffles written, ${now.length.toLocaleString("en")} there (${size(sum(now))})`],
     [early.length.toLocaleString("en"), `deleted early, ${size(sum(early))}`],
-    [missed.length.toLocaleString("en"), `missed, ${size(sum(missed))} written again`],
+    [missed.length.toLocaleString("en"), `missed, ${size(sum(missed))} had been deleted`],
   ];
   el("tiles").replaceChildren();
   for (const [big, small] of tiles) {

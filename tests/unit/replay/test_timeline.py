@@ -109,6 +109,12 @@ def test_no_text_of_a_log_becomes_markup() -> None:
     assert json.loads(found[1])["name"] == told.name
 
 
+def test_what_was_missed_counts_as_what_had_gone_and_not_as_what_it_cost() -> None:
+    made = page(picture(deleted_and_missed().log))
+    assert "had been deleted`" in made
+    assert ")} written again" not in made
+
+
 def test_a_page_loads_nothing() -> None:
     for made in (page(picture(deleted_and_missed().log)), live_page("chain")):
         assert not re.search(r"""(?:src|href)=|url\(|@import|https?://""", made)
