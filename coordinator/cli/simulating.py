@@ -271,7 +271,7 @@ def _table(sums: Sequence[Summary]) -> None:
 def _held(byte_seconds: float) -> str:
     """Gigabytes for hours, or megabytes for seconds: whatever reads well."""
     hours = byte_seconds / 3_600
-    return f"{size(int(hours))} h" if hours >= 1e9 else f"{size(int(byte_seconds))} s"
+    return f"{size(int(hours))}·h" if hours >= 1e9 else f"{size(int(byte_seconds))}·s"
 
 
 def _of_never(row: Mapping[str, Any]) -> str:

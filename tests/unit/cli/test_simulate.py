@@ -93,6 +93,7 @@ def test_what_could_not_be_read_is_told_by_the_exit_code(shufflectl: Shufflectl,
     log.write_bytes(log.read_bytes()[:-5])
     cut = shufflectl("simulate", log)
     assert (cut.code, "POLICY" in cut.out, "simulated up to here" in cut.err) == (6, True, True)
+    assert "B·s" in cut.out, "as in every other table"
     (tmp_path / "notes").write_text("no log at all\n")
     nothing = shufflectl("simulate", tmp_path / "notes")
     assert (nothing.code, "nothing was simulated; expected one record" in nothing.err, nothing.out) == (3, True, "")
