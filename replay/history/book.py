@@ -174,7 +174,7 @@ class Book:
         if self._parents_missing:
             yield "it does not say which stage reads which (Spark before 1.5): what was read, and when, is not known"
         if not self._start.time:
-            yield "the start of the application is missing, its name and first moments with it (are they in another file?)"
+            yield "the start of the application is missing (in another file?): its name and first moments are not known"
         if not self._ended:
             yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
         major = self._version.partition(".")[0]
