@@ -3,14 +3,11 @@ package shufflelifecycle;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.apache.spark.Dependency;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.Stage;
@@ -34,7 +31,7 @@ class CachedBlocks {
 
   private final SparkContext context;
   private final BlockManagerMaster master;
-  private final Field dependencies = Levels.field("dependencies_");
+  private final Near near = new Near();
   private final Field partitions = Levels.field("partitions_");
   private final Map outdated = new HashMap(); // id of an RDD -> the shuffle that is written again
 
@@ -54,7 +51,7 @@ class CachedBlocks {
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
       Set read = new TreeSet();
-      near(rdd, read);
+      near.of(rdd, read);
       read.retainAll(rewritten);
       if (!read.isEmpty()) {
         outdated.put(Integer.valueOf(rdd.id()), read.iterator().next());
@@ -91,7 +88,7 @@ class CachedBlocks {
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      if (stages.isRunning(stage) && holds(near(stage.rdd(), new TreeSet()), id)) {
+      if (stages.isRunning(stage) && holds(near.of(stage.rdd(), new TreeSet()), id)) {
         found.add(stage);
       }
     }
@@ -125,27 +122,5 @@ class CachedBlocks {
       }
     }
     return true;
-  }
-
-  /** The RDDs from this one down to the next shuffles, whose ids are added to `shuffles`. */
-  private Set near(RDD root, Set shuffles) throws Exception {
-    Map seen = new IdentityHashMap();
-    ArrayList left = new ArrayList();
-    left.add(root);
-    while (!left.isEmpty()) {
-      RDD rdd = (RDD) left.remove(left.size() - 1);
-      boolean isNew = seen.put(rdd, rdd) == null;
-      scala.collection.Seq parents = (scala.collection.Seq) dependencies.get(rdd);
-      scala.collection.Iterator it = isNew && parents != null ? parents.iterator() : null; // null: nothing came through it
-      while (it != null && it.hasNext()) {
-        Dependency parent = (Dependency) it.next();
-        if (parent instanceof ShuffleDependency) {
-          shuffles.add(Integer.valueOf(((ShuffleDependency) parent).shuffleId()));
-        } else {
-          left.add(parent.rdd());
-        }
-      }
-    }
-    return seen.keySet();
   }
 }

@@ -1,0 +1,48 @@
+package shufflelifecycle;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.Dependency;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.rdd.RDD;
+
+/** What an RDD is computed from, down to the next shuffles. It reads fields alone, so nothing is computed. */
+public class Near {
+  private final Field dependencies = dependencies();
+
+  private static Field dependencies() {
+    Field[] fields = RDD.class.getDeclaredFields();
+    for (int i = 0; i < fields.length; i++) {
+      if (fields[i].getName().endsWith("dependencies_")) {
+        fields[i].setAccessible(true);
+        return fields[i];
+      }
+    }
+    throw new IllegalStateException("RDD has no field that ends in dependencies_; this Spark was never tried");
+  }
+
+  /** The RDDs from this one down to the next shuffles, whose ids are added to `shuffles`. */
+  public Set of(RDD root, Set shuffles) throws Exception {
+    Map seen = new IdentityHashMap();
+    ArrayList left = new ArrayList();
+    left.add(root);
+    while (!left.isEmpty()) {
+      RDD rdd = (RDD) left.remove(left.size() - 1);
+      boolean isNew = seen.put(rdd, rdd) == null;
+      scala.collection.Seq parents = (scala.collection.Seq) dependencies.get(rdd);
+      scala.collection.Iterator it = isNew && parents != null ? parents.iterator() : null; // null: nothing came through it
+      while (it != null && it.hasNext()) {
+        Dependency parent = (Dependency) it.next();
+        if (parent instanceof ShuffleDependency) {
+          shuffles.add(Integer.valueOf(((ShuffleDependency) parent).shuffleId()));
+        } else {
+          left.add(parent.rdd());
+        }
+      }
+    }
+    return seen.keySet();
+  }
+}
