@@ -16,7 +16,7 @@ from tests.remote.conftest import OnCeleborn, on_celeborn
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
 from tests.spark.mixing.test_alone import NOBODY
 from tests.support.celeborn import Celeborn
-from tests.support.spark import wait_for
+from tests.support.spark import LOCAL, LOCAL_CLUSTER, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -25,10 +25,12 @@ def app_of(run: OnCeleborn) -> App:
     return App(run.spark, run.tap, run.log, run.service, run.folder, marks.keep_apart(run.tap))  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def random_app(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OnCeleborn, App]]:
+@pytest.fixture(scope="module", params=[LOCAL, LOCAL_CLUSTER], ids=["local", "cluster"])
+def random_app(
+    celeborn: Celeborn, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[OnCeleborn, App]]:
     settings = {"spark.stage.maxConsecutiveAttempts": "1000"}
-    with on_celeborn(celeborn, tmp_path_factory.mktemp("spark"), **settings) as run:
+    with on_celeborn(celeborn, tmp_path_factory.mktemp("spark"), request.param, **settings) as run:
         yield run, app_of(run)
 
 

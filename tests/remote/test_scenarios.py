@@ -1,7 +1,8 @@
 """The numbered stories, as real jobs on each remote service.
 
 Those of `tests/spark` run here as they are: they say nothing of a service. Where a service is otherwise, in what it
-answers or loses, the story is told anew, for both. Executors of their own: `test_scenarios_cluster`.
+answers or loses, the story is told anew, for both. Each with its tasks in the driver, and in executors of their own;
+what an executor's death costs: `test_scenarios_cluster`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -41,17 +43,19 @@ from tests.spark.scenarios.test_deleting import (  # noqa: F401 - they are colle
 )
 from tests.support.gates import held_at
 from tests.support.premature import UNBOUNDED, deleting_at_random
-from tests.support.spark import wait_for
+from tests.support.spark import LOCAL, LOCAL_CLUSTER, wait_for
 
 pytestmark = pytest.mark.timeout(300, func_only=True)
 ROWS = list(range(600))
+MASTERS = {"local": LOCAL, "cluster": LOCAL_CLUSTER}
 A_ZOMBIE_LIVES = {"spark.python.task.killTimeout": "60s"}  # two seconds otherwise
 
 
-@pytest.fixture(scope="module", params=list(OPENED))
+@pytest.fixture(scope="module", params=list(product(OPENED, MASTERS)), ids="-".join)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    cluster = request.getfixturevalue(request.param)
-    with served(request.param, cluster, tmp_path_factory.mktemp("spark"), **A_ZOMBIE_LIVES) as found:
+    service, master = request.param
+    cluster = request.getfixturevalue(service)
+    with served(service, cluster, tmp_path_factory.mktemp("spark"), MASTERS[master], **A_ZOMBIE_LIVES) as found:
         yield found
 
 
