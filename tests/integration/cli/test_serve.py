@@ -13,7 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from coordinator.core.commands import EndApplication
+from coordinator.core.commands import EndApplication, SetPin
+from coordinator.core.ids import AppShuffle
 from tests.integration.cli.processes import PATIENCE_S, Serving, serving, shufflectl, start, tell, tell_more
 from tests.support.etcd import running_etcd
 from tests.unit.replay.logs import APP, deleted_and_missed
@@ -80,12 +81,25 @@ def test_following_goes_on_with_what_comes(server: Serving, tmp_path: Path) -> N
     assert following.stdout is not None
     try:
         assert [json.loads(following.stdout.readline())["sequence"] for _ in range(2)] == [31, 32]
-        tell_more(server.address, APP, EndApplication())
-        assert json.loads(following.stdout.readline())["kind"] == "ApplicationEnded"
+        tell_more(server.address, APP, SetPin(AppShuffle(1), "a test"))
+        assert json.loads(following.stdout.readline())["kind"] == "PinSet"
     finally:
         following.send_signal(signal.SIGINT)
         following.communicate(timeout=PATIENCE_S)
     assert following.returncode == 130
+
+
+def test_following_ends_with_the_application(server: Serving, tmp_path: Path) -> None:
+    following = start(tmp_path, "events", "--server", server.address, APP, "--follow", "--after", 31, "-o", "json")
+    assert following.stdout is not None
+    try:
+        assert json.loads(following.stdout.readline())["sequence"] == 32
+        tell_more(server.address, APP, EndApplication())
+        told, _ = following.communicate(timeout=PATIENCE_S)
+    finally:
+        following.kill()
+    assert json.loads(told.splitlines()[0])["kind"] == "ApplicationEnded"
+    assert following.returncode == 0
 
 
 def test_a_server_that_is_away_is_passed_by(server: Serving, tmp_path: Path) -> None:
