@@ -22,6 +22,7 @@ from listener_bridge.channels import Opener, plain
 from listener_bridge.client import Client
 from listener_bridge.disks import Watch
 from listener_bridge.executor import Executor
+from listener_bridge.lines import Lines
 from listener_bridge.reach.advice import Advisor
 from listener_bridge.reach.findings import Root
 from listener_bridge.reach.looker import Looker, Sight
@@ -72,6 +73,7 @@ class Bridge:
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
         self.looker = self._looker(sight, tap, prompt_bytes) if sight is not None else None
+        self._lines = Lines(sight.line_of if sight is not None else lambda *_: "")
         self._disks = disks
         self._tap = tap
         self._service = service
@@ -161,9 +163,11 @@ class Bridge:
     def _snapshot(self) -> Snapshot | None:
         """What there is now, after a gap."""
         present = self._tap.snapshot()
-        if present is not None and self.looker is not None:
+        if present is None:
+            return None
+        if self.looker is not None:
             self.looker.resync(present)
-        return present
+        return self._lines.snapshot(present)
 
     def _begin_again(self) -> None:
         self._clients += 1
@@ -189,7 +193,7 @@ class Bridge:
         if isinstance(facts[-1], ApplicationEnded):
             self._is_ended = True
             self.client.leave()
-        self.reporter.facts(facts)
+        self.reporter.facts(self._lines.named(facts))
         if self.looker is not None:
             self.looker.hear(facts)
         for fact in facts:

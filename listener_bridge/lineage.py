@@ -117,13 +117,15 @@ class Memory:
     def _lineage(self, stage: StageFact, writes: int) -> common_pb2.Lineage:
         """A stage that is tried again lists only the tasks that are missing: the most that were ever told are all."""
         self._maps[writes] = max(stage.num_tasks, self._maps.get(writes, 0))
+        name = stage.name or stage.call_site
         return common_pb2.Lineage(
             app_shuffle=writes,
             reads=self.reads(stage),
             level=words.level(stage.level),
             barrier=stage.is_barrier,
             maps=self._maps[writes],
-            call_site=stage.name or stage.call_site,  # the name has the program's own line, where PySpark knows it
+            call_site=stage.line or name,  # the name has the program's own line, where PySpark knows it
+            stage_name=name if stage.line else "",
         )
 
 

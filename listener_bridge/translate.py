@@ -172,7 +172,7 @@ class Translator:
             reads=self._memory.reads(stage),
             writes=stage.writes,
             tasks=stage.num_tasks,
-            name=stage.name,
+            name=stage.line or stage.name,
             cached=bool(behind),
             behind=behind,
         )

@@ -1,8 +1,8 @@
 """Shuffles that one run has in common with another.
 
-Responsible for the name of a shuffle's kind: the call sites of its map stage and of what that was made from. Refuses to
-know runs. Invariant: the name is made of call sites alone, so it is the same in every run of the same program, whatever
-the numbers of stages and shuffles, partitions and rounds of a loop.
+Responsible for the name of a shuffle's kind: what Spark itself calls its map stage, and what that was made from.
+Refuses to know runs. Invariant: the name is made of call sites alone, so it is the same in every run of the same
+program, whatever the numbers of stages and shuffles, partitions and rounds of a loop.
 
 Which lines a shuffle was made from counts, and not how often: so all rounds of a loop but the first are one kind, and
 a run of many rounds is understood by what a run of few has taught.
@@ -35,9 +35,9 @@ def kind_of(known: Known, app_shuffle: AppShuffle) -> str:
     nearest = lineage.reads
     for _ in range(STEPS):
         told = [one for one in map(known, nearest) if one is not None]
-        behind.update(one.call_site for one in told)
+        behind.update(map(_sparks_name, told))
         nearest = tuple({read for one in told for read in one.reads})
-    return _name(lineage.call_site, len(lineage.reads), tuple(sorted(behind)))
+    return _name(_sparks_name(lineage), len(lineage.reads), tuple(sorted(behind)))
 
 
 def lesson_of(state: State, app_shuffle: AppShuffle) -> Lesson | None:
@@ -49,6 +49,11 @@ def lesson_of(state: State, app_shuffle: AppShuffle) -> Lesson | None:
 def _told(state: State, app_shuffle: AppShuffle) -> Lineage | None:
     shuffle = state.shuffles.get(app_shuffle)
     return shuffle.lineage if shuffle is not None and shuffle.told else None
+
+
+def _sparks_name(lineage: Lineage) -> str:
+    """Spark's own, also where the program's line is known: a history log of Spark's has no other."""
+    return lineage.stage_name or lineage.call_site
 
 
 @lru_cache(maxsize=4_096)

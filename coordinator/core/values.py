@@ -214,7 +214,8 @@ class Lineage:
     level: Level = Level.DETERMINATE
     barrier: bool = False
     maps: int = 0  #: Tasks of the map stage.
-    call_site: str = ""
+    call_site: str = ""  #: The program's line where that is known, else what Spark names the stage.
+    stage_name: str = ""  #: What Spark names the stage, where that is not the call site.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """Calls into the JVM that are under way: who called what, since when.
 
-Responsible for: knowing for each Python thread the py4j call that it waits for, and when its earlier ones were; marking
-the thread's Spark jobs, so that a job can be laid to a thread.
+Responsible for: knowing for each Python thread the py4j call that it waits for, and when and from which line its
+earlier ones were; marking the thread's Spark jobs, so that a job can be laid to a thread.
 Refuses to know: which calls matter (`actions`), what their jobs write (`regions`).
 Invariant: the program's calls are sent and answered as they would be; nothing here raises or waits, and a call costs
-well under a microsecond more. What is noted is read later, by others: texts are taken apart only then.
+well under a microsecond more, one that took a millisecond some microseconds. What is noted is read later, by others:
+texts are taken apart only then.
 
 A job is laid to a thread by a local property of Spark, which a JVM thread's jobs carry. In PySpark's pinned thread mode
 each Python thread has one JVM thread for itself, so the property is set once, with the first call that a thread makes,
@@ -19,11 +20,12 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeAlias
 
+from listener_bridge.reach import naming
 from listener_bridge.reach.stacks import current_frames
 
 OUR_THREADS = "shuffle-lifecycle"
@@ -41,6 +43,9 @@ SHORT_COMMAND = 100
 
 _THREADS = itertools.count(1)
 """Of the process: a JVM thread may carry its mark from one attachment to the next."""
+
+CLOCKS_DIFFER_MS = 2.0
+"""Spark tells a job's start in whole milliseconds."""
 
 Note: TypeAlias = "tuple[int, float, str, Note | None]"
 """A call as it is noted: number, start, py4j's text, the call of the same thread that it is nested in."""
@@ -62,6 +67,19 @@ class Call:
     at_once: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A call that has returned. `command`: the beginning of py4j's text; `line`: of the program. Seconds."""
+
+    started: float
+    ended: float
+    command: str
+    line: str
+
+    def was_at(self, at_ms: float, tolerance_ms: float) -> bool:
+        return self.started * 1000 - tolerance_ms <= at_ms <= self.ended * 1000 + tolerance_ms
+
+
 class Slot:
     """What one thread is doing. Written by that thread alone."""
 
@@ -74,7 +92,7 @@ class Slot:
         self.is_marked = False
         self.began_before = False  #: All that we know is that it was in a call when we came.
         self.under_way: Note | None = None
-        self.past: deque[tuple[float, float]] = deque(maxlen=PAST_CALLS)
+        self.past: deque[Past] = deque(maxlen=PAST_CALLS)
 
     def calls(self) -> list[Call]:
         """Calls under way, the outermost first."""
@@ -87,14 +105,12 @@ class Slot:
 
     def was_calling(self, at_ms: float, tolerance_ms: float) -> bool:
         """Whether a call that has returned since was under way at that moment."""
-        past = list(self.past)
-        return any(start * 1000 - tolerance_ms <= at_ms <= end * 1000 + tolerance_ms for start, end in past)
+        return any(past.was_at(at_ms, tolerance_ms) for past in list(self.past))
 
     def _call(self, note: Note) -> Call:
         number, started, command, _ = note
-        kind, target, method, arguments = [*command[:LONGEST_HEAD].split("\n", 3), "", "", ""][:4]
-        at_once = arguments.startswith(TRUE)
-        return Call(number, self.thread, self.ident, started * 1000, target, method if kind == "c" else "", at_once)
+        target, method, arguments = _parts(command)
+        return Call(number, self.thread, self.ident, started * 1000, target, method, arguments.startswith(TRUE))
 
 
 class Calls:
@@ -155,6 +171,34 @@ class Calls:
             return mine
         return None
 
+    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+        """The program's line that had called into the JVM then; empty where that is not known.
+
+        Of one thread's calls the one that began last; of all threads' calls of a JVM method the only one.
+        """
+        slots = [slot for slot in list(self._slots.values()) if not slot.is_ours]
+        if thread is not None:
+            mine = (slot for slot in slots if slot.thread == thread)
+            return max((found for slot in mine for found in self._lines(slot, None, at_ms)), default=(0.0, ""))[1]
+        found = {line for slot in slots for _, line in self._lines(slot, method, at_ms)} if method else set()
+        return found.pop() if len(found) == 1 else ""
+
+    def _lines(self, slot: Slot, method: str | None, at_ms: float) -> Iterator[tuple[float, str]]:
+        """Of a thread's calls of that moment, with when they began. What returns meanwhile is among the past ones."""
+        if (now := self._line_under_way(slot, method, at_ms)) is not None:
+            yield now
+        for past in list(slot.past):
+            if past.was_at(at_ms, CLOCKS_DIFFER_MS) and method in (None, _parts(past.command)[1]):
+                yield past.started, past.line
+
+    def _line_under_way(self, slot: Slot, method: str | None, at_ms: float) -> tuple[float, str] | None:
+        """Read from the thread's stack: it is the call's as long as that call is under way before and after."""
+        note = slot.under_way
+        if note is None or note[1] * 1000 > at_ms + CLOCKS_DIFFER_MS or method not in (None, _parts(note[2])[1]):
+            return None
+        line = naming.line_of(other_frames().get(slot.ident))
+        return (note[1], line) if slot.under_way is note and line else None
+
     def _code(self) -> Any:
         """Of py4j's own send: who stands in it waits for an answer."""
         return getattr(self._send, "__code__", None)
@@ -181,7 +225,7 @@ class Calls:
                 slot.under_way = outer
                 ended = now()
                 if ended - started > MILLISECOND:
-                    slot.past.append((started, ended))
+                    slot.past.append(Past(started, ended, command[:LONGEST_HEAD], own_line()))
                 if len(command) < SHORT_COMMAND and "\nsetLocalProperties\n" in command:
                     slot.is_marked = not is_pinned  # it has been given another thread's
 
@@ -210,6 +254,20 @@ class Calls:
         slot.is_marked = True
         with contextlib.suppress(Exception):  # the program's own call will meet the same
             self._send(f"c\n{self._context}\nsetLocalProperty\ns{PROPERTY}\ns{slot.thread}\ne\n")
+
+
+def _parts(command: str) -> tuple[str, str, str]:
+    """What a call is made to, its method, and its arguments; no method where it is no call."""
+    kind, target, method, arguments = [*command[:LONGEST_HEAD].split("\n", 3), "", "", ""][:4]
+    return target, method if kind == "c" else "", arguments
+
+
+def own_line() -> str:
+    """The program's line that this thread stands in; empty where nothing tells."""
+    try:
+        return naming.line_of(sys._getframe(1))  # noqa: SLF001 - documented
+    except Exception:  # noqa: BLE001 - the program's call shall return as it would
+        return ""
 
 
 def of_gateway(gateway: Any, java_context: Any) -> Calls:

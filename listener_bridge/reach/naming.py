@@ -1,4 +1,4 @@
-"""What people call a call into the JVM that is under way: "`ALS.fit` at train.py:41".
+"""What people call a call into the JVM that is under way: "`ALS.fit` at train.py:41", and the line it stands in.
 
 Responsible for: finding in a thread's stack what of PySpark the program has called, and from which line.
 Refuses to know: why anybody wants to know.
@@ -20,6 +20,10 @@ from listener_bridge.reach import whose
 from listener_bridge.reach.liveness import values
 
 ALGORITHM = "fit"
+TYPED = ("<stdin>", "<python-input", "<ipython-input")
+"""Files of what people type; each is the program's own, though no name in it is ever taken for dead."""
+WRAPPERS = frozenset({"deco", "inner", "wrapped", "wrapper"})
+"""Functions of libraries that stand around the one which the program has called."""
 
 
 def of_call(innermost: FrameType | None, method: str) -> str:
@@ -30,6 +34,21 @@ def of_call(innermost: FrameType | None, method: str) -> str:
             return f"{_called(library, method)} at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         library.append(frame)
     return _called(library, method)
+
+
+def line_of(innermost: FrameType | None) -> str:
+    """As Spark writes it of RDDs, `collect at /home/ann/etl.py:41`; empty where no frame is the program's own."""
+    called = ""
+    for frame in _stack(innermost):
+        name, file = frame.f_code.co_name, frame.f_code.co_filename
+        if file.startswith(TYPED) or whose.is_own_file(file):
+            return f"{called or name} at {file}:{frame.f_lineno}"
+        called = called if called and _is_wrapper(name) else name
+    return ""
+
+
+def _is_wrapper(name: str) -> bool:
+    return name in WRAPPERS or name.startswith("__")
 
 
 def _called(library: list[FrameType], method: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from listener_bridge.reach import actions, naming
-from listener_bridge.reach.calls import PROPERTY, Call, Calls, other_frames
+from listener_bridge.reach.calls import CLOCKS_DIFFER_MS, PROPERTY, Call, Calls, other_frames
 from listener_bridge.reach.findings import Region
 from listener_bridge.tap.facts import (
     Fact,
@@ -27,9 +27,6 @@ from listener_bridge.tap.facts import (
     StageFact,
     StageSubmitted,
 )
-
-CLOCKS_DIFFER_MS = 2.0
-"""Spark tells a job's start in whole milliseconds."""
 
 
 @dataclass(slots=True)

@@ -33,6 +33,7 @@ class Calls(Protocol):
 
     def watch(self) -> None: ...
     def unwatch(self) -> None: ...
+    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str: ...
 
 
 class Regions(Protocol):
@@ -77,6 +78,10 @@ class ProgramSight:
     def changes(self) -> int:
         """A number that grows when the program has dropped something."""
         return self._handles.changed
+
+    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+        """The program's line that had called into the JVM then."""
+        return self._calls.line_of(thread, method, at_ms)
 
     def hear(self, fact: Fact) -> None:
         self._regions.hear(fact)

@@ -29,7 +29,7 @@ class StageFact:
     """One attempt of a stage. `level` is declared by the RDD that the stage computes, never a mark of our own.
 
     `direct_rdd_ids`: the last RDDs of other stages that it reads past every persisted RDD; told where it has such, of
-    a stage that is submitted or runs.
+    a stage that is submitted or runs. `line`: of the program, where `name` has none and it is known.
     """
 
     stage_id: int
@@ -44,6 +44,7 @@ class StageFact:
     rdd_ids: tuple[int, ...]
     cached_rdd_ids: tuple[int, ...]
     direct_rdd_ids: tuple[int, ...] = ()
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)

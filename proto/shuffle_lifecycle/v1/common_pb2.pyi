@@ -298,20 +298,22 @@ class Pressed(_message.Message):
     def __init__(self, disk: _Optional[str] = ..., used_percent: _Optional[int] = ..., high_percent: _Optional[int] = ..., bytes: _Optional[int] = ..., task_ms: _Optional[int] = ...) -> None: ...
 
 class Lineage(_message.Message):
-    __slots__ = ("app_shuffle", "reads", "level", "barrier", "maps", "call_site")
+    __slots__ = ("app_shuffle", "reads", "level", "barrier", "maps", "call_site", "stage_name")
     APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     READS_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     BARRIER_FIELD_NUMBER: _ClassVar[int]
     MAPS_FIELD_NUMBER: _ClassVar[int]
     CALL_SITE_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     app_shuffle: int
     reads: _containers.RepeatedScalarFieldContainer[int]
     level: Level
     barrier: bool
     maps: int
     call_site: str
-    def __init__(self, app_shuffle: _Optional[int] = ..., reads: _Optional[_Iterable[int]] = ..., level: _Optional[_Union[Level, str]] = ..., barrier: bool = ..., maps: _Optional[int] = ..., call_site: _Optional[str] = ...) -> None: ...
+    stage_name: str
+    def __init__(self, app_shuffle: _Optional[int] = ..., reads: _Optional[_Iterable[int]] = ..., level: _Optional[_Union[Level, str]] = ..., barrier: bool = ..., maps: _Optional[int] = ..., call_site: _Optional[str] = ..., stage_name: _Optional[str] = ...) -> None: ...
 
 class Outputs(_message.Message):
     __slots__ = ("app_shuffle", "available", "total")

@@ -50,6 +50,18 @@ def test_1_a_chain_from_its_start_to_its_end() -> None:
     ]
 
 
+def test_where_the_line_is_known_sparks_own_name_is_told_beside_it() -> None:
+    (first, *rest) = CHAIN
+    known = replace(first, line="show at etl.py:41")
+    (started,) = Translator().requests_of([job(3, known, *rest, final=2)])
+    assert [(one.call_site, one.stage_name) for one in started.report_job_started.lineage] == [
+        ("show at etl.py:41", "site 0"),
+        ("site 1", ""),
+    ]
+    (submitted, _) = Translator().requests_of([facts.StageSubmitted(0, 0, known)])
+    assert submitted.report_stage_submitted.name == "show at etl.py:41"
+
+
 def test_lineage_is_told_once_and_again_when_it_changes_or_spark_let_it_go() -> None:
     translator = Translator()
     told(translator, job(1, *CHAIN, final=2))

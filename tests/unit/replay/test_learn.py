@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,15 @@ def read_again(first: int = 0, ended: bool = True) -> Told:
     if ended:
         told.say(c.EndApplication())
     return told
+
+
+def test_a_kind_is_the_same_whether_or_not_the_programs_line_is_known() -> None:
+    """A history log of Spark's has no line; what it taught shall hold for a run that knows it."""
+    plain = {AppShuffle(0): lineage(0, "at Pool.java:9"), AppShuffle(1): lineage(1, "at Pool.java:9", reads=(0,))}
+    known = {key: replace(one, call_site=f"show at {key}", stage_name=one.call_site) for key, one in plain.items()}
+    kinds = [kind_of(plain.get, shuffle) for shuffle in plain]
+    assert [kind_of(known.get, shuffle) for shuffle in known] == kinds
+    assert len(set(kinds)) == 2
 
 
 def test_a_run_teaches_how_often_each_kind_is_read() -> None:

@@ -7,12 +7,13 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from listener_bridge.reach import calls as calls_module
+from listener_bridge.reach import whose
 from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls
 from listener_bridge.reach.regions import Regions
 from listener_bridge.tap.facts import JobStarted
@@ -33,12 +34,16 @@ class Slow(Client):
         super().__init__()
         self.arrived, self.answer = threading.Event(), threading.Event()
         self.fails: type[BaseException] | None = None
+        self.late_s = 0.0
 
     def send_command(self, command: str, retry: bool = True, binary: bool = False) -> str:
         self.said.append(command)
         if "\nfit\n" in command:
             self.arrived.set()
             assert self.answer.wait(30)
+        until_s = time.monotonic() + self.late_s
+        while time.monotonic() < until_s:
+            pass
         if self.fails is not None:
             raise self.fails
         return "yv"
@@ -224,3 +229,76 @@ def test_who_wrapped_us_stays(client: Slow) -> None:
     client.send_command = theirs  # type: ignore[method-assign]
     calls.unwatch()
     assert client.send_command is theirs
+
+
+COUNT = "c\no2\ncount\ne\n"
+SCRIPT = "/home/ann/etl.py"
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Callable[..., threading.Thread]:
+    """Runs a script of the program's in a thread of its own; all else, this file too, is libraries'."""
+    monkeypatch.setattr(whose, "is_own_file", lambda name: name == SCRIPT)
+
+    def started(text: str, client: Slow, name: str = "theirs") -> threading.Thread:
+        code = compile(text, SCRIPT, "exec")
+        known = {"call": client.send_command, "FIT": FIT, "COUNT": COUNT}
+        thread = threading.Thread(target=lambda: exec(code, known), name=name)
+        thread.start()
+        return thread
+
+    return started
+
+
+def test_a_call_has_the_line_it_was_made_from(
+    calls: Calls, client: Slow, program: Callable[..., threading.Thread]
+) -> None:
+    thread = program("x = 1\ncall(FIT)", client)
+    assert client.arrived.wait(30)
+    at_ms = time.time() * 1000
+    line = "send_command at /home/ann/etl.py:2"
+    assert calls.line_of("t1", None, at_ms) == line
+    assert calls.line_of(None, "fit", at_ms) == line
+    assert calls.line_of("t1", None, at_ms - 60_000) == "", "it had not begun"
+    assert (calls.line_of("t9", None, at_ms), calls.line_of(None, "count", at_ms)) == ("", "")
+    while time.time() * 1000 < at_ms + 2:  # shorter ones are forgotten
+        pass
+    client.answer.set()
+    thread.join()
+    assert calls.line_of("t1", None, at_ms) == line, "it has returned"
+    assert calls.line_of(None, "fit", at_ms) == line
+    assert calls.line_of("t1", None, at_ms + 60_000) == ""
+
+
+def test_of_a_threads_calls_each_has_its_own_line(
+    calls: Calls, client: Slow, program: Callable[..., threading.Thread]
+) -> None:
+    client.late_s = 0.01  # each one is remembered
+    program("call(COUNT)\ncall(COUNT)", client).join()
+    (slot,) = [slot for slot in calls._slots.values() if slot.thread == "t1"]
+    first, second = [past for past in slot.past if past.command == COUNT]
+    assert calls.line_of("t1", None, first.ended * 1000 - 5).endswith("etl.py:1")
+    assert calls.line_of("t1", None, second.started * 1000).endswith("etl.py:2"), "the last to begin is the one"
+    assert calls.line_of("t1", None, second.ended * 1000).endswith("etl.py:2")
+
+
+def test_two_lines_that_call_one_method_leave_it_open(
+    calls: Calls, client: Slow, program: Callable[..., threading.Thread]
+) -> None:
+    threads = [program("call(FIT)", client), program("\ncall(FIT)", client)]
+    while len(calls.under_way()) < 2:
+        pass
+    at_ms = time.time() * 1000
+    assert calls.line_of(None, "fit", at_ms) == ""
+    assert {calls.line_of(thread, None, at_ms)[-8:] for thread in ("t1", "t2")} == {"etl.py:1", "etl.py:2"}
+    client.answer.set()
+    for thread in threads:
+        thread.join()
+
+
+def test_our_own_calls_have_no_line(calls: Calls, client: Slow, program: Callable[..., threading.Thread]) -> None:
+    thread = program("call(FIT)", client, name=f"{OUR_THREADS}-tap")
+    assert client.arrived.wait(30)
+    assert calls.line_of("t1", None, time.time() * 1000) == ""
+    client.answer.set()
+    thread.join()

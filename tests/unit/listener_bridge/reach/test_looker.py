@@ -36,6 +36,9 @@ class Eyes:
     def changes(self) -> int:
         return self.dropped
 
+    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+        return ""
+
     def hear(self, fact: Fact) -> None:
         self.heard.append(fact)
 

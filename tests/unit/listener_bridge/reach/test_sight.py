@@ -32,6 +32,9 @@ class Calls:
     def unwatch(self) -> None:
         self.order.asked.append("unwatch calls")
 
+    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+        return f"{method} in {thread} at etl.py:{at_ms:.0f}"
+
 
 class Regions:
     def __init__(self, order: Order) -> None:

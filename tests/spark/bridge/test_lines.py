@@ -1,0 +1,63 @@
+"""Call sites in the log are lines of the program, also of SQL, whose name for Spark is a line of Java."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+def here(back: int = 0) -> int:
+    """The line that calls this, or one before it."""
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert frame.f_back is not None
+    return frame.f_back.f_lineno - back
+
+
+def test_sql_is_called_by_the_line_that_runs_it(run: Any) -> None:
+    expected: dict[str, str] = {}
+
+    def told(name: str, line: int) -> None:
+        expected[name] = f"{name} at {__file__}:{line}"
+
+    spark = run.spark
+    with run.attached("reachable") as (attachment, log):
+        keyed = spark.range(1_000, numPartitions=2).selectExpr("id % 7 as k", "id")
+        keyed.groupBy("k").count().count()
+        told("count", here(1))
+        keyed.groupBy("k").sum("id").write.format("noop").mode("overwrite").save()
+        told("save", here(1))
+        other = threading.Thread(target=lambda: keyed.groupBy("k").max("id").foreach(lambda row: None))
+        told("foreach", here(1))
+        other.start()
+        other.join()
+        run.settled(attachment)
+        lineage = [event.lineage for event in log.events("lineage_learned")]
+        jobs = [event.call_site for event in log.events("job_started")]
+        executions = [event.name for event in log.events("execution_started")]
+    for site in expected.values():
+        assert site in [one.call_site for one in lineage]
+        assert site in jobs
+    assert all(".java:" in one.stage_name for one in lineage if one.call_site in expected.values())
+    assert {expected["count"], expected["save"]} <= set(executions)
+    assert not [name for name in (*jobs, *executions, *(one.call_site for one in lineage)) if ".java:" in name]
+
+
+def test_what_an_algorithm_writes_has_its_line_and_sparks_step(run: Any) -> None:
+    pytest.importorskip("numpy")
+    from pyspark.ml.recommendation import ALS
+
+    ratings = run.spark.range(60).selectExpr("cast(id % 6 as int) u", "cast(id % 7 as int) i", "cast(id as float) r")
+    with run.attached("reachable") as (attachment, log):
+        ALS(rank=2, maxIter=1, userCol="u", itemCol="i", ratingCol="r").fit(ratings)
+        line = here(1)
+        run.settled(attachment)
+        sites = [event.lineage.call_site for event in log.events("lineage_learned")]
+    assert sites
+    assert {site.split(" (")[0] for site in sites} == {f"fit at {__file__}:{line}"}
+    assert any("ALS.scala" in site for site in sites)
