@@ -34,7 +34,7 @@ class Kind(Enum):
 class Program:
     """What the program can no longer use, and what it calls the rest.
 
-    `dead`: JVM objects of handles that nothing will read again; everything else that py4j binds is a root. `names`: why
+    `dead`: JVM objects that nothing in Python will use again; everything else that py4j binds is a root. `names`: why
     a root is one, for people: "`ranks` in pagerank.py:41".
     """
 

@@ -10,6 +10,9 @@ Everything else that py4j binds is a root, so a handle that was missed, copied o
 result. Dead is for ever: who could still reach the object would have had a reference that counts. A weak reference is
 none that counts, and can bring it back: a handle of which anybody but the registry has one is alive. So is one with a
 finaliser, which is called when the last dead name lets go of it.
+
+And an object is dead whose proxy is gone: py4j has the JVM let go of it up to a second later, and keeps a list till
+then.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from __future__ import annotations
 import platform
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -50,11 +55,16 @@ class Handles:
         registry: Registry | None = None,
         read_names: ReadNames = liveness.dead_references,
         counts: Counts = liveness.counts,
+        released: Callable[[], frozenset[TargetId]] = frozenset,
     ) -> None:
-        """`proxies`: py4j's proxies that live now; without a registry, one of PySpark's handles."""
+        """`proxies`: py4j's proxies that live now; without a registry, one of PySpark's handles.
+
+        `released`: objects whose proxies are gone, of which the JVM has not heard.
+        """
         self._read_names = read_names
         self._counts = counts
         self._proxies = proxies
+        self._released = released
         self._registry = registry if registry is not None else of_pyspark()
 
     def watch(self) -> None:
@@ -71,14 +81,12 @@ class Handles:
         return self._registry.changed
 
     def read(self) -> Program:
-        """What is proven dead now. Nothing, where that cannot be proven: another Python, a program that moves."""
-        if not counts_are_exact():
-            return Program()
-        for _ in range(TRIES):
-            found = self._read()
-            if found is not None:
-                return found
-        return Program()
+        """What is proven dead now. Only what is gone, where no more can be: another Python, a program that moves."""
+        found: Program | None = None
+        for _ in range(TRIES if counts_are_exact() else 0):
+            found = found or self._read()
+        found = found or Program()
+        return replace(found, dead=found.dead | self._released())
 
     def _read(self) -> Program | None:
         kept = self._registry.alive()
@@ -112,6 +120,22 @@ def proxies_of(client: Any) -> Callable[[], list[Any]]:
         return [proxy for proxy in found if getattr(type(proxy), "_detach", None) and proxy._gateway_client is client]  # noqa: SLF001
 
     return proxies
+
+
+def released_of(client: Any) -> Callable[[], frozenset[TargetId]]:
+    """py4j's names of objects whose proxies are gone and which the JVM still holds, of one gateway's client.
+
+    A client whose calls are made by one thread each has them wait for a thread of py4j's, which sleeps for a second
+    between looks (py4j 0.10.9, `clientserver.FinalizerWorker`); others tell the JVM at once.
+    """
+    waiting = getattr(client, "finalizer_deque", None)
+
+    def released() -> frozenset[TargetId]:
+        entries = waiting.copy() if isinstance(waiting, deque) else ()  # in one step: others add and take meanwhile
+        pairs = (entry for entry in entries if isinstance(entry, tuple) and len(entry) == 2)
+        return frozenset(TargetId(str(target)) for owner, target in pairs if owner is client)
+
+    return released
 
 
 def _values(table: Mapping[Any, Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from listener_bridge.reach import liveness
 from listener_bridge.reach.calls import of_gateway
-from listener_bridge.reach.handles import Handles, ReadNames, proxies_of
+from listener_bridge.reach.handles import Handles, ReadNames, proxies_of, released_of
 from listener_bridge.reach.regions import Regions
 from listener_bridge.reach.sight import ProgramSight
 from listener_bridge.reach.walk import Walker
@@ -28,7 +28,7 @@ def eyes(spark: SparkSession, tap: Tap, uses_liveness: bool) -> ProgramSight:
     calls = of_gateway(tap.driver.gateway, spark.sparkContext._jsc)  # noqa: SLF001 - PySpark has no public way
     read_names: ReadNames = liveness.dead_references if uses_liveness else _all_alive
     client = tap.driver.gateway._gateway_client  # noqa: SLF001 - py4j has no public way
-    handles = Handles(proxies_of(client), read_names=read_names)
+    handles = Handles(proxies_of(client), read_names=read_names, released=released_of(client))
     sight = ProgramSight(calls, Regions(calls), handles, Walker(tap))
     try:
         sight.open()

@@ -13,7 +13,7 @@ import pytest
 from listener_bridge.reach import calls
 from listener_bridge.reach.calls import Calls
 from listener_bridge.reach.findings import Program, Region
-from listener_bridge.reach.handles import Handles, proxies_of, target
+from listener_bridge.reach.handles import Handles, proxies_of, released_of, target
 from listener_bridge.reach.regions import Regions
 from listener_bridge.tap.facts import Fact
 from listener_bridge.tap.tap import Tap
@@ -95,7 +95,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     with own_spark(tmp_path_factory.mktemp("spark")) as spark:
         context: Any = spark.sparkContext
         noted = calls.of_gateway(context._gateway, context._jsc)
-        handles = Handles(proxies_of(context._gateway._gateway_client))
+        client = context._gateway._gateway_client
+        handles = Handles(proxies_of(client), released=released_of(client))
         tap = Tap.open(spark, prompt_bytes=0)
         noted.watch()
         handles.watch()

@@ -199,3 +199,18 @@ def test_a_look_asks_the_jvm_nothing(watched: Watched) -> None:
         client.send_command = send
     assert [command for command in said if command.startswith("c\n") and "take" not in command] == []
     assert rdd.count() == 40
+
+
+def test_what_the_program_has_dropped_is_dead_at_once(watched: Watched) -> None:
+    """py4j has the JVM let go of it only when a thread of its own wakes, once a second."""
+    context: Any = watched.spark.sparkContext
+    bound: Any = context._gateway.java_gateway_server.getGateway().getBindings()
+    ahead = set()
+    for _ in range(20):
+        name = target(context.parallelize(range(2), 1)._jrdd.rdd())
+        gc.collect()  # a proxy whose method was called is in a cycle
+        if name in watched.handles.read().dead:
+            ahead |= {name} & set(bound)
+        else:  # py4j's thread has come just now
+            wait_for(lambda: name not in bound, f"{name} to go")  # noqa: B023 - called here
+    assert ahead

@@ -6,17 +6,19 @@ import gc
 import inspect
 import platform
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.clientserver import JavaClient
 from py4j.java_collections import JavaList, JavaMap, JavaSet
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import whose
 from listener_bridge.reach.findings import Program
-from listener_bridge.reach.handles import Handles, proxies_of
+from listener_bridge.reach.handles import Handles, proxies_of, released_of
 from listener_bridge.reach.liveness import Dead, Name
 from listener_bridge.reach.registry import TIDY_ABOVE, Registry
 from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, names
@@ -105,6 +107,44 @@ def test_a_proxy_that_waits_for_the_collector_is_dead(registry: Registry, client
     assert client.dropped == []  # py4j has not let it go: it is in a cycle with its own member
     assert look(registry, client).dead == {"o1"}
     assert rdd is None
+
+
+class Waiting(Client):
+    """As the client of pinned threads, with nobody who takes from the list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.finalizer_deque: deque[Any] = deque()
+
+    def garbage_collect_object(self, target_id: str) -> None:
+        JavaClient.garbage_collect_object(self, target_id)
+
+
+def test_an_object_whose_proxy_is_gone_is_dead_before_the_jvm_hears_of_it(registry: Registry) -> None:
+    client, other = Waiting(), Waiting()
+    other.finalizer_deque = client.finalizer_deque
+    gone, theirs, kept = JavaObject("o1", client), JavaObject("o2", other), JavaObject("o3", client)
+    looking = Handles(proxies_of(client), registry, NO_NAMES, released=released_of(client))
+    assert looking.read().dead == frozenset()
+    del gone, theirs
+    client.finalizer_deque.append(None)  # the order to end
+    assert looking.read().dead == {"o1"}
+    client.finalizer_deque.clear()  # the JVM has heard
+    assert looking.read().dead == frozenset()
+    assert kept is not None
+
+
+def test_what_is_gone_is_dead_in_a_python_that_proves_no_more(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "python_implementation", lambda: "PyPy")
+    client = Waiting()
+    JavaObject("o1", client)
+    assert Handles(proxies_of(client), registry, NO_NAMES, released=released_of(client)).read().dead == {"o1"}
+
+
+def test_a_client_that_tells_the_jvm_at_once_has_no_such_list(client: Client) -> None:
+    assert released_of(client)() == frozenset()
 
 
 @pytest.mark.parametrize("kind", [JavaList, JavaMap, JavaSet])
