@@ -101,14 +101,16 @@ async def _simulate(
             output.remark(f"{one.recording}: {warning}")
     read = [one for one in found if not one.failed]
     if read or here.form != "table":
-        _show(here, read, each)
+        _show(here, read, each, given)
     _end(found, read)
 
 
 def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
     """Who only asks for the exit code learns that figures are missing; what is no log has none, as in `advise`."""
     if not read:
-        code = Exit.DAMAGED if any(one.is_damaged for one in found) else Exit.NOT_FOUND
+        damaged = [one for one in found if one.is_damaged]
+        code = Exit.NEWER if all(one.is_newer for one in damaged) else Exit.DAMAGED
+        code = code if damaged else Exit.NOT_FOUND
         raise failure(code, "nothing was simulated", "one record that can be read", "Name other logs.")
     missing = sum(one.is_cut or bool(one.failed and not one.is_no_log) for one in found)
     if missing:
@@ -216,7 +218,7 @@ def is_spread(recordings: Sequence[Recording], master: str) -> bool:
 # ---- how it is shown -------------------------------------------------------------------------------------------------
 
 
-def _show(here: Here, found: list[Simulated], each: bool) -> None:
+def _show(here: Here, found: list[Simulated], each: bool, given: _Given) -> None:
     sums = total(one.summaries for one in found)
     if here.form != "table":
         rows = [{**dict(plain(one)), "summaries": list(map(_row, one.summaries))} for one in found]
@@ -230,7 +232,7 @@ def _show(here: Here, found: list[Simulated], each: bool) -> None:
     if len(found) != 1:
         output.say(Text(count(len(found), "application"), style="bold"))
     _table(sums)
-    for told in _doubts(found, sums):
+    for told in (*_doubts(found, sums), *_untaught(sums, given)):
         output.say(Text(told, style="dim"))
 
 
@@ -248,6 +250,14 @@ def _doubts(found: Sequence[Simulated], sums: Sequence[Summary]) -> Iterator[str
             f"{count(histories, 'history log')}: the program's variables are not in them; live, `reachable` holds more."
         )
         yield told
+
+
+def _untaught(sums: Sequence[Summary], given: _Given) -> Iterator[str]:
+    if given.lessons is None and any(one.policy == "history" for one in sums):
+        yield (
+            "`history` without --history FILE knows what a run had been taught when it was recorded; "
+            "where that is nothing it goes as `frontier`."
+        )
 
 
 def _row(one: Summary) -> Row:

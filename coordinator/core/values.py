@@ -48,7 +48,7 @@ class Policy:
         """The word that people use for it."""
         if self.observe:
             return "observe"
-        return f"delayed({self.rule.value}, {self.grace_ms} ms)" if self.grace_ms else self.rule.value
+        return f"delayed({self.rule.value}, {self.grace_ms / 1_000:g} s)" if self.grace_ms else self.rule.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,8 @@ def _why(names: tuple[Name, ...], made_at: str) -> str:
     """The names that hold a handle, with the line that made it where that stands in the same file."""
     if names:
         return ", ".join(f"`{name.name}` in {_place(name, made_at)}" for name in names[:NAMES_SHOWN])
-    return "an attribute, a container or a library" + (f", made at {made_at}" if made_at else "")
+    what = f"what was made at {made_at}" if made_at else "something"
+    return f"{what}, held by an attribute, a container or a library"
 
 
 def _place(name: Name, made_at: str) -> str:

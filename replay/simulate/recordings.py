@@ -20,7 +20,7 @@ from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.values import Driver, Lesson, Policy
 from coordinator.wire.codec import Segment
-from coordinator.wire.errors import WireError
+from coordinator.wire.errors import TooNew, UnknownEvent, WireError
 from coordinator.wire.logfile import salvage, unbroken
 from replay.history.finding import Log
 from replay.simulate import Fact, Timed, facts_of, simulate_all
@@ -61,6 +61,7 @@ class Simulated:
     warnings: tuple[str, ...] = ()
     failed: str = ""
     is_damaged: bool = False  #: It is a log of ours, and not even its beginning can be read.
+    is_newer: bool = False  #: It is a log of ours that this release cannot read.
     is_no_log: bool = False  #: It holds no run, so no figures are missing.
     is_history: bool = False  #: Of Spark's history logs, which show no variables of the program.
     run: Run | None = None
@@ -98,8 +99,13 @@ def simulated(
     try:
         return _simulated(recording, policies, lessons or {}, capacity_bytes)
     except (Unread, WireError, OSError) as error:
-        is_damaged, is_no_log = isinstance(error, WireError), isinstance(error, NoLog)
-        return Simulated(recording.name, failed=str(error), is_damaged=is_damaged, is_no_log=is_no_log)
+        return Simulated(
+            recording.name,
+            failed=str(error),
+            is_damaged=isinstance(error, WireError),
+            is_newer=isinstance(error, (TooNew, UnknownEvent)),
+            is_no_log=isinstance(error, NoLog),
+        )
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Simulated(recording.name, failed=odd("simulated", error))
 

@@ -191,7 +191,9 @@ def test_a_log_file_whose_first_line_is_of_a_newer_release(
     words = f"version {version}; expected at most 1. Upgrade"
     for verb in ("apps", "verify"):
         assert is_clear(shufflectl(verb, "--log", tmp_path / "new.log"), Exit.NEWER, words)
-    assert words in shufflectl("simulate", tmp_path).err
+    assert is_clear(shufflectl("simulate", tmp_path), Exit.NEWER, words)
+    (tmp_path / "cut.log").write_bytes(MAGIC + b"12")
+    assert is_clear(shufflectl("simulate", tmp_path), Exit.DAMAGED, words)
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,9 @@ def test_what_was_learned_is_what_history_goes_by(shufflectl: Shufflectl, log: P
         for flags in ((), ("--history", str(learned)))
     )
     assert (first["premature"], second["premature"]) == (1, 0)
+    untaught = "`history` without --history"
+    assert untaught in shufflectl("simulate", str(ended), *by_history[:2]).out
+    assert untaught not in shufflectl("simulate", str(ended), "--history", str(learned), *by_history[:2]).out
     assert shufflectl("simulate", str(ended), "--history", str(ended)).code == 6
     assert "cannot be read" in shufflectl("simulate", str(ended), "--history", str(tmp_path / "no.json")).err
 

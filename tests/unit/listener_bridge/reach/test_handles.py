@@ -246,7 +246,7 @@ def test_the_names_people_know(registry: Registry, client: Client) -> None:
     said = names(alive={id(named): (Name("named", "jobs/main.py", 7, "main"), Name("also", __file__, 1, "test"))})
     assert look(registry, client, said).names == {
         "o1": f"`named` in main.py:7, `also` in {HERE}:{line}",
-        "o2": f"an attribute, a container or a library, made at {HERE}:{line}",
+        "o2": f"what was made at {HERE}:{line}, held by an attribute, a container or a library",
     }
     assert shelf
 
