@@ -37,14 +37,25 @@ def of_call(innermost: FrameType | None, method: str) -> str:
 
 
 def line_of(innermost: FrameType | None) -> str:
-    """As Spark writes it of RDDs, `collect at /home/ann/etl.py:41`; empty where no frame is the program's own."""
-    called = ""
+    """As Spark writes it of RDDs, `collect at /home/ann/etl.py:41`.
+
+    Where no frame is the program's own, the line of whoever has called Spark, which may be a program that was
+    installed; empty where there is none.
+    """
+    called = installed = ""
     for frame in _stack(innermost):
         name, file = frame.f_code.co_name, frame.f_code.co_filename
-        if file.startswith(TYPED) or whose.is_own_file(file):
-            return f"{called or name} at {file}:{frame.f_lineno}"
+        is_machinery = whose.is_machinery_file(file)
+        if file.startswith(TYPED) or (whose.is_own_file(file) and not is_machinery):
+            return _line(called or name, frame)
+        if not installed and not is_machinery:
+            installed = _line(called or name, frame)
         called = called if called and _is_wrapper(name) else name
-    return ""
+    return installed
+
+
+def _line(called: str, frame: FrameType) -> str:
+    return f"{called} at {frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _is_wrapper(name: str) -> bool:

@@ -1,6 +1,6 @@
 """Whose code a frame runs: the program's own, or somebody's library.
 
-Responsible for: telling by its file name whether code belongs to the program; whether people type at it.
+Responsible for: telling by its file name whether code belongs to the program, or could; whether people type at it.
 Refuses to know: what the code does.
 Invariant: in doubt code is not the program's own: its names then count as alive.
 """
@@ -11,7 +11,7 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -34,6 +34,15 @@ def is_own_file(name: str) -> bool:
     return not any(_is_library(path) for path in _both(name))
 
 
+@lru_cache(maxsize=4096)
+def is_machinery_file(name: str) -> bool:
+    """Whether nobody's program stands in it, not even one that was installed.
+
+    Python's own, Spark's, py4j's and ours; and what an installer writes to start a program.
+    """
+    return not name or name.startswith("<") or any(_is_machinery(path) for path in _both(name))
+
+
 def is_interactive() -> bool:
     """Whether people may type any name at any time."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "IPython" in sys.modules
@@ -47,16 +56,43 @@ def _is_library(path: Path) -> bool:
     return any(folder in _folders() for folder in path.parents)
 
 
+def _is_machinery(path: Path) -> bool:
+    if any(folder in _folders_of_spark_and_ours() for folder in path.parents):
+        return path.parent.parts[-2:] != _DEMO
+    if path.parent in _scripts():
+        return True
+    is_installed = any(folder in path.parts for folder in _LIBRARY_FOLDERS)
+    return not is_installed and any(folder in _standard_library() for folder in path.parents)
+
+
 @lru_cache(maxsize=1)
 def _folders() -> frozenset[Path]:
     """Folders of the standard library, of installed libraries, of Spark's Python and of ourselves."""
     paths = sysconfig.get_paths()
-    found = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    found += [*site.getsitepackages(), site.getusersitepackages(), *_of_spark()]
-    found += [str(_folder_of(name)) for name in ("pyspark", "py4j") if name in sys.modules]
+    found = [paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()]
+    return _paths(found) | _standard_library() | _folders_of_spark_and_ours()
+
+
+@lru_cache(maxsize=1)
+def _standard_library() -> frozenset[Path]:
+    """Installed libraries may lie in a folder of it."""
+    return _paths([sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib")])
+
+
+@lru_cache(maxsize=1)
+def _scripts() -> frozenset[Path]:
+    return _paths([sysconfig.get_paths()["scripts"]])
+
+
+@lru_cache(maxsize=1)
+def _folders_of_spark_and_ours() -> frozenset[Path]:
+    found = [str(_folder_of(name)) for name in ("pyspark", "py4j") if name in sys.modules]
     root = _folder_of("listener_bridge").parent
-    found += [str(root / name) for name in _OUR_PACKAGES]
-    return frozenset(path for name in found if name for path in _both(name))
+    return _paths([*found, *_of_spark(), *(str(root / name) for name in _OUR_PACKAGES)])
+
+
+def _paths(names: Iterable[str]) -> frozenset[Path]:
+    return frozenset(path for name in names if name for path in _both(name))
 
 
 def _of_spark() -> Iterator[str]:

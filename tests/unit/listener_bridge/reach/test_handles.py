@@ -362,7 +362,7 @@ def test_whose_code_it_is() -> None:
 
 def test_of_spark_s_home_only_its_python_is_spark_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    caches = (whose._folders, whose.is_own_file)
+    caches = (whose._folders_of_spark_and_ours, whose._folders, whose.is_own_file)
     for cache in caches:
         cache.cache_clear()
     try:
