@@ -37,10 +37,10 @@ _CALLED: dict[str, Callable[[Any, Any, Names], str]] = {
     "generations": lambda key, record, _: f"shuffle #{key} of app shuffle {record.app_shuffle}",
     "jobs": lambda key, _, names: names.job(key),
     "attempts": lambda key, _, names: names.stage(key),
-    "executions": lambda key, _, __: f"SQL execution {key}",
+    "executions": lambda key, _, names: names.execution(key),
     "directives": lambda key, record, _: f"directive {key}, {record.kind.value} #{record.shuffle_id}",
     "recoveries": lambda key, _, __: f"recovery {key}",
-    "roots": lambda _, record, __: f"{record.kind.value} {record.why or record.root}",
+    "roots": lambda _, record, names: names.root_of(record.kind, record.root, record.why),
     "groups": lambda key, _, __: f"job group {key}",
 }
 #: Fields that say something to a person; of a table that is not here all do.

@@ -91,7 +91,7 @@ def _holders(state: State, generation: Generation, names: Names) -> Iterator[str
     counted = policies.counted(state, generation)
     for _, root in sorted(state.roots.items()):
         if root.kind in counted and generation.app_shuffle in cuts.walk(state, root.needs):
-            yield f"{root.kind.value} {root.why or root.root} reaches it"
+            yield f"{names.root_of(root.kind, root.root, root.why)} reaches it"
 
 
 def _doubts(state: State, generation: Generation) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """What people call the things that events speak of by number.
 
-Responsible for remembering, while a log goes by, call sites of jobs, names of stages and roots, and the app shuffle of
-each generation. Refuses to know what events mean. Invariant: what was not told yet is called by its number, never
-guessed.
+Responsible for remembering, while a log goes by, call sites of jobs, names of stages, SQL executions and roots, and the
+app shuffle of each generation. Refuses to know what events mean. Invariant: what was not told yet is called by its
+number, never guessed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageAttempt, StageId, within
-from coordinator.core.values import Lineage
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, ShuffleId, StageAttempt, StageId, within
+from coordinator.core.values import Lineage, RootKind
 from replay.units import place
+
+_PLAN_OF = "execution "  # and its number: what the bridge calls the root that a running plan is
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class Names:
     lineage: dict[AppShuffle, Lineage] = field(default_factory=dict)
     shuffle_of: dict[ShuffleId, AppShuffle] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
+    executions: dict[ExecutionId, str] = field(default_factory=dict)
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event has gone by."""
@@ -37,7 +40,9 @@ class Names:
         elif isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
             self.shuffle_of[event.shuffle_id] = event.app_shuffle
         elif isinstance(event, e.CutReported):
-            self.roots[event.root] = f"{event.kind.value} {event.why or event.root}"
+            self.roots[event.root] = self.root_of(event.kind, event.root, event.why)
+        elif isinstance(event, e.ExecutionStarted):
+            self.executions[event.execution] = event.name
 
     def job(self, job: JobId) -> str:
         """`job 3 (count at chain.py:20)`."""
@@ -64,6 +69,17 @@ class Names:
         """`app shuffle 5 (groupBy at chain.py:14)`."""
         known = self.lineage.get(app_shuffle)
         return f"app shuffle {app_shuffle}{_aside(known.call_site if known else '')}"
+
+    def execution(self, execution: ExecutionId) -> str:
+        """`SQL execution 12 (show at etl.py:41)`."""
+        return f"SQL execution {execution}{_aside(self.executions.get(execution, ''))}"
+
+    def root_of(self, kind: RootKind, root: str, why: str) -> str:
+        """``handle `ranks` in pagerank.py:41``, or `plan SQL execution 12 (show at etl.py:41)`."""
+        number = root.removeprefix(_PLAN_OF)
+        if kind is RootKind.PLAN and number.isdecimal():
+            return f"{kind.value} {self.execution(ExecutionId(int(number)))}"
+        return f"{kind.value} {why or root}"
 
     def root(self, root: str) -> str:
         """``handle `ranks` in pagerank.py:41``."""

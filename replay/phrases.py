@@ -17,7 +17,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle
 from coordinator.core.values import Hold, Lineage, Pressed
 from replay.names import Names
-from replay.units import clock, count, few, printable, size
+from replay.units import clock, count, few, place, printable, size
 
 Phrase = Callable[[Any, Names], str]
 
@@ -115,11 +115,11 @@ def _moved(event: e.StageCompleted) -> tuple[tuple[str, int], ...]:
 
 
 def _execution_started(event: e.ExecutionStarted, names: Names) -> str:
-    return f"SQL execution {event.execution} started{because(event.name)}"
+    return f"SQL execution {event.execution} started{because(place(event.name))}"
 
 
 def _execution_ended(event: e.ExecutionEnded, names: Names) -> str:
-    return f"SQL execution {event.execution} " + ("failed" if event.failed else "ended")
+    return f"{names.execution(event.execution)} " + ("failed" if event.failed else "ended")
 
 
 # --- roots ------------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _execution_ended(event: e.ExecutionEnded, names: Names) -> str:
 def _cut(event: e.CutReported, names: Names) -> str:
     needs = f" needs app {_shuffles(event.added)}" if event.added else ""
     lets_go = f"{' and' if needs else ''} lets go of app {_shuffles(event.removed)}" if event.removed else ""
-    return f"{event.kind.value} {event.why or event.root}{needs}{lets_go}"
+    return f"{names.root_of(event.kind, event.root, event.why)}{needs}{lets_go}"
 
 
 # --- generations ------------------------------------------------------------------------------------------------------

@@ -6,8 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from coordinator.core.events import CutReported, Event, GenerationsMixed, Recorded, RootGone
-from coordinator.core.ids import AppShuffle, JobId, LookId, Sequence, StageId
+from coordinator.core.events import (
+    CutReported,
+    Event,
+    ExecutionEnded,
+    ExecutionStarted,
+    GenerationsMixed,
+    Recorded,
+    RootGone,
+)
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, Sequence, StageId
 from coordinator.core.values import RootKind
 from coordinator.wire.logfile import read_log
 from replay.names import Names
@@ -35,6 +43,19 @@ def test_a_root_that_is_gone_is_called_as_when_it_came() -> None:
     cut = CutReported(LookId(1), "o12", RootKind.HANDLE, why="`ranks` in pagerank.py:41")
     names.hear(Recorded(Sequence(1), 0, Sequence(1), cut))
     assert phrase(RootGone("o12"), names) == "handle `ranks` in pagerank.py:41 is gone"
+
+
+def test_a_plan_is_called_by_the_line_of_its_execution() -> None:
+    names = Names()
+    cut = CutReported(LookId(1), "execution 12", RootKind.PLAN, (AppShuffle(3),), why="SQL execution 12")
+    assert phrase(cut, names) == "plan SQL execution 12 needs app shuffle 3"
+    started = ExecutionStarted(ExecutionId(12), "show at /home/ann/etl.py:41")
+    assert phrase(started, names) == "SQL execution 12 started: show at etl.py:41"
+    for number, event in enumerate((started, cut), 1):
+        names.hear(Recorded(Sequence(number), 0, Sequence(number), event))
+    assert phrase(cut, names) == "plan SQL execution 12 (show at etl.py:41) needs app shuffle 3"
+    assert phrase(RootGone("execution 12"), names) == "plan SQL execution 12 (show at etl.py:41) is gone"
+    assert phrase(ExecutionEnded(ExecutionId(12)), names) == "SQL execution 12 (show at etl.py:41) ended"
 
 
 def test_a_mixed_result_says_how_it_came_to_be_one() -> None:
