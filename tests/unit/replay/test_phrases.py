@@ -51,8 +51,8 @@ def test_a_plan_is_called_by_the_line_of_its_execution() -> None:
     assert phrase(cut, names) == "plan SQL execution 12 needs app shuffle 3"
     started = ExecutionStarted(ExecutionId(12), "show at /home/ann/etl.py:41")
     assert phrase(started, names) == "SQL execution 12 started: show at etl.py:41"
-    for number, event in enumerate((started, cut), 1):
-        names.hear(Recorded(Sequence(number), 0, Sequence(number), event))
+    names.hear(Recorded(Sequence(1), 0, Sequence(1), started))
+    names.hear(Recorded(Sequence(2), 0, Sequence(2), cut))
     assert phrase(cut, names) == "plan SQL execution 12 (show at etl.py:41) needs app shuffle 3"
     assert phrase(RootGone("execution 12"), names) == "plan SQL execution 12 (show at etl.py:41) is gone"
     assert phrase(ExecutionEnded(ExecutionId(12)), names) == "SQL execution 12 (show at etl.py:41) ended"
