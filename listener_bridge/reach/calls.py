@@ -69,11 +69,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A call that has returned. `command`: the beginning of py4j's text; `line`: of the program. Seconds."""
+    """A call that has returned: of which method, and from which line of the program. Times are seconds."""
 
     started: float
     ended: float
-    command: str
+    method: str
     line: str
 
     def was_at(self, at_ms: float, tolerance_ms: float) -> bool:
@@ -188,7 +188,7 @@ class Calls:
         if (now := self._line_under_way(slot, method, at_ms)) is not None:
             yield now
         for past in list(slot.past):
-            if past.was_at(at_ms, CLOCKS_DIFFER_MS) and method in (None, _parts(past.command)[1]):
+            if past.was_at(at_ms, CLOCKS_DIFFER_MS) and method in (None, past.method):
                 yield past.started, past.line
 
     def _line_under_way(self, slot: Slot, method: str | None, at_ms: float) -> tuple[float, str] | None:
@@ -225,7 +225,7 @@ class Calls:
                 slot.under_way = outer
                 ended = now()
                 if ended - started > MILLISECOND:
-                    slot.past.append(Past(started, ended, command[:LONGEST_HEAD], own_line()))
+                    slot.past.append(Past(started, ended, _parts(command)[1], own_line()))
                 if len(command) < SHORT_COMMAND and "\nsetLocalProperties\n" in command:
                     slot.is_marked = not is_pinned  # it has been given another thread's
 

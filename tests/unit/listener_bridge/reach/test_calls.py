@@ -276,7 +276,7 @@ def test_of_a_threads_calls_each_has_its_own_line(
     client.late_s = 0.01  # each one is remembered
     program("call(COUNT)\ncall(COUNT)", client).join()
     (slot,) = [slot for slot in calls._slots.values() if slot.thread == "t1"]
-    first, second = [past for past in slot.past if past.command == COUNT]
+    first, second = [past for past in slot.past if past.method == "count"]
     assert calls.line_of("t1", None, first.ended * 1000 - 5).endswith("etl.py:1")
     assert calls.line_of("t1", None, second.started * 1000).endswith("etl.py:2"), "the last to begin is the one"
     assert calls.line_of("t1", None, second.ended * 1000).endswith("etl.py:2")
