@@ -38,27 +38,39 @@ def explain(
 ) -> Story:
     """The story of an app shuffle, or of the one generation with this shuffle id. Raises `UnknownShuffle`."""
     records = list(log)
-    wanted = app_shuffle if shuffle_id is None else _app_shuffle_of(records, shuffle_id)
-    teller = _Teller(NO_SHUFFLE if wanted is None else wanted)
+    if shuffle_id is not None:
+        births = Births(shuffle_id)
+        for recorded in records:
+            births.hear(recorded)
+        app_shuffle = births.app_shuffle()
+    teller = Teller(NO_SHUFFLE if app_shuffle is None else app_shuffle)
     for recorded in records:
         teller.hear(recorded)
     return teller.story(shuffle_id)
 
 
-def _app_shuffle_of(log: Iterable[e.Recorded], shuffle_id: ShuffleId) -> AppShuffle:
-    born = {
-        recorded.event.shuffle_id: recorded.event.app_shuffle
-        for recorded in log
-        if isinstance(recorded.event, (e.GenerationStarted, e.GenerationAdopted))
-    }
-    if shuffle_id not in born:
-        raise UnknownShuffle(f"shuffle id {shuffle_id}", born, "one of the shuffle ids")
-    return born[shuffle_id]
+@dataclass(slots=True)
+class Births:
+    """Listens to a whole log for the app shuffle of one generation."""
+
+    shuffle_id: ShuffleId
+    born: dict[ShuffleId, AppShuffle] = field(default_factory=dict)
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event."""
+        if isinstance(recorded.event, (e.GenerationStarted, e.GenerationAdopted)):
+            self.born[recorded.event.shuffle_id] = recorded.event.app_shuffle
+
+    def app_shuffle(self) -> AppShuffle:
+        """Whose generation it is. Raises `UnknownShuffle`."""
+        if self.shuffle_id not in self.born:
+            raise UnknownShuffle(f"shuffle id {self.shuffle_id}", self.born, "one of the shuffle ids")
+        return self.born[self.shuffle_id]
 
 
 @dataclass(slots=True)
-class _Teller:
-    """Listens to a whole log and remembers what concerns one app shuffle."""
+class Teller:
+    """Listens to a whole log and remembers what concerns one app shuffle; the log itself may be longer than memory."""
 
     app_shuffle: AppShuffle
     state: State = field(default_factory=empty)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coordinator.core import cuts
 from coordinator.core.events import Recorded
@@ -30,13 +30,29 @@ class Holder:
     call_sites: tuple[str, ...]
 
 
+@dataclass(slots=True)
+class Weigher:
+    """Listens to a log, of which it keeps what is alive and names."""
+
+    state: State = field(default_factory=empty)
+    names: Names = field(default_factory=Names)
+
+    def hear(self, recorded: Recorded) -> None:
+        """One more event."""
+        apply(self.state, recorded)
+        self.names.hear(recorded)
+
+    def holders(self) -> tuple[Holder, ...]:
+        """All that hold something now; who would give back most comes first."""
+        return weigh(self.state, self.names)
+
+
 def holders(log: Iterable[Recorded]) -> tuple[Holder, ...]:
     """All that hold something at the end of the log; who would give back most comes first."""
-    state, names = empty(), Names()
+    weigher = Weigher()
     for recorded in log:
-        apply(state, recorded)
-        names.hear(recorded)
-    return weigh(state, names)
+        weigher.hear(recorded)
+    return weigher.holders()
 
 
 def weigh(state: State, names: Names) -> tuple[Holder, ...]:

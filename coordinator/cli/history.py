@@ -23,8 +23,8 @@ from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import verb
 from coordinator.core.events import ApplicationEnded, Recorded
 from coordinator.core.ids import ApplicationId
-from replay.explain import explain as tell
-from replay.holders import holders as weigh
+from replay.explain import Births, Teller
+from replay.holders import Weigher
 from replay.names import Names
 from replay.phrases import kind_named, phrase
 from replay.plain import plain
@@ -103,8 +103,15 @@ def explain(
 async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        log = [recorded async for recorded in source.events(application)]
-        story = tell(log, app_shuffle, shuffle_id)
+        if shuffle_id is not None:
+            births = Births(shuffle_id)
+            async for recorded in source.events(application):
+                births.hear(recorded)
+            app_shuffle = births.app_shuffle()
+        teller = Teller(app_shuffle)
+        async for recorded in source.events(application):
+            teller.hear(recorded)
+        story = teller.story(shuffle_id)
         if here.form == "table":
             with output.printing() as console:
                 stories.show(console, story)
@@ -126,7 +133,10 @@ def holders(
 async def _holders(here: Here, app: str, limit: int | None) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        found = weigh([recorded async for recorded in source.events(application)])
+        weigher = Weigher()
+        async for recorded in source.events(application):
+            weigher.hear(recorded)
+        found = weigher.holders()
         rows: list[Row] = [dict(plain(one)) for one in found[:limit]]
         output.rows(here.form, rows, _HOLDERS, "Nothing holds any shuffle data.")
         if len(found) > len(rows):
