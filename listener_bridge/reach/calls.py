@@ -34,6 +34,7 @@ PROPERTY = "spark.shuffleLifecycle.thread"
 MILLISECOND = 0.001
 PAST_CALLS = 256
 """Calls of a thread that are remembered after they returned: those long enough to have run a job."""
+PAST_THREADS = 64
 LONGEST_HEAD = 1000
 """A call's object and method stand in the first characters of its text."""
 TRUE = "bTrue\n"
@@ -123,6 +124,7 @@ class Calls:
         self._is_pinned = is_pinned
         self._local = threading.local()
         self._slots: dict[int, Slot] = {}  #: By the thread's identity, which the next thread may get.
+        self._over: deque[Slot] = deque(maxlen=PAST_THREADS)  #: Of threads that have ended, whose jobs may be told yet.
         self._numbers = itertools.count(1)
         self._send: Any = client.send_command
         self._ours: Callable[..., Any] | None = None
@@ -148,14 +150,15 @@ class Calls:
 
     def under_way(self) -> tuple[Call, ...]:
         """Every call that the program waits for, nested ones after those that they are nested in."""
+        slots = list(self._slots.values())  # first: who makes its first call after the frames were read has none there
         frames = other_frames()
         here = threading.get_ident()
         found: list[Call] = []
-        for slot in list(self._slots.values()):
+        for slot in slots:
             frame = sys._getframe() if slot.ident == here else frames.get(slot.ident)  # noqa: SLF001 - documented
             depth = _depth(frame, self._code())
             if frame is None or (slot.began_before and not depth):
-                self._slots.pop(slot.ident, None)  # the thread has ended, or what it did before we came
+                self._end(slot)  # the thread has ended, or what it did before we came
             elif not slot.is_ours:
                 found += slot.calls()[:depth]
             frame = None  # ours would stay with itself
@@ -176,7 +179,7 @@ class Calls:
 
         Of one thread's calls the one that began last; of all threads' calls of a JVM method the only one.
         """
-        slots = [slot for slot in list(self._slots.values()) if not slot.is_ours]
+        slots = [slot for slot in (*list(self._slots.values()), *self._over.copy()) if not slot.is_ours]
         if thread is not None:
             mine = (slot for slot in slots if slot.thread == thread)
             return max((found for slot in mine for found in self._lines(slot, None, at_ms)), default=(0.0, ""))[1]
@@ -198,6 +201,12 @@ class Calls:
             return None
         line = naming.line_of(other_frames().get(slot.ident))
         return (note[1], line) if slot.under_way is note and line else None
+
+    def _end(self, slot: Slot) -> None:
+        if self._slots.get(slot.ident) is slot:
+            del self._slots[slot.ident]
+        slot.under_way = None
+        self._over.append(slot)
 
     def _code(self) -> Any:
         """Of py4j's own send: who stands in it waits for an answer."""
@@ -237,6 +246,8 @@ class Calls:
         slot = Slot(f"t{next(_THREADS)}", ident, _is_ours(ident))
         slot.is_marked = slot.is_ours or not self._is_pinned
         self._local.slot = slot
+        if (before := self._slots.get(ident)) is not None:
+            self._over.append(before)
         self._slots[ident] = slot
         return slot
 

@@ -16,6 +16,7 @@ from listener_bridge.reach import calls as calls_module
 from listener_bridge.reach import whose
 from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls
 from listener_bridge.reach.regions import Regions
+from listener_bridge.reach.stacks import current_frames
 from listener_bridge.tap.facts import JobStarted
 from tests.unit.listener_bridge.reach.making import Client
 
@@ -117,6 +118,26 @@ def test_without_pinned_threads_nobody_is_marked(client: Slow) -> None:
 
 
 PROPERTY_SET = "\nsetLocalProperty\n"
+
+
+def test_a_thread_that_makes_its_first_call_while_others_are_read_is_not_forgotten(
+    calls: Calls, client: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[threading.Thread] = []
+
+    def frames_before_it_began() -> object:
+        found = current_frames()
+        began.append(threading.Thread(target=lambda: client.send_command(FIT)))
+        began[0].start()
+        assert client.arrived.wait(30)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(calls_module, "other_frames", frames_before_it_began)
+        calls.under_way()
+    assert [call.method for call in calls.under_way()] == ["fit"]
+    client.answer.set()
+    began[0].join()
 
 
 def test_our_own_threads_are_left_out(calls: Calls, client: Slow) -> None:
@@ -280,6 +301,18 @@ def test_of_a_threads_calls_each_has_its_own_line(
     assert calls.line_of("t1", None, first.ended * 1000 - 5).endswith("etl.py:1")
     assert calls.line_of("t1", None, second.started * 1000).endswith("etl.py:2"), "the last to begin is the one"
     assert calls.line_of("t1", None, second.ended * 1000).endswith("etl.py:2")
+
+
+def test_a_thread_that_has_ended_has_its_lines_still(
+    calls: Calls, client: Slow, program: Callable[..., threading.Thread]
+) -> None:
+    client.late_s = 0.01
+    for thread in ("t1", "t2", "t3"):  # each may get the identity of the one before it
+        program("call(COUNT)", client).join()
+        at_ms = time.time() * 1000 - 1
+        assert calls.under_way() == ()
+        assert calls.line_of(thread, None, at_ms) == "send_command at /home/ann/etl.py:1"
+        assert calls.line_of(None, "count", at_ms) == "send_command at /home/ann/etl.py:1"
 
 
 def test_two_lines_that_call_one_method_leave_it_open(
