@@ -138,8 +138,12 @@ def _beside(namespace: Namespace) -> Iterator[CodeType]:
             yield from _defined_in(own)
 
 
+@functools.lru_cache(maxsize=8)
 def _folders(file: str) -> tuple[str, ...]:
-    """That of the file as it is named, and that where it leads: a program that is a link imports what lies there."""
+    """That of the file as it is named, and that where it leads: a program that is a link imports what lies there.
+
+    Asked once: each part of the path is a call to the system, and our turn may be gone at each.
+    """
     files = (os.path.abspath(file), os.path.realpath(file))  # noqa: PTH100
     return tuple(os.path.dirname(each) + os.sep for each in files)  # noqa: PTH120
 
