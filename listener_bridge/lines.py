@@ -12,6 +12,7 @@ runs in a thread of a pool, `$anonfun$withThreadLocalCaptured$1 at CompletableFu
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -31,8 +32,13 @@ from listener_bridge.tap.facts import (
     StageSubmitted,
 )
 
-LineOf: TypeAlias = Callable[["str | None", "str | None", float], str]
-"""The line whose call was under way, of a thread by its mark, or into a JVM method by its name; wall clock, ms."""
+log = logging.getLogger("shuffle_lifecycle")
+
+LineOf: TypeAlias = Callable[["str | None", "str | None", float, bool], str]
+"""The line whose call was under way, of a thread by its mark, or into a JVM method by its name; wall clock, ms.
+
+Where the last is true, only of a thread that the JVM has called.
+"""
 
 _NOT_THE_PROGRAMS = re.compile(r"\A\Z|\.(?:java|scala):\d+\Z|<unknown>:\d*\Z|[/\\]py4j[/\\]\w+\.py:\d+\Z")
 _OF_SPARK = re.compile(r"\.scala:\d+\Z")
@@ -48,8 +54,15 @@ class Lines:
         self._listed: dict[int, tuple[int, ...]] = {}
 
     def named(self, told: Sequence[Fact]) -> list[Fact]:
-        """The same facts, with lines where there are such."""
-        return [self._named(fact) for fact in told]
+        """The same facts, with lines where there are such. A name is never worth a fact: it raises nothing."""
+        return [self._named_or_not(fact) for fact in told]
+
+    def _named_or_not(self, fact: Fact) -> Fact:
+        try:
+            return self._named(fact)
+        except Exception:
+            log.debug("%s has no line", type(fact).__name__, exc_info=True)
+            return fact
 
     def snapshot(self, present: Snapshot) -> Snapshot:
         """The same, with the lines that are known."""
@@ -84,7 +97,8 @@ class Lines:
 
     def _line_of_job(self, job: JobStarted) -> str:
         if is_no_line(job.call_site):
-            return self._line_of(job.properties.get(PROPERTY), None, job.time_ms)
+            # a stream's thread has the mark of whoever started it, until it calls the program and is given one
+            return self._line_of(job.properties.get(PROPERTY), None, job.time_ms, job.is_of_stream)
         return job.call_site
 
     def _learn(self, job: JobStarted, line: str) -> None:
@@ -99,7 +113,7 @@ class Lines:
         """Spark calls it by the JVM's method, and says in no thread's name."""
         if not fact.description or not is_no_line(fact.description):
             return fact
-        line = self._line_of(None, fact.description.split(" at ")[0], fact.time_ms)
+        line = self._line_of(None, fact.description.split(" at ")[0], fact.time_ms, False)
         return replace(fact, description=line) if line else fact
 
     def _active(self, job: ActiveJob) -> ActiveJob:

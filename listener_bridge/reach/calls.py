@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from listener_bridge.reach import naming
-from listener_bridge.reach.stacks import current_frames
+from listener_bridge.reach.stacks import current_frames, is_called_back
 
 OUR_THREADS = "shuffle-lifecycle"
 """How the names of the driver part's own threads begin."""
@@ -84,13 +84,14 @@ class Past:
 class Slot:
     """What one thread is doing. Written by that thread alone."""
 
-    __slots__ = ("began_before", "ident", "is_marked", "is_ours", "past", "thread", "under_way")
+    __slots__ = ("began_before", "ident", "is_called_back", "is_marked", "is_ours", "past", "thread", "under_way")
 
     def __init__(self, thread: str, ident: int, is_ours: bool = False) -> None:
         self.thread = thread
         self.ident = ident
         self.is_ours = is_ours
         self.is_marked = False
+        self.is_called_back = False  #: By the JVM, as a function of `foreachBatch` is.
         self.began_before = False  #: All that we know is that it was in a call when we came.
         self.under_way: Note | None = None
         self.past: deque[Past] = deque(maxlen=PAST_CALLS)
@@ -123,7 +124,7 @@ class Calls:
         self._context = spark_context
         self._is_pinned = is_pinned
         self._local = threading.local()
-        self._slots: dict[int, Slot] = {}  #: By the thread's identity, which the next thread may get.
+        self._slots: dict[int, Slot] = {}  #: By themselves: a thread's identity is given to the next thread.
         self._over: deque[Slot] = deque(maxlen=PAST_THREADS)  #: Of threads that have ended, whose jobs may be told yet.
         self._numbers = itertools.count(1)
         self._send: Any = client.send_command
@@ -174,15 +175,17 @@ class Calls:
             return mine
         return None
 
-    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
-        """The program's line that had called into the JVM then; empty where that is not known.
+    def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
+        """The program's line that had called into the JVM in that millisecond; empty where that is not known.
 
-        Of one thread's calls the one that began last; of all threads' calls of a JVM method the only one.
+        Of one thread's calls the one that began first; of all threads' calls of a JVM method the only one.
+        `called_back`: only of a thread that the JVM itself has called.
         """
-        slots = [slot for slot in (*list(self._slots.values()), *self._over.copy()) if not slot.is_ours]
+        every = (*list(self._slots.values()), *self._over.copy())
+        slots = [slot for slot in every if not slot.is_ours and (slot.is_called_back or not called_back)]
         if thread is not None:
             mine = (slot for slot in slots if slot.thread == thread)
-            return max((found for slot in mine for found in self._lines(slot, None, at_ms)), default=(0.0, ""))[1]
+            return min((found for slot in mine for found in self._lines(slot, None, at_ms)), default=(0.0, ""))[1]
         found = {line for slot in slots for _, line in self._lines(slot, method, at_ms)} if method else set()
         return found.pop() if len(found) == 1 else ""
 
@@ -190,23 +193,24 @@ class Calls:
         """Of a thread's calls of that moment, with when they began. What returns meanwhile is among the past ones."""
         if (now := self._line_under_way(slot, method, at_ms)) is not None:
             yield now
-        for past in list(slot.past):
-            if past.was_at(at_ms, CLOCKS_DIFFER_MS) and method in (None, past.method):
+        for past in reversed(list(slot.past)):
+            if past.ended * 1000 < at_ms:
+                break  # those before it ended earlier
+            if past.started * 1000 < at_ms + 1 and method in (None, past.method):
                 yield past.started, past.line
 
     def _line_under_way(self, slot: Slot, method: str | None, at_ms: float) -> tuple[float, str] | None:
         """Read from the thread's stack: it is the call's as long as that call is under way before and after."""
         note = slot.under_way
-        if note is None or note[1] * 1000 > at_ms + CLOCKS_DIFFER_MS or method not in (None, _parts(note[2])[1]):
+        if note is None or note[1] * 1000 >= at_ms + 1 or method not in (None, _parts(note[2])[1]):
             return None
         line = naming.line_of(other_frames().get(slot.ident))
         return (note[1], line) if slot.under_way is note and line else None
 
     def _end(self, slot: Slot) -> None:
-        if self._slots.get(slot.ident) is slot:
-            del self._slots[slot.ident]
-        slot.under_way = None
-        self._over.append(slot)
+        if self._slots.pop(id(slot), None) is not None:
+            slot.under_way = None
+            self._over.append(slot)
 
     def _code(self) -> Any:
         """Of py4j's own send: who stands in it waits for an answer."""
@@ -245,10 +249,12 @@ class Calls:
         ident = threading.get_ident()
         slot = Slot(f"t{next(_THREADS)}", ident, _is_ours(ident))
         slot.is_marked = slot.is_ours or not self._is_pinned
+        slot.is_called_back = is_called_back(sys._getframe(1))  # noqa: SLF001 - documented
         self._local.slot = slot
-        if (before := self._slots.get(ident)) is not None:
-            self._over.append(before)
-        self._slots[ident] = slot
+        for before in list(self._slots.values()):
+            if before.ident == ident:
+                self._end(before)
+        self._slots[id(slot)] = slot
         return slot
 
     def _note_those_before(self) -> None:
@@ -258,7 +264,7 @@ class Calls:
                 slot = Slot("", ident)
                 slot.began_before = True
                 slot.under_way = (next(self._numbers), 0.0, "", None)
-                self._slots[ident] = slot
+                self._slots[id(slot)] = slot
 
     def _mark(self, slot: Slot) -> None:
         """Have the jobs of this thread's JVM thread say whose they are."""

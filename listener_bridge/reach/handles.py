@@ -29,7 +29,8 @@ from typing import Any, Protocol
 
 from py4j.java_gateway import JavaObject
 
-from listener_bridge.reach import liveness, whose
+from listener_bridge.reach import liveness, stacks, whose
+from listener_bridge.reach.calls import other_frames
 from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
 from listener_bridge.reach.liveness import Dead, Name
@@ -131,11 +132,20 @@ def released_of(client: Any) -> Callable[[], frozenset[TargetId]]:
     waiting = getattr(client, "finalizer_deque", None)
 
     def released() -> frozenset[TargetId]:
+        is_answering = _is_answering()
         entries = waiting.copy() if isinstance(waiting, deque) else ()  # in one step: others add and take meanwhile
+        if is_answering or _is_answering():
+            return frozenset()  # what the JVM waits for may be named in an answer, and have lost its proxy
         pairs = (entry for entry in entries if isinstance(entry, tuple) and len(entry) == 2)
         return frozenset(TargetId(str(target)) for owner, target in pairs if owner is client)
 
     return released
+
+
+def _is_answering() -> bool:
+    """Whether the JVM has called a function of the program's, as `foreachBatch` and `transform` of streams do."""
+    frames = other_frames()
+    return any(stacks.is_answering(frame) for frame in frames.values())
 
 
 def _values(table: Mapping[Any, Any]) -> list[Any]:

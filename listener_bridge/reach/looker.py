@@ -49,7 +49,7 @@ class Sight(Protocol):
     def changes(self) -> int:
         """A number that differs when the program has dropped something since."""
 
-    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+    def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
         """The program's line that had called into the JVM then, in a thread, or a method; empty: not known."""
 
     def hear(self, fact: Fact) -> None:

@@ -31,7 +31,7 @@ def of_call(innermost: FrameType | None, method: str) -> str:
     library: list[FrameType] = []
     for frame in _stack(innermost):
         if whose.is_own(frame):
-            return f"{_called(library, method)} at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+            return printable(f"{_called(library, method)} at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
         library.append(frame)
     return _called(library, method)
 
@@ -55,7 +55,12 @@ def line_of(innermost: FrameType | None) -> str:
 
 
 def _line(called: str, frame: FrameType) -> str:
-    return f"{called} at {frame.f_code.co_filename}:{frame.f_lineno}"
+    return printable(f"{called} at {frame.f_code.co_filename}:{frame.f_lineno}")
+
+
+def printable(text: str) -> str:
+    """What can be told: a path need not be text, and Python keeps such bytes as halves of characters."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_wrapper(name: str) -> bool:

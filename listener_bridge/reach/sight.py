@@ -33,7 +33,7 @@ class Calls(Protocol):
 
     def watch(self) -> None: ...
     def unwatch(self) -> None: ...
-    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str: ...
+    def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str: ...
 
 
 class Regions(Protocol):
@@ -79,9 +79,9 @@ class ProgramSight:
         """A number that grows when the program has dropped something."""
         return self._handles.changed
 
-    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+    def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
         """The program's line that had called into the JVM then."""
-        return self._calls.line_of(thread, method, at_ms)
+        return self._calls.line_of(thread, method, at_ms, called_back)
 
     def hear(self, fact: Fact) -> None:
         self._regions.hear(fact)

@@ -1,6 +1,7 @@
 """Where the threads of this process stand.
 
-Responsible for asking the interpreter. Refuses to know what stands in frames.
+Responsible for asking the interpreter, and for telling threads that the JVM has called. Refuses to know what else
+stands in frames.
 Invariant: asking waits for nobody. CPython 3.11 before 3.11.9 makes the frames while it holds its lock of threads; a
 garbage collection that begins there may let another thread run, which then waits for that lock and holds the GIL: the
 process stands still for ever (python/cpython#106883). So none begins there.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 COLLECTS = (3, 11) <= sys.version_info < (3, 11, 9)
@@ -24,3 +26,21 @@ def current_frames() -> dict[int, FrameType]:
         return sys._current_frames()  # noqa: SLF001
     finally:
         gc.enable()
+
+
+def is_called_back(frame: FrameType | None) -> bool:
+    """Whether a thread has been begun by py4j for what the JVM calls in Python (py4j 0.10.9, `clientserver`)."""
+    return any(each.f_code.co_name == "wait_for_commands" for each in _stack(frame))
+
+
+def is_answering(frame: FrameType | None) -> bool:
+    """Whether the JVM waits for a thread's answer. One that stands in py4j's own code may just be sending it."""
+    if frame is not None and frame.f_code.co_filename.endswith("clientserver.py"):
+        return True
+    return any(each.f_code.co_name == "_call_proxy" for each in _stack(frame))
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

@@ -18,6 +18,7 @@ from types import FrameType
 
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
 _OUR_PACKAGES = ("listener_bridge", "coordinator", "state_backend", "replay")
+_NO_PATH = (OSError, RuntimeError, ValueError)  # the working directory is gone, links in a circle, a null in a name
 _DEMO = ("coordinator", "demo")  # ours, and a program like any other
 
 
@@ -31,7 +32,10 @@ def is_own_file(name: str) -> bool:
     """Whether a file is the program's own: no library's, not Spark's, not ours, and a file at all."""
     if not name or name.startswith("<"):
         return False
-    return not any(_is_library(path) for path in _both(name))
+    try:
+        return not any(_is_library(path) for path in _both(name))
+    except _NO_PATH:
+        return False
 
 
 @lru_cache(maxsize=4096)
@@ -40,7 +44,10 @@ def is_machinery_file(name: str) -> bool:
 
     Python's own, Spark's, py4j's and ours; and what an installer writes to start a program.
     """
-    return not name or name.startswith("<") or any(_is_machinery(path) for path in _both(name))
+    try:
+        return not name or name.startswith("<") or any(_is_machinery(path) for path in _both(name))
+    except _NO_PATH:
+        return True
 
 
 def is_interactive() -> bool:

@@ -49,7 +49,10 @@ class StageFact:
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """A job and all its ancestor stages, those that will be skipped too. `properties` are those of our own prefix."""
+    """A job and all its ancestor stages, those that will be skipped too. `properties` are those of our own prefix.
+
+    `is_of_stream`: a streaming query or a batch of a DStream runs it, whose thread took its properties from another.
+    """
 
     seq: int
     job_id: int
@@ -60,6 +63,7 @@ class JobStarted:
     group: str | None
     properties: Mapping[str, str] = field(default_factory=dict)
     call_site: str = ""
+    is_of_stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,8 @@ class StoreSource(FoldedSource):
     async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         async for item in self._salvage(application, after):
             if not isinstance(item, Segment):
-                self.problems.append(item)
+                if str(item) not in map(str, self.problems):  # who reads twice meets it twice
+                    self.problems.append(item)
                 continue
             for recorded in item.records:
                 if recorded.sequence > after:

@@ -33,9 +33,13 @@ class Calls:
     def __init__(self, **lines: str) -> None:
         self.lines = lines
         self.asked: list[tuple[str | None, str | None, float]] = []
+        self.called_back: list[bool] = []
 
-    def __call__(self, thread: str | None, method: str | None, at_ms: float) -> str:
+    def __call__(self, thread: str | None, method: str | None, at_ms: float, called_back: bool) -> str:
         self.asked.append((thread, method, at_ms))
+        self.called_back.append(called_back)
+        if self.lines.get("fails"):
+            raise FileNotFoundError
         return self.lines.get(thread or method or "", "")
 
 
@@ -108,6 +112,19 @@ def test_where_no_call_is_known_all_is_told_as_spark_tells_it() -> None:
     lines = Lines(Calls())
     for told in (job(1, stage(0, 5), stage(1)), job(2, stage(2), thread=None), execution(PLUMBING)):
         assert named(lines, told) == told
+
+
+def test_of_a_streams_job_only_a_thread_that_the_jvm_has_called_knows_the_line() -> None:
+    calls = Calls(t1=LINE)
+    named(Lines(calls), replace(job(1, stage(0, 5)), is_of_stream=True))
+    named(Lines(calls), job(1, stage(0, 5)))
+    assert calls.called_back == [True, False]
+
+
+def test_where_the_line_cannot_be_told_the_fact_is() -> None:
+    lines = Lines(Calls(fails="now"))
+    told: list[Fact] = [job(1, stage(0, 5)), execution(PLUMBING), ShuffleCleaned(0, 5)]
+    assert lines.named(told) == told
 
 
 def test_an_execution_is_called_by_the_line_that_calls_the_method_it_is_named_after() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from listener_bridge.reach import calls as calls_module
 from listener_bridge.reach import whose
-from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls
+from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls, Past
 from listener_bridge.reach.regions import Regions
 from listener_bridge.reach.stacks import current_frames
 from listener_bridge.tap.facts import JobStarted
@@ -177,7 +177,7 @@ def test_a_call_back_from_the_jvm_is_nested(calls: Calls, client: Slow) -> None:
 
 def test_a_note_that_an_interrupt_left_behind_is_no_call(calls: Calls, client: Slow) -> None:
     client.send_command("c\no2\ncount\ne\n")
-    slot = calls._slots[threading.get_ident()]
+    (slot,) = calls._slots.values()
     slot.under_way = (99, time.time(), FIT, None)
     assert calls.under_way() == ()
 
@@ -301,6 +301,42 @@ def test_of_a_threads_calls_each_has_its_own_line(
     assert calls.line_of("t1", None, first.ended * 1000 - 5).endswith("etl.py:1")
     assert calls.line_of("t1", None, second.started * 1000).endswith("etl.py:2"), "the last to begin is the one"
     assert calls.line_of("t1", None, second.ended * 1000).endswith("etl.py:2")
+
+
+def test_a_jobs_call_is_the_one_that_was_under_way_in_its_millisecond(calls: Calls, client: Slow) -> None:
+    """Spark cuts its time down to whole milliseconds; the call that follows soon is not the job's."""
+    client.send_command(COUNT)
+    (slot,) = calls._slots.values()
+    slot.past.clear()
+    slot.past.extend(
+        [Past(1.0000, 1.0040, "count", "count at etl.py:1"), Past(1.0045, 1.0100, "head", "head at etl.py:2")]
+    )
+    lines = [calls.line_of("t1", None, at_ms) for at_ms in (999, 1000, 1003, 1005, 1010, 1011)]
+    assert lines == ["", "count at etl.py:1", "count at etl.py:1", "head at etl.py:2", "head at etl.py:2", ""]
+
+
+def test_a_thread_that_gets_anothers_identity_is_known(calls: Calls, client: Slow) -> None:
+    """The other one has ended, and is found to have when the new one is there."""
+    client.send_command(COUNT)
+    (old,) = calls._slots.values()
+    with fitting(client):
+        new = next(slot for slot in calls._slots.values() if slot is not old)
+        old.ident = new.ident
+        calls._end(old)
+        assert [call.method for call in calls.under_way()] == ["fit"]
+
+
+def test_of_threads_that_the_jvm_has_called_alone(
+    calls: Calls, client: Slow, program: Callable[..., threading.Thread]
+) -> None:
+    client.late_s = 0.01
+    program("def wait_for_commands():\n  call(COUNT)\nwait_for_commands()", client).join()
+    program("call(COUNT)", client).join()
+    at_ms = time.time() * 1000 - 1
+    assert calls.line_of("t2", None, at_ms, called_back=True) == ""
+    assert calls.line_of("t2", None, at_ms) != ""
+    (called,) = [slot for slot in (*calls._slots.values(), *calls._over) if slot.is_called_back]
+    assert calls.line_of("t1", None, called.past[-1].started * 1000, called_back=True).endswith("etl.py:2")
 
 
 def test_a_thread_that_has_ended_has_its_lines_still(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import platform
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -132,6 +133,25 @@ def test_an_object_whose_proxy_is_gone_is_dead_before_the_jvm_hears_of_it(regist
     client.finalizer_deque.clear()  # the JVM has heard
     assert looking.read().dead == frozenset()
     assert kept is not None
+
+
+def test_while_the_jvm_waits_for_an_answer_nothing_is_dead_for_being_dropped(registry: Registry) -> None:
+    """What a function of the program's returns is named in the answer's text, and its proxy may be gone already."""
+    client, arrived, go_on = Waiting(), threading.Event(), threading.Event()
+
+    def _call_proxy() -> None:
+        arrived.set()
+        assert go_on.wait(30)
+
+    thread = threading.Thread(target=_call_proxy)
+    thread.start()
+    assert arrived.wait(30)
+    JavaObject("o1", client)
+    looking = Handles(proxies_of(client), registry, NO_NAMES, released=released_of(client))
+    assert looking.read().dead == frozenset()
+    go_on.set()
+    thread.join()
+    assert looking.read().dead == {"o1"}
 
 
 def test_what_is_gone_is_dead_in_a_python_that_proves_no_more(

@@ -36,7 +36,7 @@ class Eyes:
     def changes(self) -> int:
         return self.dropped
 
-    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+    def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
         return ""
 
     def hear(self, fact: Fact) -> None:

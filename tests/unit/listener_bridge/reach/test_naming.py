@@ -62,6 +62,20 @@ def test_a_program_that_was_installed_has_lines_too() -> None:
     assert line_of(("count", PYSPARK), ("step", GRAPHS), ("main", SCRIPT)) == f"count at {GRAPHS}:2"
 
 
+def test_a_file_whose_name_is_no_text_has_a_line_that_can_be_told() -> None:
+    found = line_of(("count", PYSPARK), ("main", "/home/ann/caf\udce9/etl.py"))
+    assert found == "count at /home/ann/caf?/etl.py:2"
+
+
+def test_where_the_working_directory_is_gone_nothing_is_the_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert line_of(("count", PYSPARK), ("main", "a_file_that_nobody_named_yet.py")) == ""
+
+
 def test_where_nobody_of_the_programs_stands_there_is_no_line() -> None:
     """Of nobody's frames: as a thread of a library's that has no program behind it."""
     assert naming.line_of(None) == ""

@@ -32,7 +32,7 @@ class Calls:
     def unwatch(self) -> None:
         self.order.asked.append("unwatch calls")
 
-    def line_of(self, thread: str | None, method: str | None, at_ms: float) -> str:
+    def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
         return f"{method} in {thread} at etl.py:{at_ms:.0f}"
 
 
