@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from types import FrameType
 
+_LOOP = "wait_for_commands"  # of a thread that py4j has begun for what the JVM calls (py4j 0.10.9, `clientserver`)
 COLLECTS = (3, 11) <= sys.version_info < (3, 11, 9)
 
 
@@ -29,13 +30,13 @@ def current_frames() -> dict[int, FrameType]:
 
 
 def is_called_back(frame: FrameType | None) -> bool:
-    """Whether a thread has been begun by py4j for what the JVM calls in Python (py4j 0.10.9, `clientserver`)."""
-    return any(each.f_code.co_name == "wait_for_commands" for each in _stack(frame))
+    """Whether a thread has been begun by py4j for what the JVM calls in Python."""
+    return any(each.f_code.co_name == _LOOP for each in _stack(frame))
 
 
 def is_answering(frame: FrameType | None) -> bool:
-    """Whether the JVM waits for a thread's answer. One that stands in py4j's own code may just be sending it."""
-    if frame is not None and frame.f_code.co_filename.endswith("clientserver.py"):
+    """Whether the JVM waits for a thread's answer. One that stands in py4j's own loop may just be sending it."""
+    if frame is not None and frame.f_code.co_name == _LOOP:  # who waits for the JVM stands in a read of Python's own
         return True
     return any(each.f_code.co_name == "_call_proxy" for each in _stack(frame))
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from listener_bridge.reach import stacks
+from listener_bridge.reach.stacks import is_answering, is_called_back
 
 
 @pytest.fixture
@@ -55,3 +58,33 @@ def test_no_collection_begins_within(waiting: list[threading.Thread]) -> None:
         gc.set_threshold(*threshold)
         gc.callbacks.remove(note)
     assert ("start", True) not in asked
+
+
+def stack_of(*names: str) -> FrameType:
+    """Functions that call each other, the outermost first; where the innermost stands."""
+    inner: Callable[[], FrameType] = sys._getframe
+    for name in reversed(names):
+        known: dict[str, Any] = {"inner": inner}
+        exec(f"def {name}():\n    return inner()", known)
+        inner = known[name]
+    return inner()
+
+
+@pytest.mark.parametrize(
+    ("names", "answers"),
+    [
+        (("run", "wait_for_commands"), True),
+        (("run", "wait_for_commands", "readinto"), False),
+        (("run", "wait_for_commands", "_call_proxy", "call", "count", "send_command", "readinto"), True),
+        (("main", "count", "send_command"), False),
+        (("main", "count", "send_command", "_call_proxy", "call"), True),
+        (("run",), False),
+    ],
+)
+def test_who_may_be_answering_the_jvm(names: tuple[str, ...], answers: bool) -> None:
+    assert is_answering(stack_of(*names)) is answers
+
+
+def test_whom_the_jvm_has_called() -> None:
+    assert is_called_back(stack_of("run", "wait_for_commands", "_call_proxy", "call"))
+    assert not is_called_back(stack_of("main", "count", "send_command"))
