@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeAlias
@@ -204,7 +204,7 @@ class Calls:
         note = slot.under_way
         if note is None or note[1] * 1000 >= at_ms + 1 or method not in (None, _parts(note[2])[1]):
             return None
-        line = naming.line_of(other_frames().get(slot.ident))
+        line = line_in(other_frames(), slot.ident)
         return (note[1], line) if slot.under_way is note and line else None
 
     def _end(self, slot: Slot) -> None:
@@ -280,11 +280,23 @@ def _parts(command: str) -> tuple[str, str, str]:
 
 
 def own_line() -> str:
-    """The program's line that this thread stands in; empty where nothing tells."""
+    """The program's line that this thread stands in, or works for; empty where nothing tells."""
     try:
-        return naming.line_of(sys._getframe(1))  # noqa: SLF001 - documented
+        return naming.line_of(sys._getframe(1)) or line_in(other_frames(), None)  # noqa: SLF001 - documented
     except Exception:  # noqa: BLE001 - the program's call shall return as it would
         return ""
+
+
+def line_in(frames: Mapping[int, FrameType], ident: int | None) -> str:
+    """The program's line that a thread stands in. None: of a thread that has none of its own.
+
+    Where it has none it works for the program's only thread that waits in PySpark: `CrossValidator` has a pool fit.
+    """
+    own = naming.line_of(frames.get(ident)) if ident is not None else ""
+    if own:
+        return own
+    waiting = {naming.line_of(frame) for frame in frames.values() if naming.waits_in_pyspark(frame)} - {""}
+    return waiting.pop() if len(waiting) == 1 else ""
 
 
 def of_gateway(gateway: Any, java_context: Any) -> Calls:

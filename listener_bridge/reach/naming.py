@@ -12,6 +12,7 @@ called.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -20,6 +21,7 @@ from listener_bridge.reach import whose
 from listener_bridge.reach.liveness import values
 
 ALGORITHM = "fit"
+_PYSPARK, _PY4J = (f"{os.sep}{package}{os.sep}" for package in ("pyspark", "py4j"))
 TYPED = ("<stdin>", "<python-input", "<ipython-input")
 """Files of what people type; each is the program's own, though no name in it is ever taken for dead."""
 WRAPPERS = frozenset({"deco", "inner", "wrapped", "wrapper"})
@@ -61,6 +63,13 @@ def _line(called: str, frame: FrameType) -> str:
 def printable(text: str) -> str:
     """What can be told: a path need not be text, and Python keeps such bytes as halves of characters."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def waits_in_pyspark(innermost: FrameType) -> bool:
+    """Whether a thread waits for others in a function of PySpark's: for the threads of a pool, not for the JVM."""
+    files = [frame.f_code.co_filename for frame in _stack(innermost)]
+    is_in = any(_PYSPARK in file and whose.is_machinery_file(file) for file in files)
+    return is_in and not any(_PY4J in file for file in files)
 
 
 def _is_wrapper(name: str) -> bool:

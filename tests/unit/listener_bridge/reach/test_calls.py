@@ -6,10 +6,13 @@ import gc
 import itertools
 import threading
 import time
+import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import pyspark
 import pytest
 
 from listener_bridge.reach import calls as calls_module
@@ -326,13 +329,48 @@ def test_a_thread_that_gets_anothers_identity_is_known(calls: Calls, client: Slo
         assert [call.method for call in calls.under_way()] == ["fit"]
 
 
+@pytest.mark.parametrize(("waiting", "line"), [(1, "fit at /home/ann/etl.py:2"), (2, "")])
+def test_a_pools_thread_works_for_the_only_one_that_waits_in_pyspark(
+    calls: Calls, client: Slow, monkeypatch: pytest.MonkeyPatch, waiting: int, line: str
+) -> None:
+    monkeypatch.setattr(whose, "is_own_file", lambda name: name.startswith("/home/ann"))
+    over, client.late_s = threading.Event(), 0.01
+    tuning: dict[str, object] = {"wait": over.wait}
+    exec(compile("def fit():\n    wait()", f"{Path(str(pyspark.__file__)).parent}/ml/tuning.py", "exec"), tuning)
+    codes = [compile("\n" * number + "fit()", SCRIPT, "exec") for number in range(1, waiting + 1)]
+    threads = [threading.Thread(target=exec, args=(code, dict(tuning))) for code in codes]
+    for thread in threads:
+        thread.start()
+    while not all("fit" in names_in(thread) for thread in threads):
+        pass
+    pool = threading.Thread(target=client.send_command, args=(COUNT,))
+    pool.start()
+    pool.join()
+    assert calls.line_of("t1", None, last_ms(calls, "t1")) == line
+    over.set()
+    for thread in threads:
+        thread.join()
+
+
+def last_ms(calls: Calls, thread: str) -> float:
+    """When the last call of a thread that is remembered began, a millisecond later."""
+    slots = (*calls._slots.values(), *calls._over)
+    return max(slot.past[-1].started for slot in slots if slot.thread == thread) * 1000 + 1
+
+
+def names_in(thread: threading.Thread) -> list[str]:
+    """Functions that a thread stands in."""
+    frame = current_frames().get(thread.ident or 0)
+    return [each.f_code.co_name for each, _ in traceback.walk_stack(frame)] if frame is not None else []
+
+
 def test_of_threads_that_the_jvm_has_called_alone(
     calls: Calls, client: Slow, program: Callable[..., threading.Thread]
 ) -> None:
     client.late_s = 0.01
     program("def wait_for_commands():\n  call(COUNT)\nwait_for_commands()", client).join()
     program("call(COUNT)", client).join()
-    at_ms = time.time() * 1000 - 1
+    at_ms = last_ms(calls, "t2")
     assert calls.line_of("t2", None, at_ms, called_back=True) == ""
     assert calls.line_of("t2", None, at_ms) != ""
     (called,) = [slot for slot in (*calls._slots.values(), *calls._over) if slot.is_called_back]
@@ -345,7 +383,7 @@ def test_a_thread_that_has_ended_has_its_lines_still(
     client.late_s = 0.01
     for thread in ("t1", "t2", "t3"):  # each may get the identity of the one before it
         program("call(COUNT)", client).join()
-        at_ms = time.time() * 1000 - 1
+        at_ms = last_ms(calls, thread)
         assert calls.under_way() == ()
         assert calls.line_of(thread, None, at_ms) == "send_command at /home/ann/etl.py:1"
         assert calls.line_of(None, "count", at_ms) == "send_command at /home/ann/etl.py:1"
