@@ -244,12 +244,12 @@ def test_a_grace_that_is_lengthened_and_shortened_while_it_runs() -> None:
     story = Story(delayed(EAGER, 1_000))
     story.whole("s0>A, s1:A!")
     assert story.do(c.SetPolicy(delayed(EAGER, 5_000))) == [
-        "policy delayed(eager, 5000 ms)",
+        "policy delayed(eager, 5 s)",
         "A1 held: grace until 6000",
     ]
     assert story.tick(1_000) == []
     assert story.do(c.SetPolicy(delayed(EAGER, 1_500))) == [
-        "policy delayed(eager, 1500 ms)",
+        "policy delayed(eager, 1.5 s)",
         "A1 held: grace until 2500",
     ]
     assert story.tick(500) == ["fence A1"]
