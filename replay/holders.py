@@ -85,8 +85,7 @@ def _cuts(state: State, names: Names) -> Iterator[tuple[str, str, frozenset[AppS
     for _, job in sorted(state.jobs.items()):
         yield "job", names.job(job.job), cuts.of_job(state, job)
     for _, root in sorted(state.roots.items()):
-        who = names.root_of(root.kind, root.root, root.why).removeprefix(f"{root.kind.value} ")
-        yield root.kind.value, who, cuts.walk(state, root.needs)
+        yield root.kind.value, names.who(root.kind, root.root, root.why), cuts.walk(state, root.needs)
 
 
 def _merged(

@@ -76,10 +76,14 @@ class Names:
 
     def root_of(self, kind: RootKind, root: str, why: str) -> str:
         """``handle `ranks` in pagerank.py:41``, or `plan SQL execution 12 (show at etl.py:41)`."""
+        return f"{kind.value} {self.who(kind, root, why)}"
+
+    def who(self, kind: RootKind, root: str, why: str) -> str:
+        """The same without its kind."""
         number = root.removeprefix(_PLAN_OF)
         if kind is RootKind.PLAN and number.isdecimal():
-            return f"{kind.value} {self.execution(ExecutionId(int(number)))}"
-        return f"{kind.value} {why or root}"
+            return self.execution(ExecutionId(int(number)))
+        return why or root
 
     def root(self, root: str) -> str:
         """``handle `ranks` in pagerank.py:41``."""

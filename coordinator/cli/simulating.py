@@ -108,14 +108,18 @@ async def _simulate(
 def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
     """Who only asks for the exit code learns that figures are missing; what is no log has none, as in `advise`."""
     if not read:
-        damaged = [one for one in found if one.is_damaged]
-        code = Exit.NEWER if all(one.is_newer for one in damaged) else Exit.DAMAGED
-        code = code if damaged else Exit.NOT_FOUND
-        raise failure(code, "nothing was simulated", "one record that can be read", "Name other logs.")
+        raise failure(_code_of_none(found), "nothing was simulated", "one record that can be read", "Name other logs.")
     missing = sum(one.is_cut or bool(one.failed and not one.is_no_log) for one in found)
     if missing:
         told = f"{count(missing, 'record')} could not be read to the end"
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
+
+
+def _code_of_none(found: Sequence[Simulated]) -> Exit:
+    damaged = [one for one in found if one.is_damaged]
+    if not damaged:
+        return Exit.NOT_FOUND
+    return Exit.NEWER if all(one.is_newer for one in damaged) else Exit.DAMAGED
 
 
 # ---- what is simulated -----------------------------------------------------------------------------------------------
