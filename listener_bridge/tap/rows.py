@@ -118,7 +118,7 @@ def _job_started(row: Json) -> facts.JobStarted:
         group=about["group"],
         properties=about["properties"],
         call_site=about["callSite"] or name,
-        is_of_stream=about.get("stream", False),
+        is_of_stream=about["stream"],
     )
 
 

@@ -61,3 +61,29 @@ def test_what_an_algorithm_writes_has_its_line_and_sparks_step(run: Any) -> None
     assert sites
     assert {site.split(" (")[0] for site in sites} == {f"fit at {__file__}:{line}"}
     assert any("ALS.scala" in site for site in sites)
+
+
+def test_a_streams_jobs_have_a_line_only_where_they_call_the_program(run: Any, tmp_path: Any) -> None:
+    """A query's thread carries the mark of the thread that started it, which stands somewhere else by now."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "numbers.txt").write_text("".join(f"{n % 7}\n" for n in range(100)))
+    lines: list[int] = []
+
+    def each_batch(batch: Any, number: int) -> None:
+        batch.groupBy("value").count().foreach(lambda row: None)
+        lines.append(here(1))
+
+    with run.attached("reachable") as (attachment, log):
+        rows = run.spark.readStream.text(str(tmp_path / "in"))
+        counted = rows.groupBy("value").count().writeStream.format("memory").queryName("counts").outputMode("complete")
+        for query in (counted, rows.writeStream.foreachBatch(each_batch)):
+            running = query.trigger(availableNow=True).start()
+            running.awaitTermination()
+            waited = here(1)
+        run.settled(attachment)
+        jobs = [event.call_site for event in log.events("job_started")]
+        lineage = [event.lineage.call_site for event in log.events("lineage_learned")]
+    assert f"foreach at {__file__}:{lines[0]}" in jobs
+    assert f"foreach at {__file__}:{lines[0]}" in lineage
+    assert not [site for site in (*jobs, *lineage) if site.endswith(f"{__file__}:{waited}")]
+    assert len(set(lineage)) > 1, "the counted query's shuffle keeps Spark's name"

@@ -17,7 +17,13 @@ STAGE: dict[str, Any] = {
 STAGE_FACT = facts.StageFact(
     4, 1, 6, 2, (3,), "reduceByKey at job.py:7", "org.apache.spark.rdd.RDD", facts.Level.UNORDERED, False, (9, 8), (8,)
 )
-ABOUT = {"execution": 5, "group": "nightly", "callSite": None, "properties": {"spark.shuffleLifecycle.policy": "eager"}}
+ABOUT = {
+    "execution": 5,
+    "group": "nightly",
+    "callSite": None,
+    "stream": True,
+    "properties": {"spark.shuffleLifecycle.policy": "eager"},
+}
 
 
 def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def test_a_job_knows_its_result_stage_and_takes_its_name_where_there_is_no_call_
     row = {"seq": 0, "e": "jobStarted", "job": 1, "time": 9, "stages": stages, "about": ABOUT}
     (job,) = rows.parse(json.dumps(row), 0)
     assert isinstance(job, facts.JobStarted)
-    assert (job.result_stage_id, job.call_site) == (3, "stage 3")
+    assert (job.result_stage_id, job.call_site, job.is_of_stream) == (3, "stage 3", True)
     assert (job.execution_id, job.group, job.properties) == (5, "nightly", ABOUT["properties"])
 
 
