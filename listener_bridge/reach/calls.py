@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from listener_bridge.reach import naming
-from listener_bridge.reach.stacks import current_frames, is_called_back
+from listener_bridge.reach.stacks import is_called_back, other_frames
 
 OUR_THREADS = "shuffle-lifecycle"
 """How the names of the driver part's own threads begin."""
@@ -44,9 +44,6 @@ SHORT_COMMAND = 100
 
 _THREADS = itertools.count(1)
 """Of the process: a JVM thread may carry its mark from one attachment to the next."""
-
-CLOCKS_DIFFER_MS = 2.0
-"""Spark tells a job's start in whole milliseconds."""
 
 Note: TypeAlias = "tuple[int, float, str, Note | None]"
 """A call as it is noted: number, start, py4j's text, the call of the same thread that it is nested in."""
@@ -238,7 +235,8 @@ class Calls:
                 slot.under_way = outer
                 ended = now()
                 if ended - started > MILLISECOND:
-                    slot.past.append(Past(started, ended, _parts(command)[1], own_line()))
+                    line = "" if slot.is_ours else own_line()
+                    slot.past.append(Past(started, ended, _parts(command)[1], line))
                 if len(command) < SHORT_COMMAND and "\nsetLocalProperties\n" in command:
                     slot.is_marked = not is_pinned  # it has been given another thread's
 
@@ -305,17 +303,6 @@ def of_gateway(gateway: Any, java_context: Any) -> Calls:
 
     client = gateway._gateway_client  # noqa: SLF001 - py4j has no public way
     return Calls(client, str(java_context._get_object_id()), isinstance(client, JavaClient))  # noqa: SLF001
-
-
-def other_frames() -> dict[int, FrameType]:
-    """Where all threads but this one stand.
-
-    Without this one's frame: whoever held that in a variable would be in a cycle with it, and every frame of the others
-    would stay, with all that its variables hold, until the collector comes by.
-    """
-    frames = current_frames()
-    frames.pop(threading.get_ident(), None)
-    return frames
 
 
 def _is_ours(ident: int) -> bool:

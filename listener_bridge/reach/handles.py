@@ -30,7 +30,6 @@ from typing import Any, Protocol
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import liveness, stacks, whose
-from listener_bridge.reach.calls import other_frames
 from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
 from listener_bridge.reach.liveness import Dead, Name
@@ -83,11 +82,15 @@ class Handles:
 
     def read(self) -> Program:
         """What is proven dead now. Only what is gone, where no more can be: another Python, a program that moves."""
-        found: Program | None = None
-        for _ in range(TRIES if counts_are_exact() else 0):
-            found = found or self._read()
-        found = found or Program()
+        found = self._proven() if counts_are_exact() else Program()
         return replace(found, dead=found.dead | self._released())
+
+    def _proven(self) -> Program:
+        for _ in range(TRIES):
+            found = self._read()
+            if found is not None:
+                return found
+        return Program()
 
     def _read(self) -> Program | None:
         kept = self._registry.alive()
@@ -144,8 +147,7 @@ def released_of(client: Any) -> Callable[[], frozenset[TargetId]]:
 
 def _is_answering() -> bool:
     """Whether the JVM has called a function of the program's, as `foreachBatch` and `transform` of streams do."""
-    frames = other_frames()
-    return any(stacks.is_answering(frame) for frame in frames.values())
+    return any(map(stacks.is_answering, stacks.other_frames().values()))
 
 
 def _values(table: Mapping[Any, Any]) -> list[Any]:

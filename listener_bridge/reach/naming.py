@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
 from listener_bridge.reach import whose
 from listener_bridge.reach.liveness import values
+from listener_bridge.reach.stacks import outwards
 
 ALGORITHM = "fit"
 _PYSPARK, _PY4J = (f"{os.sep}{package}{os.sep}" for package in ("pyspark", "py4j"))
@@ -31,9 +31,9 @@ WRAPPERS = frozenset({"deco", "inner", "wrapped", "wrapper"})
 def of_call(innermost: FrameType | None, method: str) -> str:
     """A name for the call that a thread's stack ends in. `method`: what was called in the JVM."""
     library: list[FrameType] = []
-    for frame in _stack(innermost):
+    for frame in outwards(innermost):
         if whose.is_own(frame):
-            return printable(f"{_called(library, method)} at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
+            return f"{_called(library, method)} at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         library.append(frame)
     return _called(library, method)
 
@@ -45,7 +45,7 @@ def line_of(innermost: FrameType | None) -> str:
     installed; empty where there is none.
     """
     called = installed = ""
-    for frame in _stack(innermost):
+    for frame in outwards(innermost):
         name, file = frame.f_code.co_name, frame.f_code.co_filename
         is_machinery = whose.is_machinery_file(file)
         if file.startswith(TYPED) or (whose.is_own_file(file) and not is_machinery):
@@ -57,17 +57,17 @@ def line_of(innermost: FrameType | None) -> str:
 
 
 def _line(called: str, frame: FrameType) -> str:
-    return printable(f"{called} at {frame.f_code.co_filename}:{frame.f_lineno}")
+    return tellable(f"{called} at {frame.f_code.co_filename}:{frame.f_lineno}")
 
 
-def printable(text: str) -> str:
+def tellable(text: str) -> str:
     """What can be told: a path need not be text, and Python keeps such bytes as halves of characters."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def waits_in_pyspark(innermost: FrameType) -> bool:
     """Whether a thread waits for others in a function of PySpark's: for the threads of a pool, not for the JVM."""
-    files = [frame.f_code.co_filename for frame in _stack(innermost)]
+    files = [frame.f_code.co_filename for frame in outwards(innermost)]
     is_in = any(_PYSPARK in file and whose.is_machinery_file(file) for file in files)
     return is_in and not any(_PY4J in file for file in files)
 
@@ -81,12 +81,6 @@ def _called(library: list[FrameType], method: str) -> str:
         if frame.f_code.co_name == ALGORITHM:
             return f"`{_name(frame)}`"
     return f"`{_name(library[-1])}`" if library else f"`{method}`"
-
-
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _name(frame: FrameType) -> str:

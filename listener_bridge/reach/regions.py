@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from listener_bridge.reach import actions, naming
-from listener_bridge.reach.calls import CLOCKS_DIFFER_MS, PROPERTY, Call, Calls, other_frames
+from listener_bridge.reach.calls import PROPERTY, Call, Calls
 from listener_bridge.reach.findings import Region
+from listener_bridge.reach.stacks import other_frames
 from listener_bridge.tap.facts import (
     Fact,
     JobEnded,
@@ -27,6 +28,9 @@ from listener_bridge.tap.facts import (
     StageFact,
     StageSubmitted,
 )
+
+CLOCKS_DIFFER_MS = 2.0
+"""Spark tells a job's start in whole milliseconds."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -29,19 +30,31 @@ def current_frames() -> dict[int, FrameType]:
         gc.enable()
 
 
+def other_frames() -> dict[int, FrameType]:
+    """Where all threads but this one stand.
+
+    Without this one's frame: whoever held that in a variable would be in a cycle with it, and every frame of the others
+    would stay, with all that its variables hold, until the collector comes by.
+    """
+    frames = current_frames()
+    frames.pop(threading.get_ident(), None)
+    return frames
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """A thread's frames, the innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def is_called_back(frame: FrameType | None) -> bool:
     """Whether a thread has been begun by py4j for what the JVM calls in Python."""
-    return any(each.f_code.co_name == _LOOP for each in _stack(frame))
+    return any(each.f_code.co_name == _LOOP for each in outwards(frame))
 
 
 def is_answering(frame: FrameType | None) -> bool:
     """Whether the JVM waits for a thread's answer. One that stands in py4j's own loop may just be sending it."""
     if frame is not None and frame.f_code.co_name == _LOOP:  # who waits for the JVM stands in a read of Python's own
         return True
-    return any(each.f_code.co_name == "_call_proxy" for each in _stack(frame))
-
-
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
+    return any(each.f_code.co_name == "_call_proxy" for each in outwards(frame))

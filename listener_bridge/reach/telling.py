@@ -17,7 +17,7 @@ from collections.abc import Container, Iterable
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge.reach.findings import Kind, Root
-from listener_bridge.reach.naming import printable
+from listener_bridge.reach.naming import tellable
 from listener_bridge.words import Request
 
 NAME = "`"  #: How the names of a program begin, in words for people.
@@ -80,5 +80,5 @@ def begin(look: int) -> Request:
 
 
 def _said(root: Root) -> service_pb2.ReportedRoot:
-    why = printable(root.why)
+    why = tellable(root.why)
     return service_pb2.ReportedRoot(root=root.root, kind=_KINDS[root.kind], needs=sorted(root.needs), why=why)

@@ -302,7 +302,7 @@ def test_of_a_threads_calls_each_has_its_own_line(
     (slot,) = [slot for slot in calls._slots.values() if slot.thread == "t1"]
     first, second = [past for past in slot.past if past.method == "count"]
     assert calls.line_of("t1", None, first.ended * 1000 - 5).endswith("etl.py:1")
-    assert calls.line_of("t1", None, second.started * 1000).endswith("etl.py:2"), "the last to begin is the one"
+    assert calls.line_of("t1", None, second.started * 1000).endswith("etl.py:2")
     assert calls.line_of("t1", None, second.ended * 1000).endswith("etl.py:2")
 
 
@@ -401,6 +401,25 @@ def test_two_lines_that_call_one_method_leave_it_open(
     client.answer.set()
     for thread in threads:
         thread.join()
+
+
+def test_for_our_own_slow_calls_nobody_looks_where_threads_stand(
+    calls: Calls, client: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def own_line() -> str:
+        asked.append(threading.current_thread().name)
+        return "a line"
+
+    monkeypatch.setattr(calls_module, "own_line", own_line)
+    client.late_s = 0.01
+    for name in (f"{OUR_THREADS}-tap", "theirs"):
+        thread = threading.Thread(target=client.send_command, args=(COUNT,), name=name)
+        thread.start()
+        thread.join()
+    assert set(asked) == {"theirs"}
+    assert last_ms(calls, "t1") > 0, "it is remembered all the same"
 
 
 def test_our_own_calls_have_no_line(calls: Calls, client: Slow, program: Callable[..., threading.Thread]) -> None:
