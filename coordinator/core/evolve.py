@@ -43,6 +43,11 @@ def apply(state: State, recorded: e.Recorded) -> None:
     fold(state, (recorded,))
 
 
+def apply_alone(state: State, recorded: e.Recorded) -> None:
+    """Applies one event in place but for the counters, which whoever applies several sets at their end."""
+    _APPLY[type(recorded.event)](state, recorded, recorded.event)
+
+
 _APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     **fold_application.APPLY,
     **fold_scheduler.APPLY,

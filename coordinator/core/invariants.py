@@ -10,16 +10,17 @@ never forks, snapshots equal replay, a driver reads nothing deleted) is proved w
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter, lt
 from typing import Any
 
 from coordinator.core.ids import AppShuffle, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import (
     DENIED,
-    TABLES,
     Attempt,
     Client,
     Directive,
@@ -28,8 +29,8 @@ from coordinator.core.state import (
     Recovery,
     Shuffle,
     State,
-    changes,
 )
+from coordinator.core.tracked import Replaced
 from coordinator.core.values import UNCONFIRMED, DirectiveKind, Hold
 
 
@@ -48,29 +49,35 @@ class Violation:
 def check(state: State) -> tuple[Violation, ...]:
     """Everything that is wrong in a state."""
     found = [_check(state, name, key) for name in CHECKS for key in getattr(state, name)]
-    return _sorted([*_counters(state), *(violation for each in found for violation in each)])
+    return _sorted([*_counters(state), *itertools.chain.from_iterable(found)])
 
 
-def check_changes(draft: State, below: Meta) -> tuple[Violation, ...]:
-    """What is wrong in a draft over a state that was right: looks at what has changed, and at what refers to it.
+def check_changes(changed: State, below: Meta, replaced: Replaced) -> tuple[Violation, ...]:
+    """What is wrong in a state that follows one that was right: looks at what has changed, and at what refers to it.
 
-    ``below`` is the application's own record in the state below.
+    ``replaced`` is what was in its tables before, ``below`` the application's own record then.
     """
-    if _is_another(below, draft.meta):
-        return check(draft)
-    touched = {(name, change.key) for name in TABLES for change in changes(draft, name)}
-    around = {other for name, key in touched for other in _neighbours(draft, name, key)}
-    found = [_check(draft, name, key) for name, key in touched | around if name in CHECKS]
-    return _sorted([*_counters(draft), *(violation for each in found for violation in each)])
+    if changed.meta is not below and _is_another(below, changed.meta):
+        return check(changed)
+    around = set(replaced)
+    for (table, key), before in replaced.items():
+        neighbours = _NEIGHBOURS.get(table)
+        if neighbours is not None:
+            around.update(neighbours(changed, key, before, getattr(changed, table).get(key)))
+    found = [*_counters(changed)]
+    for table, key in around:
+        found += _check(changed, table, key)
+    return _sorted(found) if found else ()
+
+
+#: What all records are checked against, but for counters that only count on.
+_firm = attrgetter("ending", "sweeping", "lost")
+_counted = attrgetter("next_shuffle_id", "next_directive", "next_recovery")
 
 
 def _is_another(below: Meta, above: Meta) -> bool:
     """Whether what all records are checked against has changed other than by counting on."""
-    if (below.ending, below.sweeping, below.lost) != (above.ending, above.sweeping, above.lost):
-        return True
-    return any(
-        getattr(above, name) < getattr(below, name) for name in ("next_shuffle_id", "next_directive", "next_recovery")
-    )
+    return _firm(below) != _firm(above) or any(map(lt, _counted(above), _counted(below)))
 
 
 def _sorted(found: Iterable[Violation]) -> tuple[Violation, ...]:
@@ -78,35 +85,61 @@ def _sorted(found: Iterable[Violation]) -> tuple[Violation, ...]:
 
 
 def _check(state: State, table: str, key: Any) -> list[Violation]:
-    record = getattr(state, table).get(key)
-    if record is None:
+    checks, record = CHECKS.get(table), getattr(state, table).get(key)
+    if checks is None or record is None:
         return []
-    subject = f"{table} {key}"
     return [
-        Violation(rule, subject, fact) for check_one in CHECKS[table] for rule, fact in check_one(state, key, record)
+        Violation(rule, f"{table} {key}", fact) for check_one in checks for rule, fact in check_one(state, key, record)
     ]
 
 
-def _neighbours(draft: State, table: str, key: Any) -> Iterator[tuple[str, Any]]:
-    """Records whose checks look at this one."""
-    for record in (getattr(draft, table).get(key), getattr(draft, table).below.get(key)):
-        if isinstance(record, Generation):
-            yield "shuffles", record.app_shuffle
-            yield from (("attempts", stage) for stage in record.readers | record.writers | record.retrying)
+# --- whose checks look at what ---------------------------------------------------------------------------------------
+
+Near = Iterable[tuple[str, Any]]
+
+
+def _near_generation(state: State, key: Any, *records: Generation | None) -> Near:
+    near: list[tuple[str, Any]] = []
+    near += [("recoveries", number) for number, recovery in state.recoveries.items() if key in recovery.awaited]
+    for record in records:
+        if record is not None:
+            near.append(("shuffles", record.app_shuffle))
+            near += [("attempts", stage) for stage in record.readers | record.writers | record.retrying]
             if record.directive is not None:
-                yield "directives", record.directive
-        elif isinstance(record, Shuffle) and record.current is not None:
-            yield "generations", record.current
-        elif isinstance(record, Attempt):
-            yield from (("generations", shuffle_id) for shuffle_id in (*record.reading, record.writing))
-        elif isinstance(record, Directive):
-            yield "generations", record.shuffle_id
-        elif isinstance(record, Recovery):
-            yield from (("recovered", gone) for gone, _ in record.gone)
-    if table == "recovered":
-        yield from (("recoveries", number) for number, recovery in draft.recoveries.items() if _names(recovery, key))
-    if table == "generations":
-        yield from (("recoveries", number) for number, recovery in draft.recoveries.items() if key in recovery.awaited)
+                near.append(("directives", record.directive))
+    return near
+
+
+def _near_shuffle(state: State, key: Any, *records: Shuffle | None) -> Near:
+    return [("generations", record.current) for record in records if record is not None and record.current is not None]
+
+
+def _near_attempt(state: State, key: Any, *records: Attempt | None) -> Near:
+    used = (each for record in records if record is not None for each in (*record.reading, record.writing))
+    return [("generations", shuffle_id) for shuffle_id in used if shuffle_id is not None]
+
+
+def _near_directive(state: State, key: Any, *records: Directive | None) -> Near:
+    return [("generations", record.shuffle_id) for record in records if record is not None]
+
+
+def _near_recovery(state: State, key: Any, *records: Recovery | None) -> Near:
+    return [("recovered", gone) for record in records if record is not None for gone, _ in record.gone]
+
+
+def _near_recovered(state: State, key: Any, *records: Any) -> Near:
+    return [("recoveries", number) for number, recovery in state.recoveries.items() if _names(recovery, key)]
+
+
+#: By table: given a record's key, and what it was and is, the records whose checks look at it.
+_NEIGHBOURS: dict[str, Callable[..., Near]] = {
+    "generations": _near_generation,
+    "shuffles": _near_shuffle,
+    "attempts": _near_attempt,
+    "directives": _near_directive,
+    "recoveries": _near_recovery,
+    "recovered": _near_recovered,
+}
 
 
 def _names(recovery: Recovery, shuffle_id: ShuffleId) -> bool:

@@ -14,11 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator.core.events import Recorded
-from coordinator.core.evolve import apply, fold
+from coordinator.core.evolve import apply, apply_alone, fold
 from coordinator.core.ids import Sequence
 from coordinator.core.invariants import Violation, check, check_changes
-from coordinator.core.state import State, empty, lay_over, settle
-from coordinator.core.steps import check_event
+from coordinator.core.making import altering
+from coordinator.core.state import Meta, State, as_it_was, empty, track
+from coordinator.core.steps import check_alone, check_order
+from coordinator.core.tracked import Replaced
+
+_counted = altering(Meta, "next_sequence", "time_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,13 @@ class Broken:
 class Proof:
     """A state that is folded event by event, and what was found wrong first. ``state`` lags behind by one step."""
 
-    state: State = field(default_factory=empty)
+    state: State = field(init=False)
     broken: tuple[Broken, ...] = ()  #: All that the first broken step breaks; nothing is checked behind it.
     _step: list[Recorded] = field(default_factory=list)
+    _replaced: Replaced = field(default_factory=dict)  #: By the step that is being proved.
+
+    def __post_init__(self) -> None:
+        self.state = track(empty(), self._replaced)
 
     @property
     def expected(self) -> Sequence:
@@ -63,26 +71,33 @@ class Proof:
         else:
             self._prove()
         self._step.clear()
+        self._replaced.clear()
 
     def _prove(self) -> None:
-        draft = lay_over(self.state)
-        wrong: list[Broken] = []
-        for recorded in self._step:
-            wrong += [_broken(recorded, violation) for violation in check_event(draft, recorded)]
-            apply(draft, recorded)
-        found = check_changes(draft, self.state.meta)
-        if found:
-            wrong += self._blame(found)
+        below = self.state.meta
+        wrong = self._fold_checking()
+        wrong += self._blame(found, below) if (found := check_changes(self.state, below, self._replaced)) else []
         self.broken = tuple(sorted(wrong, key=lambda one: (one.sequence, one.violation)))
-        settle(draft, self.state)
 
-    def _blame(self, found: tuple[Violation, ...]) -> list[Broken]:
+    def _fold_checking(self) -> list[Broken]:
+        """Folds the step; what each of its events breaks by itself."""
+        state, wrong = self.state, []
+        expected, time_ms = state.meta.next_sequence, state.meta.time_ms
+        for recorded in self._step:
+            found = check_order(expected, time_ms, recorded) + check_alone(state, recorded)
+            wrong += [_broken(recorded, violation) for violation in found]
+            expected, time_ms = Sequence(recorded.sequence + 1), max(time_ms, recorded.time_ms)
+            apply_alone(state, recorded)
+        state.meta = _counted(state.meta, next_sequence=expected, time_ms=time_ms)
+        return wrong
+
+    def _blame(self, found: tuple[Violation, ...], below: Meta) -> list[Broken]:
         """For each violation the event since which it was there up to the step's end."""
-        draft = lay_over(self.state)
+        state = as_it_was(self.state, below, self._replaced)
         since: dict[Violation, Recorded] = {}
         for recorded in self._step:
-            apply(draft, recorded)
-            there = set(check(draft))
+            apply(state, recorded)
+            there = set(check(state))
             since = {one: since.get(one, recorded) for one in found if one in there}
         return [_broken(at, one) for one, at in since.items()]
 

@@ -34,6 +34,7 @@ from coordinator.core.ids import (
 from coordinator.core.lifecycle import THERE, Life
 from coordinator.core.making import altering, replace
 from coordinator.core.overlay import GONE, Overlay
+from coordinator.core.tracked import Replaced, Tracked
 from coordinator.core.values import (
     Capabilities,
     Deletion,
@@ -357,11 +358,34 @@ def changes(draft: State, table: str) -> tuple[Change[object, object], ...]:
     """What the draft changes in one table, in the order of first change."""
     overlay = getattr(draft, table)
     if not overlay.own:
-        return ()  # most tables, most of the time: every step of a log that is proved asks each of them
+        return ()  # most tables, most of the time
     found = (
         Change(key, overlay.below.get(key), None if value is GONE else value) for key, value in overlay.own.items()
     )
     return tuple(change for change in found if change.before != change.after)
+
+
+def replaced_by(draft: State) -> Replaced:
+    """What lies below each record that was written in the draft."""
+    tables = ((name, getattr(draft, name)) for name in TABLES)
+    return {(name, key): overlay.below.get(key) for name, overlay in tables for key in overlay.own}
+
+
+def track(state: State, replaced: Replaced) -> State:
+    """The same in tables that note what they replace. Costs the tables' sizes."""
+    return State(state.meta, *(Tracked(name, getattr(state, name), replaced) for name in TABLES))
+
+
+def as_it_was(state: State, meta: Meta, replaced: Replaced) -> State:
+    """A state with all that was replaced put back, ``meta`` too; the order of its tables may be another."""
+    was = copy(state)
+    was.meta = meta
+    for (name, key), before in replaced.items():
+        table = getattr(was, name)
+        table.pop(key, None)
+        if before is not None:
+            table[key] = before
+    return was
 
 
 def settle(draft: State, state: State) -> None:

@@ -36,8 +36,22 @@ def check_step(before: State, recorded: e.Recorded, after: State) -> tuple[Viola
 
 def check_event(before: State, recorded: e.Recorded) -> tuple[Violation, ...]:
     """What is wrong with one event, as far as the state before shows it; costs little, so that `verify` can ask."""
-    about, rules = _about(recorded), (_order, _CHECKS.get(type(recorded.event), _nothing))
-    return tuple(Violation(rule, about, fact) for each in rules for rule, fact in each(before, recorded))
+    return check_order(before.meta.next_sequence, before.meta.time_ms, recorded) + check_alone(before, recorded)
+
+
+def check_order(expected: int, time_ms: int, recorded: e.Recorded) -> tuple[Violation, ...]:
+    """What is wrong with an event's place, where ``expected`` comes next and the one before it was at ``time_ms``."""
+    if recorded.sequence == expected and recorded.time_ms >= time_ms and recorded.because <= recorded.sequence:
+        return ()  # nearly always
+    return tuple(Violation(rule, _about(recorded), fact) for rule, fact in _order(expected, time_ms, recorded))
+
+
+def check_alone(before: State, recorded: e.Recorded) -> tuple[Violation, ...]:
+    """What is wrong with one event wherever it stands; the counters of ``before`` may lag behind."""
+    rule_of = _CHECKS.get(type(recorded.event))
+    if rule_of is None:
+        return ()
+    return tuple(Violation(rule, _about(recorded), fact) for rule, fact in rule_of(before, recorded))
 
 
 def _about(recorded: e.Recorded) -> str:
@@ -55,15 +69,11 @@ def check_command(log: Sequence[e.Recorded]) -> tuple[Violation, ...]:
 Found = Iterator[tuple[str, str]]
 
 
-def _nothing(before: State, recorded: e.Recorded) -> Found:
-    yield from ()
-
-
-def _order(before: State, recorded: e.Recorded) -> Found:
-    if recorded.sequence != before.meta.next_sequence:
-        yield "5 no fork", f"comes where {before.meta.next_sequence} was expected"
-    if recorded.time_ms < before.meta.time_ms:
-        yield "5 no fork", f"is {before.meta.time_ms - recorded.time_ms} ms earlier than the event before"
+def _order(expected: int, time_ms: int, recorded: e.Recorded) -> Found:
+    if recorded.sequence != expected:
+        yield "5 no fork", f"comes where {expected} was expected"
+    if recorded.time_ms < time_ms:
+        yield "5 no fork", f"is {time_ms - recorded.time_ms} ms earlier than the event before"
     if recorded.because > recorded.sequence:
         yield "11 explained", f"follows from {recorded.because}, which is later"
 

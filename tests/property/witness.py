@@ -18,7 +18,7 @@ from coordinator.core.events import Recorded
 from coordinator.core.evolve import apply, evolve, fold
 from coordinator.core.policies import View
 from coordinator.core.rejections import Answer
-from coordinator.core.state import TABLES, Generation, State, copy, empty, settle
+from coordinator.core.state import TABLES, Generation, State, copy, empty, replaced_by, settle
 
 
 def _everything(desk: Desk) -> list[Generation]:
@@ -76,7 +76,7 @@ class Witness:
         assert again.log == desk.log
 
     def _check_draft(self, desk: Desk) -> None:
-        found = invariants.check_changes(desk.state, self.state.meta)
+        found = invariants.check_changes(desk.state, self.state.meta, replaced_by(desk.state))
         assert found == invariants.check(desk.state) == (), found
 
     def _check_step(self, recorded: Recorded) -> None:

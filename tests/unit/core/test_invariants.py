@@ -24,7 +24,7 @@ from coordinator.core.ids import (
 )
 from coordinator.core.invariants import check, check_changes
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Client, Directive, State, copy, edit, lay_over
+from coordinator.core.state import Client, Directive, State, copy, edit, lay_over, replaced_by
 from coordinator.core.values import Deletion, DirectiveKind, Ending, Expiry, Hold
 from tests.scenarios.story import REACHABLE, Story, delayed
 from tests.unit.core.making import STATES, state
@@ -107,14 +107,14 @@ def test_each_check_can_fail(name: str, spoil: Break, word: str) -> None:
     draft = lay_over(before)
     spoil(draft)
     assert any(word in str(violation) for violation in check(draft)), check(draft)
-    assert check_changes(draft, before.meta) == check(draft)
+    assert check_changes(draft, before.meta, replaced_by(draft)) == check(draft)
 
 
 @pytest.mark.parametrize("name", STATES)
 def test_the_constructed_states_are_right(name: str) -> None:
     right = state(name).state
     assert check(right) == ()
-    assert check_changes(lay_over(right), right.meta) == ()
+    assert check_changes(right, right.meta, {}) == ()
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------
