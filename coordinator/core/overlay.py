@@ -1,7 +1,8 @@
 """A table laid over another one.
 
 Responsible for a mapping that reads through to the one below and keeps what is written to itself. Refuses to know what
-it maps. Invariant: the table below is never touched, and what differs from it is exactly what the overlay owns.
+it maps. Invariant: the table below is never touched, and what differs from it is exactly what the overlay owns: of what
+has come and gone nothing is left.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ class Overlay(MutableMapping[K, V], Generic[K, V]):
 
     def __delitem__(self, key: K) -> None:
         self[key]  # a key that is not there is an error here as in any mapping
-        self.own[key] = GONE
+        if key in self.below:
+            self.own[key] = GONE
+        else:
+            del self.own[key]
 
     def __iter__(self) -> Iterator[K]:
         return iter(self.flat())
@@ -66,7 +70,7 @@ class Overlay(MutableMapping[K, V], Generic[K, V]):
         return self.flat().items()
 
     def clear(self) -> None:
-        self.own = dict.fromkeys([*self.own, *self.flat()], GONE)
+        self.own = dict.fromkeys(self.below, GONE)
 
     def flat(self) -> MutableMapping[K, V]:
         """One plain table, in the order of the one below; not to be written to."""

@@ -19,6 +19,7 @@ import itertools
 import sys
 import threading
 import time
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -74,8 +75,9 @@ class Past:
     method: str
     line: str
 
-    def was_at(self, at_ms: float, tolerance_ms: float) -> bool:
-        return self.started * 1000 - tolerance_ms <= at_ms <= self.ended * 1000 + tolerance_ms
+
+def _ended_ms(past: Past) -> float:
+    return past.ended * 1000
 
 
 class Slot:
@@ -104,7 +106,9 @@ class Slot:
 
     def was_calling(self, at_ms: float, tolerance_ms: float) -> bool:
         """Whether a call that has returned since was under way at that moment."""
-        return any(past.was_at(at_ms, tolerance_ms) for past in list(self.past))
+        past = list(self.past)
+        first = bisect_left(past, at_ms - tolerance_ms, key=_ended_ms)  # those before it ended earlier
+        return any(call.started * 1000 <= at_ms + tolerance_ms for call in past[first:])
 
     def _call(self, note: Note) -> Call:
         number, started, command, _ = note

@@ -48,6 +48,10 @@ class Candidates:
         """Whether they may take so much together; what was written before we listened may be anything."""
         return bool(self._written_before) or sum(tuple(self.bytes.values())) >= much_bytes
 
+    def is_less(self, app_shuffle: int, much_bytes: int) -> bool:
+        """Whether one of them is known to take less."""
+        return app_shuffle not in self._written_before and self.bytes.get(app_shuffle, much_bytes) < much_bytes
+
     def gone(self, app_shuffle: int) -> None:
         """Nothing of it is there."""
         self.bytes.pop(app_shuffle, None)

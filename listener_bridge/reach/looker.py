@@ -35,6 +35,7 @@ log = logging.getLogger("shuffle_lifecycle")
 MARK = "look-"
 MARK_LIMIT_S = 30.0  # for the listener's queue to come to our mark
 DIED_POLL_S = 0.1
+HARDLY_ANY = 64  # of these are much together
 
 
 class Sight(Protocol):
@@ -95,6 +96,8 @@ class Looker:
         self._is_stale = True  # something has come since
         self._changed = threading.Condition()
         self._called_s: float | None = None  # when a look was called for that is not taken yet
+        self._called_last_s = time.monotonic()
+        self._let_go = 0  # shuffles that took hardly any room, deleted since the last look
         self._passed = ""
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-look", daemon=True)
@@ -144,7 +147,9 @@ class Looker:
             self._call_for_one()
 
     def gone(self, app_shuffle: int) -> None:
-        """No longer a candidate."""
+        """No longer a candidate: it was fenced."""
+        with self._changed:
+            self._let_go += self.candidates.is_less(app_shuffle, self._prompt_bytes // HARDLY_ANY)
         self.candidates.gone(app_shuffle)
 
     def _give_up(self, error: Exception) -> None:
@@ -160,8 +165,9 @@ class Looker:
             self._changed.notify_all()
 
     def _note_call(self) -> None:
+        self._called_last_s = time.monotonic()
         if self._called_s is None:
-            self._called_s = time.monotonic()
+            self._called_s = self._called_last_s
 
     # ---- the thread ----
 
@@ -180,16 +186,23 @@ class Looker:
         while not self._stopped:
             with self._changed:
                 now_s = time.monotonic()
-                if self._sight.changes() != seen:
+                if (dropped := self._sight.changes()) != seen:
+                    seen = dropped
                     self._note_call()
                 if self._called_s is not None:
                     pace.happened()
-                wait_s = pace.wait_s(now_s, self._called_s, self.candidates.are_at_least(self._prompt_bytes))
+                pace.let_go(now_s, self._taken_let_go())
+                is_much = self.candidates.are_at_least(self._prompt_bytes)
+                wait_s = pace.wait_s(now_s, self._called_s, is_much, self._called_last_s)
                 if wait_s <= 0 and self.candidates.bytes:
                     self._called_s = None
                     return True
                 self._changed.wait(min(max(wait_s, 0.001), DIED_POLL_S) if self.candidates.bytes else None)
         return False
+
+    def _taken_let_go(self) -> int:
+        let_go, self._let_go = self._let_go, 0
+        return let_go
 
     def _look(self, pace: Pace) -> None:
         self._taken += 1

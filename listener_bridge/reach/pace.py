@@ -5,8 +5,10 @@ Refuses to know: clocks, threads, and what a look is. Times are seconds of one m
 processor: a look that waits while others compute takes nothing from them, and must not come later for it.
 Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
-Where little lies on disk, the share of those looks is smaller. Looks that find nothing new are taken ever more seldom;
-anything that happens makes them frequent again.
+Where little lies on disk, the share of those looks is smaller, and what they let go is paid for out of it too: a
+program that writes some kilobytes thirty times a second loses more by each deletion than its disk wins. Nobody loses
+anything where nothing has happened for a moment. Looks that find nothing new are taken ever more seldom; anything that
+happens makes them frequent again.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
 GATHER_S = 0.005  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
 GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
+DELETION_S = 0.002  #: What fencing and deleting one shuffle takes of a processor, in driver, coordinator and JVM.
+QUIET_S = 1.0  #: Without anything that calls for a look.
 
 
 class Budget:
@@ -60,17 +64,22 @@ class Pace:
         self._last_s = now_s
         self._idle_s = IDLE_MIN_S if was_new else min(IDLE_MAX_S, self._idle_s * 2)
 
+    def let_go(self, now_s: float, shuffles: int) -> None:
+        """So many shuffles that took hardly any room were deleted since."""
+        self._little.spend(now_s, shuffles * DELETION_S)
+
     def happened(self) -> None:
         """Something happened that may let a shuffle go."""
         self._idle_s = IDLE_MIN_S
 
-    def wait_s(self, now_s: float, called_s: float | None, is_much: bool) -> float:
+    def wait_s(self, now_s: float, called_s: float | None, is_much: bool, last_s: float) -> float:
         """How long until the next look: soon where one was called for, if the budget allows; else at leisure.
 
-        `is_much`: looks could let much go.
+        `called_s`: since when one is called for; `last_s`: when one was called for last. `is_much`: looks could let
+        much go.
         """
         self._is_much = is_much
         gather_s = GATHER_S if is_much else GATHER_LITTLE_S
         due_s = self._last_s + self._idle_s if called_s is None else called_s + gather_s
-        affordable_s = max(self._all.wait_s(now_s), 0.0 if is_much else self._little.wait_s(now_s))
-        return max(affordable_s, due_s - now_s, 0.0)
+        little_s = 0.0 if is_much else min(self._little.wait_s(now_s), last_s + QUIET_S - now_s)
+        return max(self._all.wait_s(now_s), little_s, due_s - now_s, 0.0)

@@ -47,6 +47,16 @@ def test_what_was_written_before_we_listened_may_be_much() -> None:
     assert candidates.are_at_least(101)
 
 
+def test_how_much_one_of_them_is_may_not_be_known() -> None:
+    candidates = Candidates()
+    candidates.known(Snapshot("s", (KnownShuffle(6, 4, 4),), (), ()))
+    candidates.hear(completed(5, 100))
+    assert candidates.is_less(5, 101)
+    assert not candidates.is_less(5, 100)
+    assert not candidates.is_less(6, 101), "written before we listened"
+    assert not candidates.is_less(7, 101), "not one of them"
+
+
 def test_a_partial_retry_adds_to_what_was_written() -> None:
     candidates = Candidates()
     candidates.hear(completed(5, 100))

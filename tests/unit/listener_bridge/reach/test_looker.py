@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
+from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reach.findings import Found, Kind, Root
 from listener_bridge.reach.looker import Looker
-from listener_bridge.tap.facts import Fact, KnownShuffle, MarkerPassed, ShuffleCleaned, Snapshot
+from listener_bridge.reach.pace import QUIET_S
+from listener_bridge.tap.facts import (
+    Fact,
+    KnownShuffle,
+    Level,
+    MarkerPassed,
+    ShuffleCleaned,
+    Snapshot,
+    StageCompleted,
+    StageFact,
+)
 from listener_bridge.words import Request
 
 HELD = Root("o1", Kind.HANDLE, frozenset({0}), "`a`")
@@ -240,3 +252,25 @@ def test_after_reports_were_lost_the_next_look_begins_anew() -> None:
     looker.stop(LIMIT_S)
     assert "begin_look at look-2-begins" in stream.told
     assert stream.reports[-1].report_cut.look == 2
+
+
+def ended(app_shuffle: int, written_bytes: int) -> StageCompleted:
+    stage = StageFact(1, 0, 4, app_shuffle, (), "", "", Level.DETERMINATE, False, (), ())
+    return StageCompleted(0, 0, stage, None, written_bytes, 0, 0, 0)
+
+
+def test_a_program_that_lets_go_of_hardly_anything_all_the_time_is_looked_at_again_once_it_is_quiet() -> None:
+    eyes = Eyes((HELD,))
+    looker, stream = looking(eyes)
+    looker.hear([ended(n, 100) for n in range(2_000)])
+    looker.start()
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    for n in range(1_000):  # 2 s of a processor, of which so small ones may take half a percent
+        looker.gone(n)
+    called_s = time.monotonic()
+    looker.hear([ended(2_000, 100)])
+    stream.wait_for(lambda: "look-2-begins" in stream.told)
+    assert time.monotonic() - called_s >= QUIET_S
+    looker.hear([ended(2_001, MUCH_BYTES)])
+    stream.wait_for(lambda: "look-3-begins" in stream.told)
+    looker.stop(LIMIT_S)
