@@ -70,10 +70,14 @@ def _check(named: Sequence[str], form: str, whole: bool) -> None:
     if form not in FORMATS:
         raise failure(Exit.USAGE, f"the format is {form!r}", f"one of {', '.join(FORMATS)}", "Choose one.")
     check_named(named, whole)
-    if form == LOG and len(named) != 1:
-        raise failure(
-            Exit.USAGE, "a log file holds one application", "one that is named", "Choose one, or --format parquet."
-        )
+    if form == LOG and not whole:
+        _check_one(len(set(named)))
+
+
+def _check_one(applications: int) -> None:
+    if applications != 1:
+        told = f"{count(applications, 'application')}, and a log file holds one"
+        raise failure(Exit.USAGE, told, "one that is named", "Choose one, or --format parquet.")
 
 
 async def _export(here: Here, named: Sequence[str], to: Path, form: str) -> None:
@@ -81,8 +85,10 @@ async def _export(here: Here, named: Sequence[str], to: Path, form: str) -> None
         with writing(to):
             writer = _writer(to, form)
         try:
-            applications = [await find(source, one) for one in named] or await _all(source)
-            for application in dict.fromkeys(applications):
+            applications = dict.fromkeys([await find(source, one) for one in named] or await _all(source))
+            if form == LOG:
+                _check_one(len(applications))
+            for application in applications:
                 async for records in _batches(source.events(application)):
                     with writing(to):
                         writer.write(application, records)

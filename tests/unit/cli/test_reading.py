@@ -111,6 +111,17 @@ def test_an_export_reads_as_what_it_was_made_from(
     assert shufflectl("export", *source, "chain", "-o", copy, "--force").code == 0
 
 
+def test_all_that_there_is_fits_into_a_log_file_where_it_is_one_application(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    one, two = store(tmp_path / "one.db", Told()), store(tmp_path / "two.db", Told(), Told(application=OTHER))
+    copy = tmp_path / "copy.log"
+    refused = shufflectl("export", "--store", two, "--all", "-o", copy)
+    assert (refused.code, "2 applications, and a log file holds one" in refused.err, copy.exists()) == (2, True, False)
+    assert shufflectl("export", "--store", one, "--all", "-o", copy).code == 0
+    assert shufflectl("apps", "--log", copy, "-o", "json").data[0]["application"] == APP
+
+
 def test_an_application_by_id_beginning_spark_s_id_and_name(shufflectl: Shufflectl, tmp_path: Path) -> None:
     other = Told(application=OTHER, name="other", spark_id="local-2")
     address = store(tmp_path / "store.db", Told(), other)
