@@ -74,7 +74,7 @@ class Overlay(MutableMapping[K, V], Generic[K, V]):
 
     def flat(self) -> MutableMapping[K, V]:
         """One plain table, in the order of the one below; not to be written to."""
-        below = self.below.flat() if isinstance(self.below, Overlay) else self.below
+        below = self.below.flat() if type(self.below) is Overlay else self.below
         if not self.own:
             return below
         flat: dict[K, V | Gone] = {**below, **self.own}
