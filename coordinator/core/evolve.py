@@ -15,8 +15,8 @@ from typing import Any
 from coordinator.core import events as e
 from coordinator.core import fold_application, fold_generation, fold_recovery, fold_scheduler
 from coordinator.core.ids import Sequence
-from coordinator.core.making import replace
-from coordinator.core.state import State, copy
+from coordinator.core.making import altering
+from coordinator.core.state import Meta, State, copy
 
 
 def evolve(state: State, recorded: e.Recorded) -> State:
@@ -34,19 +34,28 @@ def fold(state: State, log: Iterable[e.Recorded]) -> State:
         time_ms = max(time_ms, last.time_ms)
         _APPLY[type(last.event)](state, last, last.event)
     if last is not None:
-        state.meta = replace(state.meta, next_sequence=Sequence(last.sequence + 1), time_ms=time_ms)
+        count(state, last.sequence + 1, time_ms)
     return state
 
 
 def apply(state: State, recorded: e.Recorded) -> None:
     """Applies one event in place."""
-    fold(state, (recorded,))
+    time_ms = max(state.meta.time_ms, recorded.time_ms)
+    apply_alone(state, recorded)
+    count(state, recorded.sequence + 1, time_ms)
 
 
 def apply_alone(state: State, recorded: e.Recorded) -> None:
     """Applies one event in place but for the counters, which whoever applies several sets at their end."""
     _APPLY[type(recorded.event)](state, recorded, recorded.event)
 
+
+def count(state: State, next_sequence: int, time_ms: int) -> None:
+    """Sets the counters: which event comes next, and when the last one was."""
+    state.meta = _counted(state.meta, next_sequence=Sequence(next_sequence), time_ms=time_ms)
+
+
+_counted = altering(Meta, "next_sequence", "time_ms")
 
 _APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     **fold_application.APPLY,

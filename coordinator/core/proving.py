@@ -14,15 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator.core.events import Recorded
-from coordinator.core.evolve import apply, apply_alone, fold
+from coordinator.core.evolve import apply, apply_alone, count, fold
 from coordinator.core.ids import Sequence
 from coordinator.core.invariants import Violation, check, check_changes
-from coordinator.core.making import altering
 from coordinator.core.state import Meta, State, as_it_was, empty, track
 from coordinator.core.steps import check_alone, check_order
 from coordinator.core.tracked import Replaced
-
-_counted = altering(Meta, "next_sequence", "time_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ class Proof:
             wrong += [_broken(recorded, violation) for violation in found]
             expected, time_ms = Sequence(recorded.sequence + 1), max(time_ms, recorded.time_ms)
             apply_alone(state, recorded)
-        state.meta = _counted(state.meta, next_sequence=expected, time_ms=time_ms)
+        count(state, expected, time_ms)
         return wrong
 
     def _blame(self, found: tuple[Violation, ...], below: Meta) -> list[Broken]:
