@@ -41,7 +41,7 @@ class Work:
 PIECES = (
     Work("tasks", 1_000, "1,000 empty tasks", 8),
     Work("jobs", 25, "25 small jobs with a shuffle each", 8),
-    Work("jobs", 400, "400 small jobs with a shuffle each", 4),
+    Work("jobs", 300, "300 small jobs with a shuffle each", 3),
     Work("queries", 1, "a query of a second or two", 8),
 )
 QUICK = (Work("tasks", 200, "200 empty tasks", 2), Work("jobs", 5, "5 small jobs", 2), Work("queries", 1, "a query", 2))
