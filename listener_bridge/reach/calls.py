@@ -75,6 +75,9 @@ class Past:
     method: str
     line: str
 
+    def was_at(self, at_ms: float, tolerance_ms: float) -> bool:
+        return self.started * 1000 - tolerance_ms <= at_ms <= self.ended * 1000 + tolerance_ms
+
 
 def _ended_ms(past: Past) -> float:
     return past.ended * 1000
@@ -108,7 +111,7 @@ class Slot:
         """Whether a call that has returned since was under way at that moment."""
         past = list(self.past)
         first = bisect_left(past, at_ms - tolerance_ms, key=_ended_ms)  # those before it ended earlier
-        return any(call.started * 1000 <= at_ms + tolerance_ms for call in past[first:])
+        return any(call.was_at(at_ms, tolerance_ms) for call in past[first:])
 
     def _call(self, note: Note) -> Call:
         number, started, command, _ = note
