@@ -7,7 +7,9 @@ number, never guessed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ExecutionId, JobId, ShuffleId, StageAttempt, StageId, within
@@ -30,19 +32,9 @@ class Names:
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event has gone by."""
-        event = recorded.event
-        if isinstance(event, e.JobStarted):
-            self.jobs[event.job] = event
-        elif isinstance(event, e.StageSubmitted):
-            self.stages[event.stage.stage] = event.name
-        elif isinstance(event, e.LineageLearned):
-            self.lineage[event.lineage.app_shuffle] = event.lineage
-        elif isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
-            self.shuffle_of[event.shuffle_id] = event.app_shuffle
-        elif isinstance(event, e.CutReported):
-            self.roots[event.root] = self.root_of(event.kind, event.root, event.why)
-        elif isinstance(event, e.ExecutionStarted):
-            self.executions[event.execution] = event.name
+        learn = _LEARN.get(type(recorded.event))
+        if learn is not None:
+            learn(self, recorded.event)
 
     def job(self, job: JobId) -> str:
         """`job 3 (count at chain.py:20)`."""
@@ -97,3 +89,41 @@ class Names:
 
 def _aside(name: str) -> str:
     return f" ({place(name)})" if name else ""
+
+
+# ---- what each kind of event names -----------------------------------------------------------------------------------
+
+
+def _job(names: Names, event: e.JobStarted) -> None:
+    names.jobs[event.job] = event
+
+
+def _stage(names: Names, event: e.StageSubmitted) -> None:
+    names.stages[event.stage.stage] = event.name
+
+
+def _lineage(names: Names, event: e.LineageLearned) -> None:
+    names.lineage[event.lineage.app_shuffle] = event.lineage
+
+
+def _generation(names: Names, event: e.GenerationStarted | e.GenerationAdopted) -> None:
+    names.shuffle_of[event.shuffle_id] = event.app_shuffle
+
+
+def _root(names: Names, event: e.CutReported) -> None:
+    names.roots[event.root] = names.root_of(event.kind, event.root, event.why)
+
+
+def _execution(names: Names, event: e.ExecutionStarted) -> None:
+    names.executions[event.execution] = event.name
+
+
+_LEARN: dict[type, Callable[[Names, Any], None]] = {
+    e.JobStarted: _job,
+    e.StageSubmitted: _stage,
+    e.LineageLearned: _lineage,
+    e.GenerationStarted: _generation,
+    e.GenerationAdopted: _generation,
+    e.CutReported: _root,
+    e.ExecutionStarted: _execution,
+}

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta, timezone
 from enum import Enum
 
 from coordinator.core import events as e
-from coordinator.core.evolve import apply
-from coordinator.core.ids import AppShuffle, Sequence, ShuffleId
+from coordinator.core import ids
+from coordinator.core.evolve import apply, apply_alone, count
+from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import State, empty, lay_over, settle
 from replay.changes import Changed, between, of_step
@@ -61,6 +62,10 @@ class Point(ABC):
     def place(self, recorded: e.Recorded, names: Names) -> Place:
         """Where this event lies; ``names`` are those heard before it."""
 
+    def is_before(self, recorded: e.Recorded) -> bool:  # noqa: ARG002 - of some kinds nobody knows before
+        """Whether the event, and with it all before it, is certain to lie before the point."""
+        return False
+
     def in_log(self, first: e.Recorded) -> Point:  # noqa: ARG002 - most points mean the same in every log
         """The point in the log that begins with this event."""
         return self
@@ -77,6 +82,9 @@ class End(Point):
     def place(self, recorded: e.Recorded, names: Names) -> Place:  # noqa: ARG002
         return Place.BEFORE
 
+    def is_before(self, recorded: e.Recorded) -> bool:  # noqa: ARG002
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class AtEvent(Point):
@@ -88,6 +96,9 @@ class AtEvent(Point):
         if recorded.sequence == self.sequence:
             return Place.LAST
         return Place.BEFORE if recorded.sequence < self.sequence else Place.BEHIND
+
+    def is_before(self, recorded: e.Recorded) -> bool:
+        return recorded.sequence < self.sequence
 
     def missing(self, last: e.Recorded | None) -> NotReached | None:
         ends = f"it ends with event {last.sequence:,}" if last is not None else "it holds no event up to there"
@@ -102,6 +113,9 @@ class AtTime(Point):
 
     def place(self, recorded: e.Recorded, names: Names) -> Place:  # noqa: ARG002
         return Place.BEFORE if recorded.time_ms <= self.time_ms else Place.BEHIND
+
+    def is_before(self, recorded: e.Recorded) -> bool:
+        return recorded.time_ms <= self.time_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +247,7 @@ class Gone:
     cause: str
     bytes: int  #: What it held.
     freed_bytes: int  #: By our directive.
-    sequence: Sequence
+    sequence: ids.Sequence
     time_ms: int
 
 
@@ -254,6 +268,18 @@ class Traveller:
             return False
         self._note(recorded)
         apply(self.state, recorded)
+        return True
+
+    def take_all(self, batch: Sequence[e.Recorded]) -> bool:
+        """Takes events in that follow one another. False where the point lies before the last of them."""
+        if self.last is None or self.arrived or not self.point.is_before(batch[-1]):
+            return all(map(self.take, batch))
+        time_ms = self.state.meta.time_ms
+        for recorded in batch:
+            self._note(recorded)
+            apply_alone(self.state, recorded)
+            time_ms = max(time_ms, recorded.time_ms)
+        count(self.state, batch[-1].sequence + 1, time_ms)
         return True
 
     def step(self, recorded: e.Recorded) -> tuple[Changed, ...] | None:

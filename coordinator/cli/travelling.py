@@ -24,7 +24,7 @@ from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import event_row
-from coordinator.cli.sources.api import Source, foldable
+from coordinator.cli.sources.api import Source, foldable, foldable_batches
 from coordinator.cli.verb import verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -125,8 +125,8 @@ def _said(read: Callable[[str], Point], text: str) -> Point:
 async def _travelled(source: Source, application: ApplicationId, where: Point) -> Traveller:
     """A traveller that has gone to the point; reads no further."""
     traveller = Traveller(where)
-    async for recorded in foldable(source, application):
-        if not traveller.take(recorded):
+    async for batch in foldable_batches(source, application):
+        if not traveller.take_all(batch):
             break
     _check(traveller)
     return traveller

@@ -8,7 +8,7 @@ by and named in ``problems``, never silently.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -53,8 +53,12 @@ class Source(ABC):
         """Shuffles, lineage and the stages that run."""
 
     @abstractmethod
+    def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
+        """What is in its log now, above ``after``, as many events at a time as lie together; none is empty."""
+
     def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
-        """What is in its log now, above ``after``."""
+        """The same, one by one."""
+        return _each(self.batches(application, after))
 
     @abstractmethod
     def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
@@ -106,13 +110,32 @@ class FoldedSource(Source):
         return shown.graph_shown(await self.state(application))
 
 
-async def foldable(source: Source, application: ApplicationId) -> AsyncIterator[Recorded]:
+def foldable(source: Source, application: ApplicationId) -> AsyncIterator[Recorded]:
     """What can be folded: up to the first event that is missing. The source names what is damaged."""
+    return _each(foldable_batches(source, application))
+
+
+async def foldable_batches(source: Source, application: ApplicationId) -> AsyncIterator[Sequence[Recorded]]:
+    """The same, in batches."""
     expected = 1
-    events: Any = source.events(application)
-    async with aclosing(events):
-        async for recorded in events:
-            if recorded.sequence != expected and source.problems:
+    batches: Any = source.batches(application)
+    async with aclosing(batches):
+        async for batch in batches:
+            if batch[0].sequence != expected and source.problems:
                 return
-            yield recorded
-            expected = recorded.sequence + 1
+            yield batch
+            expected = batch[-1].sequence + 1
+
+
+async def _each(batches: Any) -> AsyncIterator[Recorded]:
+    async with aclosing(batches):
+        async for batch in batches:
+            for recorded in batch:
+                yield recorded
+
+
+def above(after: int, records: Sequence[Recorded]) -> Sequence[Recorded]:
+    """Of consecutive events those whose number is larger."""
+    if not records or records[0].sequence > after:
+        return records
+    return [recorded for recorded in records if recorded.sequence > after]

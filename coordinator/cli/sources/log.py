@@ -9,13 +9,13 @@ To decode a file and to fold it take seconds each for a million events: what is 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.sources.api import FoldedSource
+from coordinator.cli.sources.api import FoldedSource, above
 from coordinator.core.commands import Command
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import fold
@@ -51,12 +51,11 @@ class LogSource(FoldedSource):
         self._check(application)
         return self._fold()
 
-    async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+    async def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
         self._check(application)
         for item in self._items():
-            for recorded in item.records if isinstance(item, Segment) else ():
-                if recorded.sequence > after:
-                    yield recorded
+            if isinstance(item, Segment) and (records := above(after, item.records)):
+                yield records
 
     def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:  # noqa: ARG002
         raise _only_read("it cannot be followed")

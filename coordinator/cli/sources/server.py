@@ -7,7 +7,7 @@ the answers mean. Invariant: only a question that surely was not answered is ask
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -101,14 +101,13 @@ class ServerSource(Source):
         reply: pb.Graph = await self._ask("GetGraph", pb.GetGraphRequest(caller=self._caller(application)))
         return reply
 
-    async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+    async def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
         while True:
             asked = pb.ListEventsRequest(caller=self._caller(application), after=after)
             reply = await self._ask("ListEvents", asked)
-            for message in reply.records:
-                recorded = record_from_message(message, self.where)
-                if recorded is not None:
-                    yield recorded
+            read = [record_from_message(message, self.where) for message in reply.records]
+            if records := [recorded for recorded in read if recorded is not None]:
+                yield records
             after = reply.next_after
             if not after:
                 return

@@ -8,7 +8,7 @@ exist is not made by looking for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
@@ -17,7 +17,7 @@ from coordinator.app import replica_name
 from coordinator.archive.api import Archive, ArchiveError
 from coordinator.archive.open import open_archive
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.sources.api import FoldedSource
+from coordinator.cli.sources.api import FoldedSource, above
 from coordinator.core.commands import Command, Request
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import apply
@@ -95,15 +95,13 @@ class StoreSource(FoldedSource):
             return await loading.load_ended(journal, Snapshots(self._backend, application, at_once))
         return loaded.state
 
-    async def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+    async def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
         async for item in self._salvage(application, after):
             if not isinstance(item, Segment):
                 if str(item) not in map(str, self.problems):  # who reads twice meets it twice
                     self.problems.append(item)
-                continue
-            for recorded in item.records:
-                if recorded.sequence > after:
-                    yield recorded
+            elif records := above(after, item.records):
+                yield records
 
     async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         async for recorded in tail.follow(self._backend, self._journal(application), after):

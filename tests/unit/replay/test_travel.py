@@ -41,6 +41,20 @@ def test_a_point_is_one_place_in_the_log(said: str, sequence: int) -> None:
     assert digest(there.state) == digest(fold(empty(), LOG[:sequence]))
 
 
+@pytest.mark.parametrize("many", [1, 2, 5, 7, 100])
+@pytest.mark.parametrize("said", ["15", "end", "14:13:20.050", "GenerationDeleted", "GenerationStarted 1", "99"])
+def test_a_log_in_batches_leads_to_the_same_place(said: str, many: int) -> None:
+    one_by_one, traveller = Traveller(point(said)), Traveller(point(said))
+    for recorded in LOG:
+        one_by_one.take(recorded)
+    for begin in range(0, len(LOG), many):
+        batch = LOG[begin : begin + many]
+        assert traveller.take_all(batch) == (batch[-1].sequence <= one_by_one.sequence)
+    assert (traveller.sequence, traveller.arrived) == (one_by_one.sequence, one_by_one.arrived)
+    assert digest(traveller.state) == digest(one_by_one.state)
+    assert moment(traveller) == moment(one_by_one)
+
+
 def test_stepping_gives_the_same_state_and_says_what_each_event_changed() -> None:
     traveller = Traveller()
     changes = {int(recorded.sequence): traveller.step(recorded) for recorded in LOG}
