@@ -17,7 +17,6 @@ from coordinator.core.ids import AppShuffle
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State, empty
 from coordinator.core.values import RootKind
-from coordinator.demo.ideal import needed_until
 
 _ON_DISK = {Life.READABLE, Life.PARTIAL, Life.EXPIRED, Life.FENCING, Life.FENCED}
 _GOING = {Life.EXPIRED, Life.FENCING, Life.FENCED}
@@ -43,10 +42,9 @@ _KINDS = {
 }
 
 
-def beyond(log: Sequence[e.Recorded]) -> Mapping[Cause, float]:
-    """Byte-seconds after the last read of each shuffle, by cause. Each cause is there."""
+def beyond(log: Sequence[e.Recorded], until: Mapping[int, float]) -> Mapping[Cause, float]:
+    """Byte-seconds after the last read of each shuffle (``until``), by cause. Each cause is there."""
     found = dict.fromkeys(Cause, 0.0)
-    until = needed_until(log)
     for state, before_s, at_s in _intervals(log):
         for generation, cause in _kept(state):
             late_s = at_s - max(before_s, until.get(generation.app_shuffle, before_s))
@@ -54,9 +52,8 @@ def beyond(log: Sequence[e.Recorded]) -> Mapping[Cause, float]:
     return found
 
 
-def needed_byte_seconds(log: Sequence[e.Recorded]) -> float:
+def needed_byte_seconds(log: Sequence[e.Recorded], until: Mapping[int, float]) -> float:
     """Byte-seconds up to the last read of each shuffle."""
-    until = needed_until(log)
     return sum(
         generation.bytes * max(0.0, min(at_s, until.get(generation.app_shuffle, 0.0)) - before_s)
         for state, before_s, at_s in _intervals(log)

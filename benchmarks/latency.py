@@ -23,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt, StageId
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.demo.disk import Sample, Watch
-from coordinator.demo.ideal import spark_events
+from coordinator.demo.ideal import StageTimes, stage_times
 from coordinator.demo.logs import read_log
 
 
@@ -40,7 +40,7 @@ def run(console: Console, wishes: argparse.Namespace) -> None:
             subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         found = json.loads((folder / "result.json").read_text())
         log = list(read_log(f"sqlite://{folder}/coordinator.db", found["application"]))
-        rows = _rows(_freed(log, _stages(folder / "events")), _gone_ms(disk.samples))
+        rows = _rows(_freed(log, stage_times(folder / "events")), _gone_ms(disk.samples))
     table = Table(
         title=f"{rounds} shuffles of {megabytes} MB freed in a loop, ms, Spark {pyspark.__version__}, local[2]"
     )
@@ -69,7 +69,7 @@ class _Freed:
     deleted: float = 0.0
 
 
-def _freed(log: Iterable[e.Recorded], stages: dict[StageAttempt, tuple[float, float]]) -> dict[AppShuffle, _Freed]:
+def _freed(log: Iterable[e.Recorded], stages: StageTimes) -> dict[AppShuffle, _Freed]:
     """What went because a stage ended; what goes with the application is left out."""
     by: dict[int, StageAttempt] = {}
     names: dict[ShuffleId, AppShuffle] = {}
@@ -106,17 +106,4 @@ def _rows(freed: dict[AppShuffle, _Freed], gone: dict[AppShuffle, float]) -> dic
         "recorded … its fence recorded": [one.fenced - one.recorded for one, _ in seen],
         "completed in Spark … files gone": [at - one.completed for one, at in seen],
         "completed in Spark … recorded as gone": [one.deleted - one.completed for one, _ in seen],
-    }
-
-
-def _stages(events: Path) -> dict[StageAttempt, tuple[float, float]]:
-    """When Spark submitted and completed each stage attempt, in ms since the epoch."""
-    return {
-        StageAttempt(StageId(info["Stage ID"]), info["Stage Attempt ID"]): (
-            float(info["Submission Time"]),
-            float(info["Completion Time"]),
-        )
-        for event in spark_events(events)
-        if event.get("Event") == "SparkListenerStageCompleted"
-        for info in (event["Stage Info"],)
     }

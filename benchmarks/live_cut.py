@@ -162,8 +162,9 @@ def _beyond(found: Mapping[str, Runs]) -> Table:
     table = Table(title="Held after its last read under reachable, MB·s by the log")
     for heading in ("program", "needed", *(cause.value for cause in Cause)):
         table.add_column(heading, justify="left" if heading == "program" else "right")
-    rows = {name: beyond(runs["reachable"].log) for name, runs in found.items() if "reachable" in runs}
-    needed = {name: needed_byte_seconds(found[name]["reachable"].log) for name in rows}
+    ran = {name: runs["reachable"] for name, runs in found.items() if "reachable" in runs}
+    rows = {name: beyond(one.log, one.until) for name, one in ran.items()}
+    needed = {name: needed_byte_seconds(one.log, one.until) for name, one in ran.items()}
     for name, held in rows.items():
         table.add_row(name, f"{needed[name] / 1e6:.2f}", *(f"{held[cause] / 1e6:.2f}" for cause in Cause))
     table.add_section()

@@ -13,7 +13,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from benchmarks.program_job import command, environment
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.demo.disk import Held, Sample, Watch, held
-from coordinator.demo.ideal import is_map_stage, needed_until, spark_events
+from coordinator.demo.ideal import is_map_stage, needed_until, spark_events, stage_times
 from coordinator.demo.logs import read_log
 
 FOLDER = Path(__file__).parent / "programs"
@@ -60,6 +60,7 @@ class Outcome:
     again: tuple[AppShuffle, ...] = ()
     look_ms: tuple[float, ...] = ()
     log: tuple[e.Recorded, ...] = ()
+    until: Mapping[int, float] = field(default_factory=dict)  #: When each app shuffle was read for the last time.
 
 
 def programs() -> dict[str, Path]:
@@ -115,7 +116,7 @@ def _read(folder: Path, said: str, samples: list[Sample]) -> Outcome:
     begun, ended, status = found["begun"], found["ended"], found["status"]
     on_disk = {shuffle for sample in samples for shuffle in sample.bytes}
     log = tuple(read_log(f"sqlite://{folder}/coordinator.db", found["application"])) if found["application"] else ()
-    until = needed_until(log)
+    until = needed_until(log, stage_times(folder / "events"))
     return Outcome(
         result=results[-1] if results else "",
         failure="" if results else "no line of its result",
@@ -128,6 +129,7 @@ def _read(folder: Path, said: str, samples: list[Sample]) -> Outcome:
         again=_again(log),
         look_ms=tuple(found["look_ms"]),
         log=log,
+        until=until,
     )
 
 

@@ -31,7 +31,7 @@ from coordinator.core import events as e
 from coordinator.core.events import Recorded
 from coordinator.demo import run as runs_of
 from coordinator.demo.disk import Held, Sample, held
-from coordinator.demo.ideal import needed_until
+from coordinator.demo.ideal import StageTimes, needed_until, stage_times
 from coordinator.demo.logs import read_log
 from tests.support.celeborn import running_celeborn
 from tests.support.uniffle import running_uniffle
@@ -124,7 +124,7 @@ def _watched(folder: Path, service: Service, options: tuple[str, ...], store: st
     if not store:
         return found
     log = tuple(read_log(store, done.application))
-    until = _until(log, samples, service)
+    until = _until(log, stage_times(folder / "events"), samples, service)
     least = held(samples, *within, lambda number, at: at <= until.get(number, 0.0))
     gone = tuple(_gone_after_ms(samples, until, _deleted(log, samples, service), workload.ended))
     return Outcome(found.value, found.seconds, found.map_stages, seen, least, gone)
@@ -165,9 +165,9 @@ def _numbers(log: Iterable[Recorded], samples: Iterable[Sample], service: Servic
     return dict(zip(begun, numbers, strict=True))  # one each, as nothing was recomputed
 
 
-def _until(log: tuple[Recorded, ...], samples: list[Sample], service: Service) -> dict[int, float]:
+def _until(log: tuple[Recorded, ...], times: StageTimes, samples: list[Sample], service: Service) -> dict[int, float]:
     numbers = _numbers(log, samples, service)
-    return {numbers[shuffle]: at for shuffle, at in needed_until(log).items()}
+    return {numbers[shuffle]: at for shuffle, at in needed_until(log, times).items()}
 
 
 def _deleted(log: tuple[Recorded, ...], samples: list[Sample], service: Service) -> set[int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from coordinator.core.events import Recorded
 from coordinator.demo.disk import Held, Sample, Watch, born, held
-from coordinator.demo.ideal import map_stages_run, needed_until
+from coordinator.demo.ideal import map_stages_run, needed_until, stage_times
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _workload(entry: dict[str, float | str], samples: list[Sample]) -> Workload:
 
 def ideal(run_: Run, log: Iterable[Recorded]) -> dict[str, Held]:
     """Per workload, what the same run would have held had each shuffle gone with its last reader."""
-    until = needed_until(log)
+    until = needed_until(log, stage_times(run_.folder / "events"))
     return {
         workload.name: held(
             run_.samples,
