@@ -1,8 +1,10 @@
 package shufflelifecycle;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Iterator;
+import java.util.StringTokenizer;
 
 /** A set of app shuffles that never changes: sorted, so that a union is a merge, and shared wherever nothing was added. */
 public class Ids {
@@ -26,6 +28,16 @@ public class Ids {
     }
     Arrays.sort(ids);
     return new Ids(ids);
+  }
+
+  /** Of numbers with a blank between two. */
+  public static Ids of(String numbers) {
+    ArrayList ids = new ArrayList();
+    StringTokenizer each = new StringTokenizer(numbers);
+    while (each.hasMoreTokens()) {
+      ids.add(Integer.valueOf(each.nextToken()));
+    }
+    return of(ids);
   }
 
   public boolean contains(int id) {

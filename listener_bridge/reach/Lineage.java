@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -14,9 +15,11 @@ import org.apache.spark.rdd.RDD;
 /**
  * The cut of an RDD: from it down to the outputs that are intact. For one look, which walks every RDD once.
  *
- * A shuffle that is not intact is in the cut too, and so is what it would be written from. Below an RDD that does not
- * tell what it was made of, everything is. An RDD of another application, which ended in this JVM before ours began,
- * needs nothing: no job computes it again, and its id and its shuffles' ids are given out again in ours.
+ * A shuffle that is not intact is in the cut too, and so is what it would be written from: unless it is announced, by a
+ * job that lives. The coordinator knows what that is, and goes on behind it for as long as it is not intact, and not a
+ * moment longer. Below an RDD that does not tell what it was made of, everything is. An RDD of another application,
+ * which ended in this JVM before ours began, needs nothing: no job computes it again, and its id and its shuffles' ids
+ * are given out again in ours.
  */
 public class Lineage {
   /** An RDD whose parents are being walked. */
@@ -34,15 +37,18 @@ public class Lineage {
 
   private final SparkContext context;
   private final Intact intact;
+  private final Ids announced;
   private final CachedRdds cached;
   private final Deadline deadline;
   private final Map cuts = new IdentityHashMap(); // RDD -> Ids
+  private final ArrayList ends = new ArrayList(); // RDDs that were not walked, since what they write is there
   private final ArrayDeque path = new ArrayDeque(); // of Step: lineages are longer than stacks are deep
   private String fault = null;
 
-  public Lineage(SparkContext context, Intact intact, CachedRdds cached, Deadline deadline) {
+  public Lineage(SparkContext context, Intact intact, Ids announced, CachedRdds cached, Deadline deadline) {
     this.context = context;
     this.intact = intact;
+    this.announced = announced;
     this.cached = cached;
     this.deadline = deadline;
   }
@@ -66,7 +72,22 @@ public class Lineage {
       return Ids.NONE;
     }
     Ids self = Ids.of(shuffle.shuffleId());
-    return intact.is(shuffle.shuffleId()) ? self : self.and(of(shuffle.rdd()));
+    return isEnd(shuffle) ? self : self.and(of(shuffle.rdd()));
+  }
+
+  private boolean isEnd(ShuffleDependency shuffle) {
+    boolean isEnd = intact.is(shuffle.shuffleId()) || announced.contains(shuffle.shuffleId());
+    if (isEnd) {
+      ends.add(shuffle.rdd());
+    }
+    return isEnd;
+  }
+
+  /** The RDDs that walks have ended at since this was asked last: what is behind them was not looked at. */
+  public List takeEnds() {
+    List taken = new ArrayList(ends);
+    ends.clear();
+    return taken;
   }
 
   /** Why something could not be told since this was asked last; null where everything could. */
@@ -114,7 +135,7 @@ public class Lineage {
 
   private void shuffle(Step step, ShuffleDependency shuffle) {
     step.cut = step.cut.and(Ids.of(shuffle.shuffleId()));
-    if (intact.is(shuffle.shuffleId())) {
+    if (isEnd(shuffle)) {
       step.done++;
     } else {
       below(step, shuffle.rdd());

@@ -26,11 +26,11 @@ public class Look {
   private final Contents contents;
   private final Map roots = new TreeMap(); // id -> {kind, why, Ids}
 
-  public Look(SparkContext context, Intact intact, boolean executorsStay, Deadline deadline) {
+  public Look(SparkContext context, Intact intact, Ids announced, boolean executorsStay, Deadline deadline) {
     this.context = context;
     this.intact = intact;
     this.deadline = deadline;
-    this.lineage = new Lineage(context, intact, new CachedRdds(context, executorsStay), deadline);
+    this.lineage = new Lineage(context, intact, announced, new CachedRdds(context, executorsStay), deadline);
     this.queries = new Queries(lineage, deadline);
     this.contents = new Contents(lineage, queries, deadline);
   }
@@ -99,6 +99,19 @@ public class Look {
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
       object("rdd " + rdd.id(), "persisted", "persisted RDD " + rdd.id(), rdd);
+    }
+  }
+
+  /** What jobs will compute once more when they have ended. Behind these are others. */
+  public void checkpoints(Checkpoints checkpoints) {
+    List ends = lineage.takeEnds();
+    while (!ends.isEmpty()) {
+      List awaited = checkpoints.awaited(ends);
+      for (int i = 0; i < awaited.size(); i++) {
+        RDD rdd = (RDD) awaited.get(i);
+        object("checkpoint " + rdd.id(), "persisted", "RDD " + rdd.id() + ", to be checkpointed", rdd);
+      }
+      ends = lineage.takeEnds();
     }
   }
 

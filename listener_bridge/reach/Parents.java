@@ -34,7 +34,7 @@ public class Parents {
     return found;
   }
 
-  private static boolean isCheckpointed(RDD rdd) {
+  static boolean isCheckpointed(RDD rdd) {
     scala.Option data = (scala.Option) ofRdd(rdd, "checkpointData");
     if (data == null || !data.isDefined()) {
       return false;

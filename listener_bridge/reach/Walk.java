@@ -13,6 +13,7 @@ public class Walk {
   private final Intact intact;
   private final Bindings bindings;
   private final Executions executions;
+  private final Checkpoints checkpoints = new Checkpoints();
   private final boolean executorsStay;
   private final Effort effort = new Effort();
 
@@ -26,16 +27,16 @@ public class Walk {
     executions.begin();
   }
 
-  /** JSON. `dead`: ids of objects that are no roots, a blank between two. */
-  public String look(String dead, long deadlineMs) {
+  /** JSON. `dead`: ids of objects that are no roots, `announced`: app shuffles (`Lineage`); a blank between two. */
+  public String look(String dead, String announced, long deadlineMs) {
     long began = effort.nanos();
-    String found = found(dead, deadlineMs);
+    String found = found(dead, announced, deadlineMs);
     return "{\"jvm_ns\":" + (effort.nanos() - began) + "," + found + "}";
   }
 
-  private String found(String dead, long deadlineMs) {
+  private String found(String dead, String announced, long deadlineMs) {
     try {
-      Look look = new Look(context, intact, executorsStay, new Deadline(deadlineMs));
+      Look look = new Look(context, intact, Ids.of(announced), executorsStay, new Deadline(deadlineMs));
       Map bound = bindings.read();
       look.sessions(new Sessions(bound.values()));
       bound.putAll(bindings.read()); // a view may have become a handle meanwhile, and is looked for again below
@@ -44,6 +45,7 @@ public class Walk {
       look.persisted();
       look.sessions(new Sessions(bound.values()));
       look.streamingGraphs(bound);
+      look.checkpoints(checkpoints);
       return look.toString();
     } catch (Throwable failure) {
       return everything(Row.shortened(String.valueOf(failure), 500));

@@ -30,7 +30,13 @@ class Candidates:
                 self._written_before.add(shuffle.app_shuffle)
 
     def hear(self, fact: Fact) -> bool:
-        """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read."""
+        """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read.
+
+        A job that will write something calls for one, too: what it reads can then go when it has been read, and need
+        not wait for the look that follows (`announced`).
+        """
+        if isinstance(fact, facts.JobStarted):
+            return bool(self.bytes) and any(stage.writes not in {None, *self.bytes} for stage in fact.stages)
         written = None
         if isinstance(fact, facts.StageCompleted) and fact.stage.writes is not None:
             written = fact.stage.writes

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
+from listener_bridge.reach.announced import Announced
 from listener_bridge.reach.findings import Found, Kind, Program, Region, Root
 from listener_bridge.tap.facts import Fact, Snapshot
 
@@ -48,7 +49,7 @@ class Walker(Protocol):
     """The JVM's half."""
 
     def warm(self) -> None: ...
-    def walk(self, program: Program) -> Found: ...
+    def walk(self, program: Program, announced: frozenset[int]) -> Found: ...
 
 
 class ProgramSight:
@@ -59,6 +60,7 @@ class ProgramSight:
         self._regions = regions
         self._handles = handles
         self._walker = walker
+        self._announced = Announced()
 
     def open(self) -> None:
         """Begin to watch the program. In the program's own thread, before its next line."""
@@ -84,16 +86,19 @@ class ProgramSight:
         return self._calls.line_of(thread, method, at_ms, called_back)
 
     def hear(self, fact: Fact) -> None:
+        self._announced.hear(fact)
         self._regions.hear(fact)
 
     def resync(self, present: Snapshot) -> None:
+        self._announced.resync(present)
         self._regions.resync(present)
 
     def read(self) -> Found:
         """All roots there are; or why that cannot be told."""
+        announced = self._announced.read()
         under_way = self._regions.read()
         program = self._handles.read()
-        walked = self._walker.walk(program)
+        walked = self._walker.walk(program, announced)
         return replace(walked, roots=(*walked.roots, *(_root(region) for region in under_way)))
 
 

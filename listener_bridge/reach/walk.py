@@ -36,10 +36,15 @@ class Walker:
         """Take a look for nothing: the first one in a JVM loads its classes, which takes a hundred times as long."""
         self.walk(Program())
 
-    def walk(self, program: Program) -> Found:
-        """One look. It never raises: what kept it from looking is in `everything`."""
+    def walk(self, program: Program, announced: frozenset[int] = frozenset()) -> Found:
+        """One look. It never raises: what kept it from looking is in `everything`.
+
+        `announced`: app shuffles behind which the coordinator goes on by itself (`announced`).
+        """
         try:
-            answer = json.loads(self._java.look(" ".join(program.dead), self._deadline_ms))
+            answer = json.loads(
+                self._java.look(" ".join(program.dead), " ".join(map(str, announced)), self._deadline_ms)
+            )
         except Exception as error:  # noqa: BLE001 - a stopped context, a lost gateway: states of the world, told as values
             return Found((), f"the driver's JVM did not look: {str(error)[:500]}")
         roots = tuple(_root(row, program) for row in answer["roots"])

@@ -34,12 +34,16 @@ class Log:
 
     def events(self, *kinds: str) -> list[Any]:
         """The events of these kinds, or all, in order."""
+        found = [(record.WhichOneof("event"), record) for record in self.records()]
+        return [getattr(record, kind) for kind, record in found if kind in kinds or not kinds]
+
+    def records(self) -> list[Any]:
+        """All events with their numbers, in order."""
         caller = service_pb2.Caller(application=self.application, token=self.token())
         with grpc.insecure_channel(self.address) as channel:
             ask = service_pb2_grpc.ShuffleLifecycleStub(channel)
             reply = ask.ListEvents(service_pb2.ListEventsRequest(caller=caller, limit=10_000))
-        found = [(record.WhichOneof("event"), record) for record in reply.records]
-        return [getattr(record, kind) for kind, record in found if kind in kinds or not kinds]
+        return list(reply.records)
 
     def generations(self) -> dict[int, int]:
         """shuffle id -> app shuffle"""

@@ -69,6 +69,61 @@ def test_what_a_checkpoint_of_later_will_read_stays(program: Program) -> None:
     assert later.count() == later.count() == 20
 
 
+def test_what_a_checkpoint_computes_again_is_held_until_it_has(program: Program, tmp_path: Path) -> None:
+    """Spark checkpoints an RDD by a job of its own, behind the first one that has computed it."""
+    last = gate(tmp_path / "gate")
+    context = program.spark.sparkContext
+    context.setCheckpointDir(str(tmp_path / "checkpoints"))
+    marked = context.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(4).mapValues(lambda n: n + 1)
+    marked.checkpoint()
+
+    def hold(pair: tuple[int, int]) -> int:
+        last.pass_through("the result stage")
+        return pair[1]
+
+    job = marked.partitionBy(3).map(hold)
+    del marked
+    with in_background(job.sum) as running:
+        wait_for(last.arrived, "the result stage")
+        try:
+            program.look()
+            first, _ = program.written()
+            assert first not in program.gone()
+        finally:
+            last.open()
+        assert running.result(60) == sum(range(1, 401))
+    program.wait_gone(first)
+
+
+def test_what_was_read_goes_by_the_end_of_its_reader_alone(program: Program, tmp_path: Path) -> None:
+    """A look while the reader runs has said what holds it: whatever the reader writes, and nobody else."""
+    last = gate(tmp_path / "gate")
+    first = program.spark.sparkContext.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(4)
+    assert first.count() == 400
+
+    def hold(pair: tuple[int, int]) -> tuple[int, int]:
+        last.pass_through("the reader")
+        return pair
+
+    second = first.map(hold).partitionBy(3)
+    del first
+    with in_background(second.count) as running:
+        wait_for(last.arrived, "the reader")
+        try:
+            program.look()
+            read, _ = program.written()
+            assert read not in program.gone()
+        finally:
+            last.open()
+        assert running.result(60) == 400
+    program.wait_gone(read)
+    records = {record.sequence: record for record in program.log.records()}
+    first_expired = next(record for record in records.values() if record.HasField("generation_expired"))
+    assert program.log.generations()[first_expired.generation_expired.shuffle_id] == read
+    assert records[first_expired.because].WhichOneof("event") == "stage_completed"
+    assert second.count() == 400
+
+
 def test_a_stream_holds_the_static_side_of_its_join(program: Program, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()

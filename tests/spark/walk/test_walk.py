@@ -227,6 +227,21 @@ def test_looks_leave_no_references_behind(run: Walking) -> None:
     assert bindings.size() <= before  # what others have dropped may go meanwhile
 
 
+def test_a_walk_ends_at_what_a_live_job_announces(run: Walking) -> None:
+    first = keyed(run)
+    (read,) = run.written_by(first.count)
+    second = first.mapValues(lambda n: n + 1).partitionBy(3)
+    java = second._jrdd
+    java.toDebugString()  # its shuffle has its number from now on, and is not written
+    (whole,) = [root for root in run.roots() if root.root == bound(java)]
+    announced = whole.needs - {read}
+    assert whole.needs == announced | {read}
+    walked = run.walker.walk(Program(), announced)
+    (ended,) = [root for root in walked.roots if root.root == bound(java)]
+    assert len(announced) == 1
+    assert ended.needs == announced
+
+
 def test_a_look_that_comes_too_late_says_so(run: Walking) -> None:
     long = lineage(run, LINEAGE)
     run.walker._deadline_ms, deadline_ms = -1, run.walker._deadline_ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from listener_bridge.reach.candidates import Candidates
 from listener_bridge.tap.facts import (
     JobEnded,
+    JobStarted,
     KnownShuffle,
     Level,
     ShuffleCleaned,
@@ -17,6 +18,12 @@ from listener_bridge.tap.facts import (
 def completed(writes: int | None, written: int = 0, attempt: int = 0, failure: str | None = None) -> StageCompleted:
     stage = StageFact(1, attempt, 4, writes, (), "", "", Level.DETERMINATE, False, (), ())
     return StageCompleted(0, 0, stage, failure, written, 0, 0, 0)
+
+
+def started(*writes: int) -> JobStarted:
+    stages = [StageFact(each, 0, 4, each, (), "", "", Level.DETERMINATE, False, (), ()) for each in writes]
+    result = StageFact(100, 0, 4, None, (), "", "", Level.DETERMINATE, False, (), ())
+    return JobStarted(0, 1, 0, (*stages, result), 100, None, None)
 
 
 ENDED = JobEnded(0, 1, 0, True, None)
@@ -36,6 +43,14 @@ def test_a_job_that_ends_calls_for_a_look_where_something_could_go() -> None:
     assert candidates.hear(ENDED)
     candidates.gone(5)
     assert not candidates.hear(ENDED)
+
+
+def test_a_job_that_will_write_something_calls_for_a_look_where_something_could_go() -> None:
+    candidates = Candidates()
+    assert not candidates.hear(started(5, 6))
+    candidates.hear(completed(5, 100))
+    assert candidates.hear(started(5, 6))
+    assert not candidates.hear(started(5)), "all of it is there"
 
 
 def test_what_was_written_before_we_listened_may_be_much() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from listener_bridge.reach.findings import Found, Kind, Program, Region, Root, TargetId
 from listener_bridge.reach.sight import ProgramSight
-from listener_bridge.tap.facts import Fact, Snapshot
+from listener_bridge.tap.facts import ActiveJob, Fact, JobEnded, JobStarted, Level, Snapshot, StageFact
 
 DEAD = Program(frozenset({TargetId("o1")}))
 HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
@@ -18,7 +18,7 @@ class Order:
 
     walked: Found = field(default_factory=lambda: Found((HELD,)))
     asked: list[str] = field(default_factory=list)
-    given: list[Program] = field(default_factory=list)
+    given: list[tuple[Program, frozenset[int]]] = field(default_factory=list)
     changed: int = 0
 
 
@@ -77,10 +77,19 @@ class Walker:
     def warm(self) -> None:
         self.order.asked.append("warm")
 
-    def walk(self, program: Program) -> Found:
+    def walk(self, program: Program, announced: frozenset[int]) -> Found:
         self.order.asked.append("walk")
-        self.order.given.append(program)
+        self.order.given.append((program, announced))
         return self.order.walked
+
+
+def writing(shuffle: int) -> StageFact:
+    return StageFact(shuffle, 0, 4, shuffle, (), "", "", Level.DETERMINATE, False, (), ())
+
+
+def started(job: int, *writes: int) -> JobStarted:
+    result = StageFact(100, 0, 4, None, (), "", "", Level.DETERMINATE, False, (), ())
+    return JobStarted(0, job, 0, (*map(writing, writes), result), 100, None, None)
 
 
 def sight(order: Order) -> ProgramSight:
@@ -94,7 +103,26 @@ def test_calls_are_read_first_and_the_jvm_last() -> None:
         Root("call-7", Kind.ALGORITHM, frozenset({1, 2}), "`ALS.fit` is running"),
     )
     assert order.asked == ["regions", "handles", "walk"]
-    assert order.given == [DEAD]
+    assert order.given == [(DEAD, frozenset())]
+
+
+def test_what_live_jobs_announce_is_walked_no_further() -> None:
+    order = Order()
+    eyes = sight(order)
+    eyes.hear(started(1, 3, 4))
+    eyes.hear(started(2, 4, 5))
+    eyes.hear(JobEnded(0, 1, 0, True, None))
+    eyes.read()
+    assert order.given == [(DEAD, frozenset({4, 5}))]
+
+
+def test_after_a_gap_only_the_jobs_that_are_there_have_announced_anything() -> None:
+    order = Order()
+    eyes = sight(order)
+    eyes.hear(started(1, 3))
+    eyes.resync(Snapshot("s", (), (), (ActiveJob(2, (writing(7),), None, None, None),)))
+    eyes.read()
+    assert order.given == [(DEAD, frozenset({7}))]
 
 
 def test_a_walk_that_failed_tells_nothing() -> None:
