@@ -1,7 +1,8 @@
 """Where recorded runs are.
 
 Responsible for finding records below a local place: exported logs, archives, Spark's history logs. Refuses to read more
-of a file than its first bytes. Invariant: a file is part of one record at most; an archive's folder is one record.
+of a file than its first bytes, and of an export what tells whose it is. Invariant: a log file is part of one record at
+most, an export of one for each application; an archive's folder is one record.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ def recordings_at(place: str) -> list[Recording] | Missing:
     if not parts:
         return missing[0]
     ours = {part for part in parts if _is_ours(part.path)}
+    tables = [part for part in parts if _is_table(part.path)]
     archives = _archives(ours)
     archived = {part for files in archives.values() for part in files.values()}
-    others = [part for part in parts if part not in ours and not _is_beside(Path(part.path), archives)]
+    others = [part for part in parts if part not in ours.union(tables) and not _is_beside(Path(part.path), archives)]
     return [
         *(_of_archive(folder, files) for folder, files in sorted(archives.items())),
         *(
@@ -34,6 +36,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
             for part in parts
             if part in ours - archived
         ),
+        *_of_tables(tables),
         *(Recording(log.place, log.bytes, log=log) for log in sort(others)),
         *(Recording(one.place, 0, why_not=one.why) for one in missing + without_events(others)),
     ]
@@ -45,6 +48,22 @@ def _is_ours(path: str) -> bool:
             return file.read(len(MAGIC)).startswith(_OURS)
     except OSError:
         return False
+
+
+def _is_table(path: str) -> bool:
+    """An export that is being written begins with a dot, and has no name yet."""
+    name = Path(path).name
+    return name.endswith((".parquet", ".arrow")) and not name.startswith((".", "_"))
+
+
+def _of_tables(parts: list[Part]) -> list[Recording]:
+    if not parts:
+        return []
+    try:
+        from replay.simulate.exports import recordings_in
+    except ImportError:
+        return [Recording(shown(part.path), part.bytes, tables=(part.path,)) for part in parts]  # who reads it is told
+    return list(recordings_in(parts))
 
 
 def _archives(ours: Iterable[Part]) -> dict[Path, dict[str, Part]]:

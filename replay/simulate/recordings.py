@@ -31,12 +31,14 @@ _Bytes: TypeAlias = bytes  # `Recording` has a field of that name
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded run. Exactly one of ``log``, ``content`` and ``paths`` says where it is; or ``why_not``, why not."""
+    """One recorded run. ``log``, ``paths``, ``tables`` or ``content`` says where it is; or ``why_not``, why not."""
 
     name: str
     bytes: int
     log: Log | None = None  #: A history log of Spark's.
     paths: tuple[str, ...] = ()  #: Files with a log of ours, as it runs.
+    tables: tuple[str, ...] = ()  #: Exports in Arrow or Parquet that hold it, …
+    application: str = ""  #: … by this id.
     content: _Bytes = b""  #: A log of ours itself.
     why_not: str = ""
 
@@ -184,10 +186,21 @@ def _own(recording: Recording) -> Opened:
 
 
 def _salvaged(recording: Recording) -> Iterator[Segment | WireError]:
-    if not recording.paths:
+    if recording.tables:
+        yield from _exported(recording)
+    elif not recording.paths:
         yield from salvage(recording.content, recording.name)
     for path in map(Path, recording.paths):
         yield from salvage(path.read_bytes(), path.name)
+
+
+def _exported(recording: Recording) -> Iterator[Segment | WireError]:
+    try:
+        from replay.simulate.exports import segments_of  # needs what only exports need
+    except ImportError as error:
+        told = f"{recording.name} is an export, and {error.name} is not there to read it; install the extra `frames`"
+        raise Unread(told) from error
+    return segments_of(recording.tables, recording.application)
 
 
 def _whole(found: Iterable[Segment | WireError], warnings: list[str]) -> Iterator[Recorded]:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from coordinator.wire.errors import Malformed, TooNew, WireError
 from replay.frames.batches import SCHEMA
 from replay.frames.columns import VERSION
 from replay.frames.options import Reading
@@ -26,6 +27,12 @@ from replay.frames.salvage import Problem
 VERSION_KEY = b"shuffle_lifecycle.frame"
 APPLICATION = "application="  #: A folder of the Parquet export, and what it holds.
 SUFFIXES = (".parquet", ".arrow")
+#: What pyarrow raises of a file that it cannot read.
+UNREADABLE = (pa.ArrowException, OSError, ValueError)
+
+
+class NoExport(Malformed):
+    """A file of somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +47,18 @@ class Table:
 def survey(path: Path) -> Table | Problem:
     """The parts of an export."""
     try:
-        schema, parts = _parquet_parts(path) if path.suffix == ".parquet" else _arrow_parts(path)
-    except (pa.ArrowException, OSError, ValueError) as error:
+        return opened(path)
+    except WireError as error:
+        return Problem(str(error))
+    except UNREADABLE as error:
         return Problem(f"{path} cannot be read: {' '.join(str(error).split())}")
-    wrong = _wrong_form(path, schema)
-    return wrong if wrong is not None else Table(str(path), _application_of(path), parts)
+
+
+def opened(path: Path) -> Table:
+    """The same. Raises `NoExport`, `TooNew`, and whatever is `UNREADABLE`."""
+    schema, parts = _parquet_parts(path) if path.suffix == ".parquet" else _arrow_parts(path)
+    _check_form(path, schema)
+    return Table(str(path), _application_of(path), parts)
 
 
 def _parquet_parts(path: Path) -> tuple[pa.Schema, tuple[int, ...]]:
@@ -61,7 +75,7 @@ def spans_of(table: Table) -> dict[str, tuple[int, int]]:
     """The first and the last event of each application. None where its rows cannot be read: who reads them says so."""
     try:
         rows = _columns(table.path, ["sequence"] if table.application else ["application", "sequence"])
-    except (pa.ArrowException, OSError, ValueError):
+    except UNREADABLE:
         return {}
     if table.application:
         rows = rows.append_column("application", pa.array([table.application] * rows.num_rows, pa.string()))
@@ -77,14 +91,12 @@ def _columns(path: str, names: list[str]) -> pa.Table:
         return file.read_all().select(names).combine_chunks()
 
 
-def _wrong_form(path: Path, schema: pa.Schema) -> Problem | None:
+def _check_form(path: Path, schema: pa.Schema) -> None:
     version = (schema.metadata or {}).get(VERSION_KEY)
     if version is None or not version.isdigit():
-        return Problem(f"{path} is no export of a log; expected a file that `shufflectl export` wrote. Take it away.")
+        raise NoExport(f"{path} is no export of a log", "a file that `shufflectl export` wrote", "Take it away.")
     if int(version) > VERSION:
-        return Problem(f"{path}: its form has version {int(version)}; expected at most {VERSION}. Upgrade this program "
-                       "to the release that wrote it, or a newer one.")  # fmt: skip
-    return None
+        raise TooNew(str(path), int(version), VERSION)
 
 
 def _application_of(path: Path) -> str:
