@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,11 +67,38 @@ def _started(verb: str, master: str, conf: Mapping[str, str]) -> SparkSession:
         builder = builder.master(master)
     for key, value in conf.items():
         builder = builder.config(key, value)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _java_aside():
         warnings.simplefilter("ignore")
         spark: SparkSession = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+        spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+@contextmanager
+def _java_aside() -> Iterator[None]:
+    """What a JVM that is started meanwhile says is not shown as long as it lives; why it does not start, is."""
+    sys.stderr.flush()
+    shown = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        except Exception as error:
+            said.seek(0)
+            raise _not_started(error, said.read().decode(errors="replace")) from error
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)
+
+
+def _not_started(error: Exception, said: str) -> Exception:
+    """Python is told no reason where the JVM has exited."""
+    if "JAVA_GATEWAY_EXITED" not in str(error):
+        return error
+    told = f"Spark did not start ({last_line(said)})"
+    return failure(
+        Exit.FAILED, told, "a session", "`shufflectl doctor` looks at Java and Spark; correct the master or the conf."
+    )
 
 
 def check_java() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from coordinator.cli.exits import Exit, Failure
-from coordinator.cli.spark import last_line, told_in_a_line
+from coordinator.cli.spark import _java_aside, last_line, told_in_a_line
 from tests.unit.cli.calling import Shufflectl, log_file
 from tests.unit.replay.logs import Told, deleted_and_missed
 
@@ -53,3 +54,26 @@ def test_the_last_line_of_a_trace_is_its_reason() -> None:
     )
     assert last_line(trace) == "org.apache.spark.SparkException: Could not parse Master URL: 'nonsense'"
     assert last_line("") == "no reason"
+
+
+def test_what_java_says_while_it_starts_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    with _java_aside():
+        os.write(2, b"WARNING: Using incubator modules\n")
+    os.write(2, b"ours\n")
+    assert capfd.readouterr().err == "ours\n"
+
+
+def test_why_java_does_not_start_is_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    said = b'WARNING: odd\nException in thread "main" SparkException: Master must be one\n\tat Main.main(Main.scala)\n'
+    with (
+        pytest.raises(Failure, match=r"Spark did not start \(.*Master must be one\); expected a session"),
+        _java_aside(),
+    ):
+        os.write(2, said)
+        raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.")
+    assert capfd.readouterr().err == ""
+
+
+def test_another_reason_is_told_as_it_is() -> None:
+    with pytest.raises(ValueError, match="a wrong conf"), _java_aside():
+        raise ValueError("a wrong conf")
