@@ -41,7 +41,7 @@ public class Lineage {
   private final CachedRdds cached;
   private final Deadline deadline;
   private final Map cuts = new IdentityHashMap(); // RDD -> Ids
-  private final ArrayList ends = new ArrayList(); // RDDs that were not walked, since what they write is there
+  private final Set ends = Collections.newSetFromMap(new IdentityHashMap()); // RDDs behind which nothing was looked at
   private final ArrayDeque path = new ArrayDeque(); // of Step: lineages are longer than stacks are deep
   private String fault = null;
 
@@ -83,7 +83,7 @@ public class Lineage {
     return isEnd;
   }
 
-  /** The RDDs that walks have ended at since this was asked last: what is behind them was not looked at. */
+  /** The RDDs that walks have ended at since this was asked last: what they write is there, or their blocks are. */
   public List takeEnds() {
     List taken = new ArrayList(ends);
     ends.clear();
@@ -107,7 +107,14 @@ public class Lineage {
   }
 
   private List parentsOf(RDD rdd) {
-    return isForeign(rdd) || cached.wholly(rdd) ? Collections.EMPTY_LIST : Parents.of(rdd);
+    if (isForeign(rdd)) {
+      return Collections.EMPTY_LIST;
+    }
+    if (cached.wholly(rdd)) {
+      ends.add(rdd);
+      return Collections.EMPTY_LIST;
+    }
+    return Parents.of(rdd);
   }
 
   private void enter(RDD rdd) {

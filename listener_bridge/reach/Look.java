@@ -103,12 +103,13 @@ public class Look {
   }
 
   /** What jobs will compute once more when they have ended. Behind these are others. */
-  public void checkpoints(Checkpoints checkpoints) {
+  public void checkpoints() {
+    Checkpoints checkpoints = new Checkpoints(context, deadline);
     List ends = lineage.takeEnds();
     while (!ends.isEmpty()) {
-      List awaited = checkpoints.awaited(ends);
-      for (int i = 0; i < awaited.size(); i++) {
-        RDD rdd = (RDD) awaited.get(i);
+      Iterator awaited = checkpoints.awaited(ends).iterator();
+      while (awaited.hasNext()) {
+        RDD rdd = (RDD) awaited.next();
         object("checkpoint " + rdd.id(), "persisted", "RDD " + rdd.id() + ", to be checkpointed", rdd);
       }
       ends = lineage.takeEnds();

@@ -13,7 +13,6 @@ public class Walk {
   private final Intact intact;
   private final Bindings bindings;
   private final Executions executions;
-  private final Checkpoints checkpoints = new Checkpoints();
   private final boolean executorsStay;
   private final Effort effort = new Effort();
 
@@ -45,7 +44,7 @@ public class Walk {
       look.persisted();
       look.sessions(new Sessions(bound.values()));
       look.streamingGraphs(bound);
-      look.checkpoints(checkpoints);
+      look.checkpoints();
       return look.toString();
     } catch (Throwable failure) {
       return everything(Row.shortened(String.valueOf(failure), 500));

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import importlib.util
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 from pyspark.sql import functions
 
 from tests.spark.live_cut.conftest import Program
@@ -93,6 +94,34 @@ def test_what_a_checkpoint_computes_again_is_held_until_it_has(program: Program,
             last.open()
         assert running.result(60) == sum(range(1, 401))
     program.wait_gone(first)
+
+
+def test_so_it_is_where_a_cache_lies_between(program: Program, tmp_path: Path) -> None:
+    last = gate(tmp_path / "gate")
+    context = program.spark.sparkContext
+    context.setCheckpointDir(str(tmp_path / "checkpoints"))
+    marked = context.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(4).mapValues(lambda n: n + 1)
+    marked.checkpoint()
+    kept = marked.coalesce(4).persist(StorageLevel.DISK_ONLY)
+    del marked
+
+    def hold(place: int, pairs: Iterable[tuple[int, int]]) -> Iterable[int]:
+        numbers = [number for _, number in pairs]
+        if place == 3:
+            last.pass_through("the last partition")
+        return numbers
+
+    with in_background(kept.mapPartitionsWithIndex(hold).sum) as running:
+        wait_for(last.arrived, "the last partition")
+        try:
+            program.look()
+            (first,) = program.written()
+            assert first not in program.gone()
+        finally:
+            last.open()
+        assert running.result(60) == sum(range(1, 401))
+    program.wait_gone(first)
+    assert not program.recomputed()
 
 
 def test_what_was_read_goes_by_the_end_of_its_reader_alone(program: Program, tmp_path: Path) -> None:

@@ -51,6 +51,10 @@ def test_a_job_that_will_write_something_calls_for_a_look_where_something_could_
     candidates.hear(completed(5, 100))
     assert candidates.hear(started(5, 6))
     assert not candidates.hear(started(5)), "all of it is there"
+    candidates.hear(completed(6, 100))
+    candidates.gone(5)
+    assert not candidates.hear(started(5, 6)), "it skips what it lists, or writes it again"
+    assert candidates.hear(started(5, 6, 7))
 
 
 def test_what_was_written_before_we_listened_may_be_much() -> None:

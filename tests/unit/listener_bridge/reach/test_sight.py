@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+import pytest
 
 from listener_bridge.reach.findings import Found, Kind, Program, Region, Root, TargetId
 from listener_bridge.reach.sight import ProgramSight
-from listener_bridge.tap.facts import ActiveJob, Fact, JobEnded, JobStarted, Level, Snapshot, StageFact
+from listener_bridge.tap.facts import ActiveJob, EventsDropped, Fact, JobEnded, JobStarted, Level, Snapshot, StageFact
 
 DEAD = Program(frozenset({TargetId("o1")}))
+PRESENT = Snapshot("s", (), (), (ActiveJob(1, (), None, None, None),))
 HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
 
 
@@ -116,11 +120,15 @@ def test_what_live_jobs_announce_is_walked_no_further() -> None:
     assert order.given == [(DEAD, frozenset({4, 5}))]
 
 
-def test_after_a_gap_only_the_jobs_that_are_there_have_announced_anything() -> None:
+@pytest.mark.parametrize(
+    "lost", [lambda eyes: eyes.resync(PRESENT), lambda eyes: eyes.hear(EventsDropped(9, 1, "bus"))]
+)
+def test_after_a_gap_only_what_starts_later_has_announced_anything(lost: Callable[[ProgramSight], None]) -> None:
     order = Order()
     eyes = sight(order)
     eyes.hear(started(1, 3))
-    eyes.resync(Snapshot("s", (), (), (ActiveJob(2, (writing(7),), None, None, None),)))
+    lost(eyes)
+    eyes.hear(started(2, 7))
     eyes.read()
     assert order.given == [(DEAD, frozenset({7}))]
 
