@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coordinator.cli.checks import machine
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, failure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,21 +84,19 @@ def _java_aside() -> Iterator[None]:
         try:
             yield
         except Exception as error:
+            if "JAVA_GATEWAY_EXITED" not in str(error):
+                raise
             said.seek(0)
-            raise _not_started(error, said.read().decode(errors="replace")) from error
+            raise _not_started(said.read().decode(errors="replace")) from error
         finally:
             os.dup2(shown, 2)
             os.close(shown)
 
 
-def _not_started(error: Exception, said: str) -> Exception:
+def _not_started(said: str) -> Failure:
     """Python is told no reason where the JVM has exited."""
-    if "JAVA_GATEWAY_EXITED" not in str(error):
-        return error
-    told = f"Spark did not start ({last_line(said)})"
-    return failure(
-        Exit.FAILED, told, "a session", "`shufflectl doctor` looks at Java and Spark; correct the master or the conf."
-    )
+    advice = "`shufflectl doctor` looks at Java and Spark; correct the master or the conf."
+    return failure(Exit.FAILED, f"Spark did not start ({last_line(said)})", "a session", advice)
 
 
 def check_java() -> None:

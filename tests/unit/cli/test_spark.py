@@ -64,13 +64,13 @@ def test_what_java_says_while_it_starts_is_not_shown(capfd: pytest.CaptureFixtur
 
 
 def test_why_java_does_not_start_is_a_line(capfd: pytest.CaptureFixture[str]) -> None:
-    said = b'WARNING: odd\nException in thread "main" SparkException: Master must be one\n\tat Main.main(Main.scala)\n'
-    with (
-        pytest.raises(Failure, match=r"Spark did not start \(.*Master must be one\); expected a session"),
-        _java_aside(),
-    ):
-        os.write(2, said)
-        raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.")
+    def start() -> None:
+        with _java_aside():
+            os.write(2, b'Exception in thread "main" SparkException: Master must be one\n\tat Main.main(Main.scala)\n')
+            raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.")
+
+    with pytest.raises(Failure, match=r"Spark did not start \(.*Master must be one\); expected a session"):
+        start()
     assert capfd.readouterr().err == ""
 
 
