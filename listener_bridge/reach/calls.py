@@ -27,7 +27,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from listener_bridge.reach import naming
-from listener_bridge.reach.stacks import is_called_back, other_frames
+from listener_bridge.reach.stacks import is_called_back, other_frames, outwards
 
 OUR_THREADS = "shuffle-lifecycle"
 """How the names of the driver part's own threads begin."""
@@ -320,8 +320,4 @@ def _is_ours(ident: int) -> bool:
 
 def _depth(frame: FrameType | None, code: Any) -> int:
     """How many sends a thread stands in. A note without one was left behind by an interrupt."""
-    found = 0
-    while frame is not None:
-        found += frame.f_code is code
-        frame = frame.f_back
-    return found
+    return sum(each.f_code is code for each in outwards(frame))

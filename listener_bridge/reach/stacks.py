@@ -1,10 +1,12 @@
 """Where the threads of this process stand.
 
-Responsible for asking the interpreter, and for telling threads that the JVM has called. Refuses to know what else
-stands in frames.
-Invariant: asking waits for nobody. CPython 3.11 before 3.11.9 makes the frames while it holds its lock of threads; a
-garbage collection that begins there may let another thread run, which then waits for that lock and holds the GIL: the
-process stands still for ever (python/cpython#106883). So none begins there.
+Responsible for asking the interpreter, for going along frames, and for telling threads that the JVM has called. Refuses
+to know what else stands in frames.
+Invariant: whoever looks at the frames of other threads waits for nobody, and harms nobody. On CPython 3.11 a garbage
+collection can begin wherever an object is made, also a frame's (`_current_frames`, `f_back`) or that of its variables
+(`f_locals`), and let other threads run, whose frames end meanwhile: the object is then made of what is no frame any
+more, and the process crashes. And up to 3.11.8 the frames are made under the interpreter's lock of threads, for which
+one of those may wait and hold the GIL: the process stands still for ever (python/cpython#106883). So none begins there.
 """
 
 from __future__ import annotations
@@ -13,21 +15,48 @@ import gc
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 _LOOP = "wait_for_commands"  # of a thread that py4j has begun for what the JVM calls (py4j 0.10.9, `clientserver`)
-COLLECTS = (3, 11) <= sys.version_info < (3, 11, 9)
+COLLECTS = sys.version_info[:2] == (3, 11)
+_bookkeeping = threading.RLock()  # held for a few steps, in which no object is made
+_looking: set[object] = set()  # who looks at frames now
+_paused: set[bool] = set()  # whether the program had collections when the first of them came
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """No collection begins by itself until the block is left: around everything that goes along others' frames."""
+    me = object()
+    try:
+        if COLLECTS:
+            _pause(me)
+        yield
+    finally:
+        if COLLECTS:
+            _resume(me)
+
+
+def _pause(me: object) -> None:
+    with _bookkeeping:
+        if not _looking:
+            _paused.add(gc.isenabled())
+        _looking.add(me)
+        gc.disable()
+
+
+def _resume(me: object) -> None:
+    with _bookkeeping:
+        _looking.discard(me)
+        if not _looking and _paused and _paused.pop():
+            gc.enable()
 
 
 def current_frames() -> dict[int, FrameType]:
     """The frame of each thread, by its identifier."""
-    if not COLLECTS or not gc.isenabled():
+    with without_collections():
         return sys._current_frames()  # noqa: SLF001 - documented, and the only way
-    gc.disable()
-    try:
-        return sys._current_frames()  # noqa: SLF001
-    finally:
-        gc.enable()
 
 
 def other_frames() -> dict[int, FrameType]:
@@ -43,9 +72,10 @@ def other_frames() -> dict[int, FrameType]:
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
     """A thread's frames, the innermost first."""
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
+    with without_collections():
+        while frame is not None:
+            yield frame
+            frame = frame.f_back
 
 
 def is_called_back(frame: FrameType | None) -> bool:

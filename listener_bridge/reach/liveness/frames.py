@@ -30,7 +30,7 @@ from listener_bridge.reach.liveness.survey import (
     surveyed,
 )
 from listener_bridge.reach.liveness.words import Dead, Name
-from listener_bridge.reach.stacks import current_frames
+from listener_bridge.reach.stacks import current_frames, without_collections
 
 IsOwn = Callable[[FrameType], bool]
 
@@ -68,8 +68,9 @@ def dead_references(is_own: IsOwn, is_interactive: bool = False) -> Dead:
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
-        first = _reading(is_own, analyses, namespace)
-        second = _reading(is_own, analyses, namespace)
+        with without_collections():
+            first = _reading(is_own, analyses, namespace)
+            second = _reading(is_own, analyses, namespace)
         if _is_watched():
             return Dead()
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
@@ -85,8 +86,9 @@ def _is_watched() -> bool:
     """
     if sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile():
         return True
-    if any(frame.f_trace is not None for frame in _frames()):
-        return True
+    with without_collections():
+        if any(frame.f_trace is not None for frame in _frames()):
+            return True
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
         return False
@@ -116,7 +118,8 @@ def _frames() -> Iterator[FrameType]:
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
     """Without the frames: analyses take time, and nobody's variables are to be kept for it."""
-    return [Running(frame.f_code, frame.f_globals is namespace, is_own(frame)) for frame in _frames()]
+    with without_collections():
+        return [Running(frame.f_code, frame.f_globals is namespace, is_own(frame)) for frame in _frames()]
 
 
 def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:

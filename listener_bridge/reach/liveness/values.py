@@ -19,6 +19,8 @@ from itertools import repeat
 from types import FrameType
 from typing import TypeAlias
 
+from listener_bridge.reach.stacks import without_collections
+
 try:
     import ctypes
 except ImportError:  # a Python built without it reads no variables on 3.12
@@ -90,7 +92,8 @@ def _values(frame: FrameType, name: str) -> list[object]:
     if version != (3, 11) or not _HOLDERS.isdisjoint(code.co_names):
         return []
     others = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)  # what must not stay there
-    references, values = _snapshot(frame, (name, *others), _own_references())
+    with without_collections():
+        references, values = _snapshot(frame, (name, *others), _own_references())
     return [] if references != _own_references() or values[0] is _MISSING else values[:1]
 
 
@@ -103,7 +106,8 @@ def _taken_back(own_references: int) -> Reader:
     def read(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
         code = frame.f_code
         copied = (*names, *code.co_cellvars, *code.co_freevars)  # what must not stay there
-        references, values = _snapshot(frame, copied, own_references)
+        with without_collections():
+            references, values = _snapshot(frame, copied, own_references)
         if references != own_references:
             return []
         return [(name, id(value)) for name, value in zip(names, values, strict=False) if value is not _MISSING]
