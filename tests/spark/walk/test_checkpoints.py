@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from listener_bridge.reach.findings import Program, Root, TargetId
@@ -108,7 +109,7 @@ def test_between_the_first_job_and_the_checkpoint_it_is_found(run: Walking, mark
             assert root.needs == {read}
         assert running.result(60) == sum(range(40))
     assert awaited(run, number) == []
-    assert read not in run.needs()
+    wait_for(lambda: read not in run.needs(), "py4j to let go of what made it")
 
 
 def test_a_mark_behind_one_that_was_reached_is_not_waited_for(run: Walking, marking: Path) -> None:
@@ -142,7 +143,7 @@ def test_what_a_job_that_failed_would_have_checkpointed_is_waited_for_as_long_as
     second = marked.partitionBy(2, lambda k: k + 1)
     number = marked.id()
     del first, marked
-    with pytest.raises(PySparkException):
+    with pytest.raises((PySparkException, Py4JJavaError), match="ZeroDivisionError"):
         second.map(lambda pair: 1 // 0).collect()
     (root,) = awaited(run, number)
     assert root.needs == {read}
