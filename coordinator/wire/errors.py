@@ -68,12 +68,11 @@ class UnknownEvent(WireError):
         self.field_number = field_number
 
 
-class UnknownKind(UnknownEvent):
+class UnknownKind(WireError):
     """The same, of an export, which names its events."""
 
     def __init__(self, place: str, sequence: int, kind: str) -> None:
-        WireError.__init__(
-            self,
+        super().__init__(
             f"{place}: event {sequence} is called {kind!r}, which is unknown here",
             "an event of this release",
             "Read it with the release that wrote it, or a newer one.",

@@ -9,10 +9,8 @@ import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
-import org.apache.spark.Dependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
-import scala.Option;
 
 /**
  * RDDs that wait to be checkpointed: when the first job over what was made of them has ended, another one computes them
@@ -56,7 +54,7 @@ public class Checkpoints {
       if (!met.add(rdd) || (!past && wasVisited(rdd))) {
         continue;
       }
-      if (isMarked(rdd) && !Parents.isCheckpointed(rdd)) {
+      if (Parents.awaitsCheckpoint(rdd)) {
         found.add(rdd);
       } else {
         addParents(todo, rdd);
@@ -68,17 +66,11 @@ public class Checkpoints {
     try {
       List parents = Parents.of(rdd);
       for (int i = 0; i < parents.size(); i++) {
-        Object parent = parents.get(i);
-        todo.push(parent instanceof RDD ? parent : ((Dependency) parent).rdd());
+        todo.push(Parents.rdd(parents.get(i)));
       }
     } catch (Parents.Unknown unknown) {
       return;
     }
-  }
-
-  private static boolean isMarked(RDD rdd) {
-    Option data = (Option) Fields.get(RDD.class, rdd, "checkpointData");
-    return data != null && data.isDefined();
   }
 
   private static boolean isSparkOnItsWay() {

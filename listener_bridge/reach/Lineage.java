@@ -72,15 +72,16 @@ public class Lineage {
       return Ids.NONE;
     }
     Ids self = Ids.of(shuffle.shuffleId());
-    return isEnd(shuffle) ? self : self.and(of(shuffle.rdd()));
+    return endsAt(shuffle) ? self : self.and(of(shuffle.rdd()));
   }
 
-  private boolean isEnd(ShuffleDependency shuffle) {
-    boolean isEnd = intact.is(shuffle.shuffleId()) || announced.contains(shuffle.shuffleId());
-    if (isEnd) {
-      ends.add(shuffle.rdd());
+  /** Whether a walk ends at a shuffle; where it does, that is noted. */
+  private boolean endsAt(ShuffleDependency shuffle) {
+    boolean ends = intact.is(shuffle.shuffleId()) || announced.contains(shuffle.shuffleId());
+    if (ends) {
+      this.ends.add(shuffle.rdd());
     }
-    return isEnd;
+    return ends;
   }
 
   /** The RDDs that walks have ended at since this was asked last: what they write is there, or their blocks are. */
@@ -136,13 +137,13 @@ public class Lineage {
     if (parent instanceof ShuffleDependency) {
       shuffle(step, (ShuffleDependency) parent);
     } else {
-      below(step, parent instanceof RDD ? (RDD) parent : ((Dependency) parent).rdd());
+      below(step, Parents.rdd(parent));
     }
   }
 
   private void shuffle(Step step, ShuffleDependency shuffle) {
     step.cut = step.cut.and(Ids.of(shuffle.shuffleId()));
-    if (isEnd(shuffle)) {
+    if (endsAt(shuffle)) {
       step.done++;
     } else {
       below(step, shuffle.rdd());
@@ -181,7 +182,7 @@ public class Lineage {
         if (parent instanceof ShuffleDependency) {
           shuffles.add(Integer.valueOf(((ShuffleDependency) parent).shuffleId()));
         }
-        todo.push(parent instanceof RDD ? parent : ((Dependency) parent).rdd());
+        todo.push(Parents.rdd(parent));
       }
     } catch (Parents.Unknown unknown) {
       return;

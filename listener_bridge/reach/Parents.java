@@ -34,7 +34,18 @@ public class Parents {
     return found;
   }
 
-  static boolean isCheckpointed(RDD rdd) {
+  /** The RDD that one of these is, or depends on. */
+  public static RDD rdd(Object parent) {
+    return parent instanceof RDD ? (RDD) parent : ((Dependency) parent).rdd();
+  }
+
+  /** Whether it was marked to be checkpointed, and is not yet. */
+  public static boolean awaitsCheckpoint(RDD rdd) {
+    scala.Option data = (scala.Option) ofRdd(rdd, "checkpointData");
+    return data != null && data.isDefined() && !isCheckpointed(rdd);
+  }
+
+  private static boolean isCheckpointed(RDD rdd) {
     scala.Option data = (scala.Option) ofRdd(rdd, "checkpointData");
     if (data == null || !data.isDefined()) {
       return false;

@@ -157,7 +157,7 @@ public class Sources {
       List parents = Parents.of(rdd);
       for (int i = 0; i < parents.size(); i++) {
         Object parent = parents.get(i);
-        todo.push(parent instanceof RDD ? parent : ((Dependency) parent).rdd());
+        todo.push(Parents.rdd(parent));
       }
       boolean handedOut = name.equals("ParallelCollectionRDD") || name.endsWith("CheckpointRDD");
       return parents.isEmpty() ? !handedOut : name.contains("Python") || name.equals("PipedRDD");

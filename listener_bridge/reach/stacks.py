@@ -12,6 +12,7 @@ one of those may wait and hold the GIL: the process stands still for ever (pytho
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,37 +21,55 @@ from types import FrameType
 
 _LOOP = "wait_for_commands"  # of a thread that py4j has begun for what the JVM calls (py4j 0.10.9, `clientserver`)
 COLLECTS = sys.version_info[:2] == (3, 11)
-_bookkeeping = threading.RLock()  # held for a few steps, in which no object is made
-_looking: set[object] = set()  # who looks at frames now
-_paused: set[bool] = set()  # whether the program had collections when the first of them came
+
+
+class _Pause:
+    """Collections: whoever looks at frames switches them off, and the last of them on again where they were on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # held for a few steps, in which no object is made
+        self._looking: set[object] = set()
+        self._were_on = True
+
+    def begin(self, who: object) -> None:
+        with self._lock:
+            if not self._looking:
+                self._were_on = gc.isenabled()
+            self._looking.add(who)
+            gc.disable()
+
+    def end(self, who: object) -> None:
+        """Also of who was interrupted while it began."""
+        with self._lock:
+            self._looking.discard(who)
+            if not self._looking and self._were_on:
+                gc.enable()
+
+    def forget(self) -> None:
+        """In a child process: whoever looked is not in it, and may have held the lock."""
+        if self._looking and self._were_on:
+            gc.enable()
+        self._looking = set()
+        self._lock = threading.RLock()
+
+
+_pause = _Pause()
+if COLLECTS and hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pause.forget)
 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
     """No collection begins by itself until the block is left: around everything that goes along others' frames."""
+    if not COLLECTS:
+        yield
+        return
     me = object()
     try:
-        if COLLECTS:
-            _pause(me)
+        _pause.begin(me)
         yield
     finally:
-        if COLLECTS:
-            _resume(me)
-
-
-def _pause(me: object) -> None:
-    with _bookkeeping:
-        if not _looking:
-            _paused.add(gc.isenabled())
-        _looking.add(me)
-        gc.disable()
-
-
-def _resume(me: object) -> None:
-    with _bookkeeping:
-        _looking.discard(me)
-        if not _looking and _paused and _paused.pop():
-            gc.enable()
+        _pause.end(me)
 
 
 def current_frames() -> dict[int, FrameType]:

@@ -22,7 +22,7 @@ _KINDS = {kind.__name__: kind for kind in typing.get_args(e.Event)}
 _COLUMNS = ("sequence", "time_ms", "because", "kind", "event", "problem")
 
 
-def records_of(batch: pa.RecordBatch, place: str) -> Iterator[Recorded]:
+def recorded_in(batch: pa.RecordBatch, place: str) -> Iterator[Recorded]:
     """The events of the rows, in their order. Raises `UnknownKind`, and `Corrupt`: for a row of a problem too."""
     columns = [batch.column(name).to_pylist() for name in _COLUMNS]
     for sequence, time_ms, because, kind, event, problem in zip(*columns, strict=True):

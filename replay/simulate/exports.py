@@ -14,7 +14,7 @@ from coordinator.wire.codec import Segment
 from coordinator.wire.errors import Corrupt, WireError
 from replay.frames.options import reading_of
 from replay.frames.pieces import TablePiece
-from replay.frames.recorded import records_of
+from replay.frames.recorded import recorded_in
 from replay.frames.sources import tables
 from replay.frames.sources.tables import NoExport, Table
 from replay.history.finding import Part, shown
@@ -31,16 +31,21 @@ def recordings_in(parts: Iterable[Part]) -> Iterator[Recording]:
             yield Recording(shown(part.path), 0, why_not=str(error))
             continue
         except WireError:
-            yield Recording(shown(part.path), part.bytes, tables=(part.path,))  # who reads it is told
+            yield _unknown(part)
             continue
         held = tables.spans_of(table)
         for application in held:
             files.setdefault(application, []).append(Part(part.path, part.bytes // len(held)))
         if not held:
-            yield Recording(shown(part.path), 0, why_not=f"{shown(part.path)} holds no event of any application")
+            yield _unknown(part)
     for application, found in sorted(files.items()):
         paths = tuple(part.path for part in found)
         yield Recording(application, sum(part.bytes for part in found), tables=paths, application=application)
+
+
+def _unknown(part: Part) -> Recording:
+    """Nothing tells whose it is: who reads it is told why."""
+    return Recording(shown(part.path), part.bytes, tables=(part.path,))
 
 
 def segments_of(paths: Sequence[str], application: str) -> Iterator[Segment | WireError]:
@@ -57,7 +62,11 @@ def segments_of(paths: Sequence[str], application: str) -> Iterator[Segment | Wi
 def _pieces(paths: Sequence[str], application: str) -> Iterator[TablePiece]:
     """What an earlier file has given is not taken from a later one."""
     reading = reading_of({"path": paths[0], "application": application})
-    spans = [(*tables.spans_of(table)[application], table) for table in map(_table, paths)]
+    opened = [_table(path) for path in paths]
+    if not application:
+        yield from (piece for table in opened for piece in tables.pieces(table, reading))
+        return
+    spans = [(*tables.spans_of(table)[application], table) for table in opened]
     after = 0
     for _, last, table in sorted(spans, key=lambda one: (one[0], -one[1])):
         if last > after:
@@ -66,8 +75,8 @@ def _pieces(paths: Sequence[str], application: str) -> Iterator[TablePiece]:
 
 
 def _segments(piece: TablePiece, application: str) -> Iterator[Segment]:
-    for batch in tables.read(piece, (application,), None):
-        records = tuple(records_of(batch, piece.path))
+    for batch in tables.read(piece, (application,) if application else (), None):
+        records = tuple(recorded_in(batch, piece.path))
         yield Segment(records[0].sequence, b"export", "shufflectl", records)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
 from coordinator.wire.logfile import MAGIC
+from replay.frames.pieces import TABLES
 from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
 from replay.simulate.recordings import Recording
 
@@ -53,7 +54,7 @@ def _is_ours(path: str) -> bool:
 def _is_table(path: str) -> bool:
     """An export that is being written begins with a dot, and has no name yet."""
     name = Path(path).name
-    return name.endswith((".parquet", ".arrow")) and not name.startswith((".", "_"))
+    return name.endswith(TABLES) and not name.startswith((".", "_"))
 
 
 def _of_tables(parts: list[Part]) -> list[Recording]:

@@ -20,7 +20,7 @@ from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.values import Driver, Lesson, Policy
 from coordinator.wire.codec import Segment
-from coordinator.wire.errors import TooNew, UnknownEvent, WireError
+from coordinator.wire.errors import TooNew, UnknownEvent, UnknownKind, WireError
 from coordinator.wire.logfile import salvage, unbroken
 from replay.history.finding import Log
 from replay.simulate import Fact, Timed, facts_of, simulate_all
@@ -105,7 +105,7 @@ def simulated(
             recording.name,
             failed=str(error),
             is_damaged=isinstance(error, WireError),
-            is_newer=isinstance(error, (TooNew, UnknownEvent)),
+            is_newer=isinstance(error, (TooNew, UnknownEvent, UnknownKind)),
             is_no_log=isinstance(error, NoLog),
         )
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all

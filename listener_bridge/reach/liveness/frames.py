@@ -30,7 +30,7 @@ from listener_bridge.reach.liveness.survey import (
     surveyed,
 )
 from listener_bridge.reach.liveness.words import Dead, Name
-from listener_bridge.reach.stacks import current_frames, without_collections
+from listener_bridge.reach.stacks import other_frames, outwards
 
 IsOwn = Callable[[FrameType], bool]
 
@@ -68,9 +68,8 @@ def dead_references(is_own: IsOwn, is_interactive: bool = False) -> Dead:
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
-        with without_collections():
-            first = _reading(is_own, analyses, namespace)
-            second = _reading(is_own, analyses, namespace)
+        first = _reading(is_own, analyses, namespace)
+        second = _reading(is_own, analyses, namespace)
         if _is_watched():
             return Dead()
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
@@ -86,9 +85,8 @@ def _is_watched() -> bool:
     """
     if sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile():
         return True
-    with without_collections():
-        if any(frame.f_trace is not None for frame in _frames()):
-            return True
+    if any(frame.f_trace is not None for frame in _frames()):
+        return True
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
         return False
@@ -108,18 +106,13 @@ def _is_interactive() -> bool:
 
 def _frames() -> Iterator[FrameType]:
     """The frames of all threads but this one."""
-    own = threading.get_ident()
-    for thread, top in current_frames().items():
-        frame: FrameType | None = None if thread == own else top
-        while frame is not None:
-            yield frame
-            frame = frame.f_back
+    for innermost in other_frames().values():
+        yield from outwards(innermost)
 
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
     """Without the frames: analyses take time, and nobody's variables are to be kept for it."""
-    with without_collections():
-        return [Running(frame.f_code, frame.f_globals is namespace, is_own(frame)) for frame in _frames()]
+    return [Running(frame.f_code, frame.f_globals is namespace, is_own(frame)) for frame in _frames()]
 
 
 def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:

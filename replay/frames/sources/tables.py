@@ -26,7 +26,6 @@ from replay.frames.salvage import Problem
 
 VERSION_KEY = b"shuffle_lifecycle.frame"
 APPLICATION = "application="  #: A folder of the Parquet export, and what it holds.
-SUFFIXES = (".parquet", ".arrow")
 #: What pyarrow raises of a file that it cannot read.
 UNREADABLE = (pa.ArrowException, OSError, ValueError)
 

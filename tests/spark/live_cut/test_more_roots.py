@@ -1,11 +1,11 @@
-"""Roots that are not a plain handle: global views, streams, DStreams, V2 writes, pandas on Spark."""
+"""Roots that are not a plain handle: views, checkpoints to come, streams, DStreams, V2 writes, pandas on Spark."""
 
 from __future__ import annotations
 
 import gc
 import importlib.util
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyspark import StorageLevel
 from pyspark.sql import functions
 
 from tests.spark.live_cut.conftest import Program
-from tests.support.spark import gate, in_background, wait_for
+from tests.support.spark import Gate, gate, in_background, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(180)]
 
@@ -70,40 +70,45 @@ def test_what_a_checkpoint_of_later_will_read_stays(program: Program) -> None:
     assert later.count() == later.count() == 20
 
 
-def test_what_a_checkpoint_computes_again_is_held_until_it_has(program: Program, tmp_path: Path) -> None:
-    """Spark checkpoints an RDD by a job of its own, behind the first one that has computed it."""
-    last = gate(tmp_path / "gate")
+def to_be_checkpointed(program: Program, folder: Path) -> Any:
     context = program.spark.sparkContext
-    context.setCheckpointDir(str(tmp_path / "checkpoints"))
+    context.setCheckpointDir(str(folder))
     marked = context.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(4).mapValues(lambda n: n + 1)
     marked.checkpoint()
+    return marked
 
-    def hold(pair: tuple[int, int]) -> int:
-        last.pass_through("the result stage")
-        return pair[1]
 
-    job = marked.partitionBy(3).map(hold)
-    del marked
-    with in_background(job.sum) as running:
-        wait_for(last.arrived, "the result stage")
+def looked_at_in_its_last_task(program: Program, last: Gate, job: Callable[[], int]) -> None:
+    """What the marked RDD is made of is there when the job has ended, and goes when the checkpoint is done."""
+    with in_background(job) as running:
+        wait_for(last.arrived, "the last task")
         try:
             program.look()
-            first, _ = program.written()
+            first = program.written()[0]
             assert first not in program.gone()
         finally:
             last.open()
         assert running.result(60) == sum(range(1, 401))
     program.wait_gone(first)
+    assert not program.recomputed()
+
+
+def test_what_a_checkpoint_computes_again_is_held_until_it_has(program: Program, tmp_path: Path) -> None:
+    """Spark checkpoints an RDD by a job of its own, behind the first one that has computed it."""
+    last = gate(tmp_path / "gate")
+
+    def hold(pair: tuple[int, int]) -> int:
+        last.pass_through("the result stage")
+        return pair[1]
+
+    looked_at_in_its_last_task(
+        program, last, to_be_checkpointed(program, tmp_path / "checkpoints").partitionBy(3).map(hold).sum
+    )
 
 
 def test_so_it_is_where_a_cache_lies_between(program: Program, tmp_path: Path) -> None:
     last = gate(tmp_path / "gate")
-    context = program.spark.sparkContext
-    context.setCheckpointDir(str(tmp_path / "checkpoints"))
-    marked = context.parallelize(range(400), 4).map(lambda n: (n % 20, n)).partitionBy(4).mapValues(lambda n: n + 1)
-    marked.checkpoint()
-    kept = marked.coalesce(4).persist(StorageLevel.DISK_ONLY)
-    del marked
+    kept = to_be_checkpointed(program, tmp_path / "checkpoints").coalesce(4).persist(StorageLevel.DISK_ONLY)
 
     def hold(place: int, pairs: Iterable[tuple[int, int]]) -> Iterable[int]:
         numbers = [number for _, number in pairs]
@@ -111,17 +116,7 @@ def test_so_it_is_where_a_cache_lies_between(program: Program, tmp_path: Path) -
             last.pass_through("the last partition")
         return numbers
 
-    with in_background(kept.mapPartitionsWithIndex(hold).sum) as running:
-        wait_for(last.arrived, "the last partition")
-        try:
-            program.look()
-            (first,) = program.written()
-            assert first not in program.gone()
-        finally:
-            last.open()
-        assert running.result(60) == sum(range(1, 401))
-    program.wait_gone(first)
-    assert not program.recomputed()
+    looked_at_in_its_last_task(program, last, kept.mapPartitionsWithIndex(hold).sum)
 
 
 def test_what_was_read_goes_by_the_end_of_its_reader_alone(program: Program, tmp_path: Path) -> None:

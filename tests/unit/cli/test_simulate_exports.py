@@ -136,6 +136,23 @@ def test_a_damaged_export_costs_its_own_line(shufflectl: Shufflectl, tmp_path: P
     assert [one["application"] for one in called.data["applications"] if not one["failed"]] == [APP]
 
 
+def test_rows_that_cannot_be_read_are_damage_and_not_an_empty_file(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """What says where they are, at the file's end, is whole."""
+    export = parquet(tmp_path)
+    for path in export.rglob("application=over*/*/*.parquet"):
+        content = bytearray(path.read_bytes())
+        places = pq.ParquetFile(path).metadata.row_group(0)
+        for column in map(places.column, range(places.num_columns)):
+            content[column.data_page_offset : column.data_page_offset + column.total_compressed_size] = bytes(
+                column.total_compressed_size
+            )
+        path.write_bytes(content)
+    called = shufflectl("simulate", export, *RULES)
+    assert called.code == Exit.DAMAGED
+    assert "it cannot be read" in called.err
+    assert [one["application"] for one in called.data["applications"] if not one["failed"]] == [APP]
+
+
 def test_without_pyarrow_it_is_said_what_to_install(
     shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,6 @@ from listener_bridge.reach.sight import ProgramSight
 from listener_bridge.tap.facts import ActiveJob, EventsDropped, Fact, JobEnded, JobStarted, Level, Snapshot, StageFact
 
 DEAD = Program(frozenset({TargetId("o1")}))
-PRESENT = Snapshot("s", (), (), (ActiveJob(1, (), None, None, None),))
 HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
 
 
@@ -94,6 +93,9 @@ def writing(shuffle: int) -> StageFact:
 def started(job: int, *writes: int) -> JobStarted:
     result = StageFact(100, 0, 4, None, (), "", "", Level.DETERMINATE, False, (), ())
     return JobStarted(0, job, 0, (*map(writing, writes), result), 100, None, None)
+
+
+PRESENT = Snapshot("s", (), (), (ActiveJob(1, (writing(3),), None, None, None),))
 
 
 def sight(order: Order) -> ProgramSight:

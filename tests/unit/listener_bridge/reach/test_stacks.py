@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -81,15 +82,28 @@ def test_collections_begin_again_when_the_last_one_has_looked() -> None:
     assert gc.isenabled()
 
 
+@ON_3_11
+def test_a_child_process_collects_though_a_look_was_under_way() -> None:
+    with stacks.without_collections():
+        child = os.fork()
+        if not child:
+            collects = gc.isenabled()
+            with stacks.without_collections():
+                pauses = not gc.isenabled()
+            os._exit(0 if collects and pauses and gc.isenabled() else 1)
+        assert not gc.isenabled()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 #: Threads whose frames differ in size come and go; what the collector finds gives way to them.
 BUSY = """
 import gc, random, sys, threading, time
 from contextlib import nullcontext
-from listener_bridge.reach import calls, naming, stacks
+from listener_bridge.reach import naming, stacks
 from listener_bridge.reach.liveness import frames, values
 
 if sys.argv[1] == "unguarded":
-    stacks.without_collections = frames.without_collections = values.without_collections = nullcontext
+    stacks.without_collections = values.without_collections = nullcontext
 
 class Noisy:
     alive = 0

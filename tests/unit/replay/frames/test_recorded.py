@@ -15,7 +15,7 @@ from coordinator.core.ids import StageAttempt, StageId
 from coordinator.core.values import Policy, Rule
 from coordinator.wire.errors import Corrupt, UnknownKind
 from replay.frames.batches import batches
-from replay.frames.recorded import records_of
+from replay.frames.recorded import recorded_in
 from replay.frames.salvage import Problem
 from replay.plain import plain, valued
 from tests.unit.replay.frames.test_columns import golden
@@ -38,7 +38,7 @@ def changed(**columns: object) -> pa.RecordBatch:
 
 def test_every_kind_of_event_comes_back_equal() -> None:
     log = golden()
-    assert list(records_of(one_batch(*log), "x.arrow")) == log
+    assert list(recorded_in(one_batch(*log), "x.arrow")) == log
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,19 @@ def test_every_kind_of_event_comes_back_equal() -> None:
 )
 def test_what_was_changed_is_named(change: dict[str, Any], told: str) -> None:
     with pytest.raises(Corrupt, match=r"x\.arrow") as raised:
-        list(records_of(changed(**change), "x.arrow"))
+        list(recorded_in(changed(**change), "x.arrow"))
     assert told in str(raised.value)
 
 
 def test_an_event_of_another_release_is_named() -> None:
     with pytest.raises(UnknownKind, match="event 1 is called 'Eaten', which is unknown here"):
-        list(records_of(changed(kind="Eaten"), "x.arrow"))
+        list(recorded_in(changed(kind="Eaten"), "x.arrow"))
 
 
 def test_a_field_of_another_release_is_named() -> None:
     said = {**plain(golden()[0].event), "weather": "fair"}
     with pytest.raises(Corrupt, match="ApplicationRegistered has no 'weather'"):
-        list(records_of(changed(event=json.dumps(said)), "x.arrow"))
+        list(recorded_in(changed(event=json.dumps(said)), "x.arrow"))
 
 
 def test_a_field_that_an_earlier_release_did_not_know_has_its_default() -> None:
