@@ -8,6 +8,7 @@ half of one is left; or nothing, and the coordinator still takes it for one that
 
 from __future__ import annotations
 
+from listener_bridge.reach.written import Written
 from listener_bridge.tap import facts
 from listener_bridge.tap.facts import Fact, Snapshot
 
@@ -21,15 +22,15 @@ class Candidates:
     def __init__(self) -> None:
         self.bytes: dict[int, int] = {}  #: app shuffle -> bytes, of what was written since we listen.
         self._written_before: set[int] = set()  # which may hold anything
-        self._newest = -1  # of all that was ever written
+        self._once = Written()
 
     def known(self, snapshot: Snapshot) -> None:
         """What was there before the first fact."""
+        self._once.known(snapshot)
         for shuffle in snapshot.shuffles:
             if shuffle.available and shuffle.app_shuffle not in self.bytes:
                 self.bytes[shuffle.app_shuffle] = 0
                 self._written_before.add(shuffle.app_shuffle)
-                self._newest = max(self._newest, shuffle.app_shuffle)
 
     def hear(self, fact: Fact) -> bool:
         """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read.
@@ -37,9 +38,10 @@ class Candidates:
         A job that will write something calls for one, too: what it reads can then go when it has been read, and need
         not wait for the look that follows (`announced`).
         """
+        self._once.hear(fact)
         if isinstance(fact, facts.JobStarted):
             return bool(self.bytes) and any(
-                stage.writes is not None and stage.writes > self._newest for stage in fact.stages
+                stage.writes is not None and stage.writes not in self._once for stage in fact.stages
             )
         written = None
         if isinstance(fact, facts.StageCompleted) and fact.stage.writes is not None:
@@ -53,7 +55,6 @@ class Candidates:
         if fact.failure is None and not fact.stage.attempt:
             self.gone(app_shuffle)  # all of it was written anew
         self.bytes[app_shuffle] = self.bytes.get(app_shuffle, 0) + fact.shuffle_bytes_written
-        self._newest = max(self._newest, app_shuffle)
 
     def are_at_least(self, much_bytes: int) -> bool:
         """Whether they may take so much together; what was written before we listened may be anything."""

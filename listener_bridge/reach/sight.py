@@ -90,7 +90,7 @@ class ProgramSight:
         self._regions.hear(fact)
 
     def resync(self, present: Snapshot) -> None:
-        self._announced.resync()
+        self._announced.resync(present)
         self._regions.resync(present)
 
     def read(self) -> Found:

@@ -35,7 +35,8 @@ public class Outputs implements Work {
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Map told = new HashMap(); // shuffle -> available, as last told
-  private volatile boolean underWay = false; // two looks at a time do no harm
+  private boolean isPosted = false; // a look that has not begun yet
+  private boolean again = false; // and something was lost since it was sent
 
   public Outputs(Scheduler scheduler, MapOutputTrackerMaster tracker) {
     this.scheduler = scheduler;
@@ -61,23 +62,34 @@ public class Outputs implements Work {
     }
   }
 
-  /** Listener's thread: have a look taken, one at a time. */
-  void suspect() {
-    if (!underWay) {
-      underWay = true;
+  /**
+   * Have a look taken that begins behind all that the scheduler has been given by now. One that waits already may stand
+   * before the loss that was heard of last: then another follows.
+   */
+  synchronized void suspect() {
+    again = isPosted;
+    if (!isPosted) {
+      isPosted = true;
       scheduler.post(new Ticket(this));
+    }
+  }
+
+  private synchronized void begin() {
+    isPosted = false;
+    if (again) {
+      suspect();
     }
   }
 
   /** The queue has dropped events: the result of a look may be among them, and what called for another one. */
   void missed() {
     scheduler.bus.post(new Missed());
-    underWay = false;
     suspect();
   }
 
   /** Scheduler's thread. */
   public Object run() {
+    begin();
     Seen seen = new Seen();
     scala.collection.Iterator it = tracker.shuffleStatuses().iterator();
     while (it.hasNext()) {
@@ -100,7 +112,6 @@ public class Outputs implements Work {
 
   /** Listener's thread: what has changed since it was told last. */
   void tell(Seen seen, FactListener to) {
-    underWay = false;
     Map now = new HashMap();
     for (int i = 0; i < seen.incomplete.size(); i++) {
       int[] shuffle = (int[]) seen.incomplete.get(i);

@@ -13,6 +13,7 @@ import pytest
 from pyspark import StorageLevel
 from pyspark.sql import functions
 
+from tests.spark.bridge.conftest import Run
 from tests.spark.live_cut.conftest import Program
 from tests.support.spark import Gate, gate, in_background, wait_for
 
@@ -142,10 +143,54 @@ def test_what_was_read_goes_by_the_end_of_its_reader_alone(program: Program, tmp
         assert running.result(60) == 400
     program.wait_gone(read)
     records = {record.sequence: record for record in program.log.records()}
-    first_expired = next(record for record in records.values() if record.HasField("generation_expired"))
-    assert program.log.generations()[first_expired.generation_expired.shuffle_id] == read
+    of_generation = program.log.generations()
+    expired = [record for record in records.values() if record.HasField("generation_expired")]
+    first_expired = next(one for one in expired if of_generation[one.generation_expired.shuffle_id] == read)
     assert records[first_expired.because].WhichOneof("event") == "stage_completed"
     assert second.count() == 400
+
+
+def test_behind_what_is_there_no_more_the_program_holds_on_while_a_job_lists_it(run: Run, tmp_path: Path) -> None:
+    """The second shuffle goes missing unheard; its lineage is read again, and what it was written from is there."""
+
+    def lose(attachment: Any, _: Any, shuffle: int) -> None:
+        attachment._bridge._tap.driver.map_output_tracker.unregisterAllMapAndMergeOutput(shuffle)
+
+    read_again_after(lose, run, tmp_path)
+
+
+def test_so_it_does_where_the_program_has_it_cleaned(run: Run, tmp_path: Path) -> None:
+    read_again_after(lambda _, second, __: second.cleanShuffleDependencies(), run, tmp_path)
+
+
+def read_again_after(lose: Callable[[Any, Any, int], None], run: Run, folder: Path) -> None:
+    last = gate(folder / "gate")
+
+    def hold(pair: tuple[int, int]) -> tuple[int, int]:
+        last.pass_through("the job that lists them all")
+        return pair
+
+    with run.attached("reachable") as (attachment, log):
+        program = Program(run, attachment, log)
+        pairs = program.spark.sparkContext.parallelize(range(400), 4).map(lambda n: (n % 20, n))
+        between = pairs.partitionBy(4).mapValues(lambda n: n + 1).persist(StorageLevel.MEMORY_ONLY)
+        second = between.map(lambda pair: (pair[1], pair[0])).partitionBy(3)
+        third = second.map(lambda pair: (pair[1], pair[0])).partitionBy(2)
+        assert third.count() == 400
+        first_shuffle, second_shuffle, _ = program.written()
+        with in_background(third.map(hold).partitionBy(2).count) as running:
+            wait_for(last.arrived, "the job that lists them all")
+            try:
+                lose(attachment, second, second_shuffle)
+                between.unpersist(True)
+                del between
+                program.look()
+                assert first_shuffle not in program.gone()
+            finally:
+                last.open()
+            assert running.result(60) == 400
+        assert second.count() == 400
+        assert first_shuffle not in program.recomputed()
 
 
 def test_a_stream_holds_the_static_side_of_its_join(program: Program, tmp_path: Path) -> None:

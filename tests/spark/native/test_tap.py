@@ -97,6 +97,28 @@ def test_as_many_outputs_lost_again_are_another_loss(run: Any) -> None:
     assert [(f.available, f.total) for f in lost()] == [(3, 4), (3, 4)]
 
 
+def test_what_is_lost_while_a_look_at_outputs_waits_is_told(run: Any) -> None:
+    """The scheduler is busy with another job: the first look stands before the loss, the second behind it."""
+    keyed = run.keyed()
+    keyed.count()
+    shuffle, context = run.newest_shuffle(), run.spark.sparkContext
+    dag = context._jsc.sc().dagScheduler()
+    location = run.tap.driver.map_output_tracker.shuffleStatuses().get(shuffle).get().mapStatuses()[0].location()
+    start = len(run.log.of(facts.JobStarted))
+    many = context.parallelize(range(30_000), 30_000).map(lambda _: time.sleep(60))
+    with in_background(many.count) as busy:
+        wait_for(lambda: len(run.log.of(facts.JobStarted)) > start, "the job that keeps the scheduler busy")
+        run.tap.java.lookAtOutputs()
+        dag.workerRemoved("a worker", location.host(), "a test")
+        run.tap.java.lookAtOutputs()
+        try:
+            run.log.wait(lambda f: isinstance(f, facts.OutputsChanged) and f.app_shuffle == shuffle, "the loss")
+        finally:
+            context.cancelAllJobs()
+        with pytest.raises(Exception, match="cancelled"):
+            busy.result(60)
+
+
 def _has(found: Callable[[], list[Any]], count: int) -> bool:
     return len(found()) == count
 

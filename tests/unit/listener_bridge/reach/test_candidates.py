@@ -57,6 +57,14 @@ def test_a_job_that_will_write_something_calls_for_a_look_where_something_could_
     assert candidates.hear(started(5, 6, 7))
 
 
+def test_a_job_that_was_tried_before_calls_for_a_look_as_the_first_did() -> None:
+    """Spark numbers shuffles from the end of a job: what it wrote first has the higher number."""
+    candidates = Candidates()
+    candidates.hear(completed(6, 100))
+    candidates.hear(completed(5, 0, failure="lost"))
+    assert candidates.hear(started(5, 6))
+
+
 def test_what_was_written_before_we_listened_may_be_much() -> None:
     candidates = Candidates()
     candidates.hear(completed(5, 100))

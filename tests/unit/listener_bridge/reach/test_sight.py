@@ -9,7 +9,19 @@ import pytest
 
 from listener_bridge.reach.findings import Found, Kind, Program, Region, Root, TargetId
 from listener_bridge.reach.sight import ProgramSight
-from listener_bridge.tap.facts import ActiveJob, EventsDropped, Fact, JobEnded, JobStarted, Level, Snapshot, StageFact
+from listener_bridge.tap.facts import (
+    ActiveJob,
+    EventsDropped,
+    Fact,
+    JobEnded,
+    JobStarted,
+    KnownShuffle,
+    Level,
+    ShuffleCleaned,
+    Snapshot,
+    StageCompleted,
+    StageFact,
+)
 
 DEAD = Program(frozenset({TargetId("o1")}))
 HELD = Root("o2", Kind.HANDLE, frozenset({4}), "`b`")
@@ -120,6 +132,40 @@ def test_what_live_jobs_announce_is_walked_no_further() -> None:
     eyes.hear(JobEnded(0, 1, 0, True, None))
     eyes.read()
     assert order.given == [(DEAD, frozenset({4, 5}))]
+
+
+@pytest.mark.parametrize(
+    "told", [StageCompleted(0, 0, writing(3), None, 100, 0, 0, 0), ShuffleCleaned(0, 3)], ids=["whole once", "cleaned"]
+)
+def test_behind_what_was_whole_once_or_was_cleaned_the_walk_goes_on(told: Fact) -> None:
+    """The coordinator may take the one for whole still, and has forgotten the other."""
+    order = Order()
+    eyes = sight(order)
+    eyes.hear(started(1, 3, 4))
+    eyes.hear(told)
+    eyes.read()
+    assert order.given == [(DEAD, frozenset({4}))]
+
+
+def test_what_was_whole_once_is_not_announced_again_unless_its_lineage_was_forgotten() -> None:
+    order = Order()
+    eyes = sight(order)
+    eyes.hear(StageCompleted(0, 0, writing(3), None, 100, 0, 0, 0))
+    eyes.resync(Snapshot("s", (KnownShuffle(4, 4, 4), KnownShuffle(5, 3, 4)), (), ()))
+    eyes.hear(started(1, 3, 4, 5))
+    eyes.hear(ShuffleCleaned(0, 3))
+    eyes.hear(started(2, 3, 4, 5))
+    eyes.read()
+    assert order.given == [(DEAD, frozenset({3, 5}))]
+
+
+def test_what_failed_is_announced_as_before() -> None:
+    order = Order()
+    eyes = sight(order)
+    eyes.hear(started(1, 3))
+    eyes.hear(StageCompleted(0, 0, writing(3), "lost", 0, 0, 0, 0))
+    eyes.read()
+    assert order.given == [(DEAD, frozenset({3}))]
 
 
 @pytest.mark.parametrize(
