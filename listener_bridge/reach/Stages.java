@@ -73,10 +73,10 @@ public class Stages {
       byForm = new HashMap();
       for (int i = 0; i < materialised.size(); i++) {
         ShuffleQueryStageExec stage = (ShuffleQueryStageExec) materialised.get(i);
-        byForm.put(stage.canonicalized(), dependencyOf((SparkPlan) stage.shuffle()));
+        byForm.put(Forms.of(stage), dependencyOf((SparkPlan) stage.shuffle()));
       }
     }
-    return (ShuffleDependency) byForm.get(exchange.canonicalized());
+    return (ShuffleDependency) byForm.get(Forms.of(exchange));
   }
 
   public void collect(SparkPlan plan) {

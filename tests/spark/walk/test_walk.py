@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions
 
+from listener_bridge.reach import walk
 from listener_bridge.reach.findings import Kind, Program, TargetId
-from tests.support.spark import wait_for
+from listener_bridge.tap import jvm
+from tests.support.spark import in_background, wait_for
 from tests.support.walking import Walking
 
 pytestmark = pytest.mark.spark
@@ -113,6 +116,18 @@ def test_what_a_plan_reads_behind_its_last_exchange_is_garbage_already(run: Walk
     assert later in needs
     assert earlier not in needs
     del frame
+
+
+def test_the_form_of_a_plan_is_made_in_its_own_session(run: Walking) -> None:
+    """The thread of a look has none, and nodes that run Python ask for one when they are made anew (Spark 4.1)."""
+    same = functions.udf(lambda key: key, "long")
+    frame = run.spark.range(40).withColumn("x", same("id")).repartition(3, "x")
+    plan = frame._jdf.queryExecution().sparkPlan()  # nobody has asked for its form yet
+    driver = run.tap.driver
+    loader = driver.load(jvm.sources_beside(walk.__file__), parent=run.tap.loader)
+    forms = driver.construct(loader, "Forms")
+    with in_background(lambda: forms.of(plan).getClass().getSimpleName()) as made:
+        assert made.result(60) == plan.getClass().getSimpleName()
 
 
 def test_a_temporary_view_holds_the_rdd_below_it_until_it_is_dropped(run: Walking) -> None:
