@@ -9,7 +9,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.LocalRDDCheckpointData;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.rdd.RDDCheckpointData;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerMaster;
@@ -23,6 +25,9 @@ import org.slf4j.LoggerFactory;
  * A block that is lost is computed from what is there then, beside blocks of before; whoever reads that RDD would read two
  * generations, however often it were written. The RDD stays persisted, and is cached again as it is read. Where none is
  * lost and a stage runs that may be reading them, they stay until it has ended.
+ *
+ * A local checkpoint is another matter: its blocks are the only data that there are when it is done, and a DataFrame's looks for
+ * missing ones before it computes, not after. From its beginning on they stay, as what a job has delivered does.
  *
  * To be used in the scheduler's thread. Nothing here computes anything: see `Levels`.
  */
@@ -45,18 +50,32 @@ class CachedBlocks {
     return !outdated.isEmpty();
   }
 
-  /** These shuffles are written again. */
-  void outdate(Set rewritten) throws Exception {
+  /** These shuffles are written again; gives those of them that local checkpoints under way were computed from. */
+  Set outdate(Set rewritten) throws Exception {
+    Set kept = new TreeSet();
     scala.collection.Iterator it = context.persistentRdds().valuesIterator();
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
       Set read = new TreeSet();
       near.of(rdd, read);
       read.retainAll(rewritten);
-      if (!read.isEmpty()) {
+      if (isCheckpointing(rdd)) {
+        kept.addAll(read);
+      } else if (!read.isEmpty()) {
         outdated.put(Integer.valueOf(rdd.id()), read.iterator().next());
       }
     }
+    return kept;
+  }
+
+  private static boolean isCheckpointing(RDD rdd) {
+    Object data = rdd.checkpointData().isDefined() ? rdd.checkpointData().get() : null;
+    return data instanceof LocalRDDCheckpointData && !"Initialized".equals(String.valueOf(((RDDCheckpointData) data).cpState()));
+  }
+
+  private boolean isCheckpointing(int id) {
+    scala.Option rdd = context.persistentRdds().get(Integer.valueOf(id));
+    return rdd.isDefined() && isCheckpointing((RDD) rdd.get());
   }
 
   /** Drops what may go; gives the running stages that it went under: Stage -> the shuffle that is written again. */
@@ -66,7 +85,9 @@ class CachedBlocks {
     while (it.hasNext()) {
       Integer rdd = (Integer) it.next();
       List readers = readers(rdd.intValue(), stages);
-      if (readers.isEmpty() || !isWhole(rdd.intValue())) {
+      if (isCheckpointing(rdd.intValue())) {
+        outdated.remove(rdd); // it has begun since
+      } else if (readers.isEmpty() || !isWhole(rdd.intValue())) {
         drop(rdd.intValue());
         Object shuffle = outdated.remove(rdd);
         for (int i = 0; i < readers.size(); i++) {

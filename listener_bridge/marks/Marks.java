@@ -119,7 +119,10 @@ public class Marks {
     Set untouchable = results(again, shuffle);
     mark(again.rewritten, untouchable);
     killLateTasks(again.rewritten);
-    blocks.outdate(again.rewritten);
+    Iterator kept = blocks.outdate(again.rewritten).iterator();
+    while (kept.hasNext()) {
+      mayDiffer((Integer) kept.next());
+    }
     dropBlocks();
     noteBusy();
   }

@@ -84,3 +84,19 @@ def test_a_result_over_blocks_that_had_to_go_is_told(app: App) -> None:
     app.log.settle()
     assert app.log.of(facts.GenerationsMixed)[-1].app_shuffle == a
     cached.unpersist()
+
+
+def test_a_local_checkpoint_under_way_is_left_whole(app: App) -> None:
+    """A DataFrame's runs one job over what is missing, and cuts the lineage without looking again."""
+    held = app.gate()
+    marked = app.keep(app.hold(app.step(app.random_rows()), held))._jrdd.rdd()
+    marked.localCheckpoint()
+    with app.job(marked.doCheckpoint, held) as running:
+        wait_for(lambda: held.arrived() >= 2, "a block stored, tasks behind it")
+        a, b = app.shuffles()
+        app.delete(a)
+        app.lose_output(b)
+        held.open()
+        running.result(120)
+    assert marked.isCheckpointed()
+    assert marked.count() > 0
