@@ -106,6 +106,7 @@ def test_7_what_a_failed_job_has_written_nothing_of_is_not_open_for_ever(program
     with pytest.raises(Exception, match="planted"):
         program.spark.sparkContext.parallelize(range(400), 2).mapPartitions(fail).partitionBy(3).count()
     [nothing] = program.written()
+    gc.collect()  # the error's traceback holds the RDD until then
     wait_for(lambda: nothing in program.log.app_shuffles("generation_lost"), f"the end of app shuffle {nothing}")
 
 
