@@ -30,8 +30,8 @@ NAMESPACES = frozenset({"__import__", "compile", "dir", "eval", "exec", "globals
 #: Whoever names one of these may read the variables of other code: its callers', its modules', any object.
 INSPECTS = frozenset({
     "__builtins__", "_current_frames", "_getframe", "ag_frame", "breakpoint", "builtins", "cr_frame", "currentframe",
-    "f_back", "f_globals", "f_locals", "get_objects", "get_referents", "get_referrers", "gi_frame", "inspect", "pdb",
-    "set_trace", "setprofile", "settrace", "tb_frame",
+    "embed", "f_back", "f_globals", "f_locals", "get_ipython", "get_objects", "get_referents", "get_referrers",
+    "gi_frame", "inspect", "pdb", "run_cell_magic", "run_line_magic", "set_trace", "setprofile", "settrace", "tb_frame",
 })  # fmt: skip
 
 #: Whoever names one of these may have the main module in hand.

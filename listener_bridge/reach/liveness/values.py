@@ -85,7 +85,10 @@ def kind_of(frame: FrameType, name: str) -> type | None:
 def _values(frame: FrameType, name: str) -> list[object]:
     version = sys.version_info[:2]
     if version == (3, 13):
-        return [value for known, value in frame.f_locals.items() if known == name]
+        seen = (
+            frame.f_locals
+        )  # by its name alone: to read all of them is to read what a comprehension hides (gh-128396)
+        return [seen[name]] if name in seen else []
     if version == (3, 12) and ctypes is not None:
         return list(_variable(frame, name))
     code = frame.f_code

@@ -66,3 +66,17 @@ def test_nothing_lives_longer_for_it() -> None:
 
 def test_a_dictionary_that_the_frame_keeps_stays_as_it_is() -> None:
     assert set(Als().with_locals()) == {"self"}
+
+
+def beside_a_hidden_cell(known: str, others: list[str]) -> list[type | None]:
+    hooks = []
+    for other in others:
+        hooks.append(lambda: other)  # noqa: B023, PERF401 - so `other` is a cell, which the comprehension below hides
+    return [kind_of(sys._getframe(), known) for other in others]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="a comprehension has a frame of its own")
+@TELLS
+def test_a_variable_beside_a_cell_that_a_comprehension_hides_is_read() -> None:
+    """CPython 3.13.0 ends the process when the hidden one is read, as it is where all of them are (gh-128396)."""
+    assert beside_a_hidden_cell("known", ["a", "b"]) == [str, str]
