@@ -85,9 +85,7 @@ def kind_of(frame: FrameType, name: str) -> type | None:
 def _values(frame: FrameType, name: str) -> list[object]:
     version = sys.version_info[:2]
     if version == (3, 13):
-        seen = (
-            frame.f_locals
-        )  # by its name alone: to read all of them is to read what a comprehension hides (gh-128396)
+        seen = frame.f_locals  # read by name alone: among all of them are cells that a comprehension hides (gh-128396)
         return [seen[name]] if name in seen else []
     if version == (3, 12) and ctypes is not None:
         return list(_variable(frame, name))
