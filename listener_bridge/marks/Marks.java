@@ -121,7 +121,7 @@ public class Marks {
     killLateTasks(again.rewritten);
     Iterator kept = blocks.outdate(again.rewritten).iterator();
     while (kept.hasNext()) {
-      mayDiffer((Integer) kept.next());
+      mayDiffer((Integer) kept.next(), "a local checkpoint under way keeps blocks that were computed from it");
     }
     dropBlocks();
     noteBusy();
@@ -217,7 +217,7 @@ public class Marks {
       if (result != null && again.late.contains(shuffle)) {
         tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
       } else if (result != null) {
-        mayDiffer(shuffle);
+        mayDiffer(shuffle, "a job that has finished has read it");
       }
     }
     List unfinished = history.unfinished();
@@ -237,9 +237,9 @@ public class Marks {
     }
   }
 
-  private void mayDiffer(Integer shuffle) {
-    LOG.info("app shuffle {} is computed again; a job that has finished has read it, and if the computation is not "
-        + "deterministic, later results will not fit that one", shuffle);
+  private void mayDiffer(Integer shuffle, String why) {
+    LOG.info("app shuffle {} is computed again; {}, and if the computation is not deterministic, later results will not "
+        + "fit what was made of it before", shuffle, why);
     scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle.intValue())));
   }
 

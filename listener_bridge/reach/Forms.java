@@ -8,7 +8,7 @@ import scala.Option;
  * Canonical forms of plans: by these Spark finds an exchange that it can reuse.
  *
  * To make one is to make the plan's nodes anew, and some take what they need from the session that is active in their
- * thread: a Python UDF's metrics, since Spark 4.1. Ours has none. So the plan's own session is active while its form is made,
+ * thread: a Python UDF's metrics in Spark 4.3. Ours has none. So the plan's own session is active while its form is made,
  * as it is where Spark does it, and what was active before is so again behind it.
  */
 public class Forms {

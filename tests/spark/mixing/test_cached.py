@@ -100,3 +100,6 @@ def test_a_local_checkpoint_under_way_is_left_whole(app: App) -> None:
         running.result(120)
     assert marked.isCheckpointed()
     assert marked.count() > 0
+    app.log.settle()
+    assert app.log.of(facts.GenerationsMixed)[-1].app_shuffle == a, "what it had delivered is of the other generation"
+    assert b in {told.app_shuffle for told in app.log.of(facts.ResultsMayDiffer)}

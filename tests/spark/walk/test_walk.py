@@ -119,15 +119,19 @@ def test_what_a_plan_reads_behind_its_last_exchange_is_garbage_already(run: Walk
 
 
 def test_the_form_of_a_plan_is_made_in_its_own_session(run: Walking) -> None:
-    """The thread of a look has none, and nodes that run Python ask for one when they are made anew (Spark 4.1)."""
+    """The thread of a look has none, and nodes that run Python ask for one when they are made anew (Spark 4.3)."""
     same = functions.udf(lambda key: key, "long")
     frame = run.spark.range(40).withColumn("x", same("id")).repartition(3, "x")
     plan = frame._jdf.queryExecution().sparkPlan()  # nobody has asked for its form yet
     driver = run.tap.driver
     loader = driver.load(jvm.sources_beside(walk.__file__), parent=run.tap.loader)
     forms = driver.construct(loader, "Forms")
-    with in_background(lambda: forms.of(plan).getClass().getSimpleName()) as made:
-        assert made.result(60) == plan.getClass().getSimpleName()
+
+    def made() -> tuple[str, bool]:
+        return forms.of(plan).getClass().getSimpleName(), plan.session().getActiveSession().isDefined()
+
+    with in_background(made) as found:
+        assert found.result(60) == (plan.getClass().getSimpleName(), False)
 
 
 def test_a_temporary_view_holds_the_rdd_below_it_until_it_is_dropped(run: Walking) -> None:
