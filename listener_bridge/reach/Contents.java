@@ -35,7 +35,7 @@ public class Contents {
     "java.", "javax.", "jdk.", "sun.", "com.sun.", "scala.reflect.", "scala.runtime.", "scala.math.", "scala.util.matching.",
     "scala.concurrent.", "py4j.", "org.slf4j.", "org.apache.logging.", "org.apache.hadoop.", "org.apache.arrow.",
     "org.apache.commons.", "org.json4s.", "com.fasterxml.", "com.codahale.", "com.google.", "io.netty.", "breeze.", "dev.ludovic.",
-    "org.codehaus.", "org.sparkproject.", "org.apache.spark.api.python.Python", "org.apache.spark.broadcast.",
+    "org.codehaus.", "org.sparkproject.", "shufflelifecycle.", "org.apache.spark.api.python.Python", "org.apache.spark.broadcast.",
     "org.apache.spark.deploy.", "org.apache.spark.executor.", "org.apache.spark.internal.", "org.apache.spark.io.",
     "org.apache.spark.launcher.", "org.apache.spark.memory.", "org.apache.spark.metrics.", "org.apache.spark.ml.attribute.",
     "org.apache.spark.ml.linalg.", "org.apache.spark.ml.param.", "org.apache.spark.ml.tree.", "org.apache.spark.mllib.feature.",

@@ -27,7 +27,8 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
  *
  * Down from the root to stages that are materialised. An exchange that has no stage yet reuses a materialised one whose
  * canonical form is the same, wherever that one stands. A plan that is not adaptive shows its shuffles as dependencies
- * that its exchanges have already made. What is not there yet is not made by looking.
+ * that its exchanges have already made; what Spark keeps of a node that has run shows the rest. What is not there yet is
+ * not made by looking.
  */
 public class PlanCut {
   private final Lineage lineage;
@@ -57,6 +58,7 @@ public class PlanCut {
     if (!walked.add(plan)) {
       return;
     }
+    computed(plan);
     if (plan instanceof AdaptiveSparkPlanExec) {
       physical(((AdaptiveSparkPlanExec) plan).executedPlan());
     } else if (plan instanceof QueryStageExec) {
@@ -72,6 +74,12 @@ public class PlanCut {
     } else if (!isFinished(plan) && !(plan instanceof CommandResultExec)) {
       below(plan);
     }
+  }
+
+  /** Spark 4 keeps the RDD of a node that has run, with shuffles that no exchange shows (`limit` after `orderBy`). */
+  private void computed(SparkPlan plan) {
+    value(Fields.get(plan, "executeRDD"));
+    value(Fields.get(plan, "executeColumnarRDD"));
   }
 
   /** What a program that holds the plan may still build from it: the RDDs in it. */

@@ -3,7 +3,7 @@
 Responsible for: laying jobs to the calls under way, from facts; what each such call's jobs wrote; its name for people.
 Refuses to know: how calls are known (`calls`), which need no such care (`actions`), who walks what from there.
 Invariant: in doubt a job belongs to more calls, never to fewer: one that no thread claims belongs to every call that
-began before it.
+began before it, and to those of the thread that it names; to every call where that is none (the clock was set back).
 
 `ALS.fit` keeps its RDDs in variables inside the JVM: between two of its jobs nothing outside says that it will read the
 first one's shuffles again. The same holds for an adaptive plan that runs outside an SQL execution (`df.rdd`).
@@ -106,7 +106,10 @@ class Regions:
         mine = self._calls.of_thread(thread, job.time_ms, CLOCKS_DIFFER_MS)
         if mine is not None:
             return mine
-        return [call for call in self._calls.under_way() if call.started_ms <= job.time_ms + CLOCKS_DIFFER_MS]
+        under_way = self._calls.under_way()
+        latest_ms = job.time_ms + CLOCKS_DIFFER_MS
+        began = [call for call in under_way if call.started_ms <= latest_ms or call.thread == thread]
+        return began or under_way  # none before the job's start: the clock was set back since
 
     def _opened(self, call: Call) -> Open:
         if call.number not in self._open:

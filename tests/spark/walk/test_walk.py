@@ -109,6 +109,19 @@ def test_a_second_collect_finds_what_the_first_one_left(run: Walking) -> None:
     wait_for(functools.partial(is_garbage, run, *written), "the shuffle of a DataFrame that is gone to be garbage")
 
 
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_what_a_plan_computed_without_an_exchange_is_needed_where_spark_keeps_it(run: Walking, adaptive: str) -> None:
+    """Spark 4 keeps the RDD of each node that has run; before it, the next run makes another shuffle."""
+    run.spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    frame = run.spark.range(100).selectExpr("id % 7 AS k", "-id AS v").orderBy("v").limit(10).filter("k > 2")
+    (written,) = run.written_by(frame.collect)
+    is_needed = written in run.needs()
+    reads_it_again = run.written_by(frame.collect) == set()
+    run.spark.conf.unset("spark.sql.adaptive.enabled")
+    assert is_needed == reads_it_again == (not run.spark.version.startswith("3."))
+    del frame
+
+
 def test_what_a_plan_reads_behind_its_last_exchange_is_garbage_already(run: Walking) -> None:
     frame = run.spark.range(100).selectExpr("id % 50 AS k").groupBy("k").count().groupBy("count").count()
     earlier, later = sorted(run.written_by(frame.collect))

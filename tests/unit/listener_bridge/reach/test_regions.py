@@ -111,6 +111,17 @@ def test_a_job_that_nobody_claims_is_of_every_call_that_began_before(thread: str
     assert wrote(heard(calls, job(0, A, RESULT, thread=thread), submitted(A))) == {"call-1": {10}, "call-2": {10}}
 
 
+@pytest.mark.parametrize(
+    ("thread", "others_began_ms", "wanted"),
+    [("t1", 100.0, {"call-1", "call-2"}), ("t1", 9000.0, {"call-1"}), (None, 9000.0, {"call-1", "call-2"})],
+)
+def test_a_call_keeps_its_jobs_when_the_clock_is_set_back(
+    thread: str | None, others_began_ms: float, wanted: set[str]
+) -> None:
+    calls = FakeCalls([call(1, started_ms=9000.0), call(2, thread="t2", started_ms=others_began_ms)])
+    assert wrote(heard(calls, job(0, A, RESULT, thread=thread), submitted(A))).keys() == wanted
+
+
 def test_one_action_is_no_region() -> None:
     assert heard(FakeCalls([call(1, "collectAndServe")]), job(0, A, RESULT), submitted(A)).read() == ()
     assert heard(FakeCalls([call(1, "collectToPython")]), job(0, A, RESULT, execution=3), submitted(A)).read() == ()
