@@ -17,6 +17,7 @@ public class FenceDecision {
   private final Generations.Shuffle shuffle;
   private final int expected;
   private boolean looked = false;
+  boolean foundNothing = false; // it was answered so: Spark has outputs of no writer, and none runs
 
   public FenceDecision(Scheduler scheduler, Generations.Shuffle shuffle, int expected) {
     this.scheduler = scheduler;
@@ -49,6 +50,7 @@ public class FenceDecision {
       return Answer.busy(users);
     }
     if (!isThere && expected == ANY) {
+      foundNothing = true;
       return Answer.superseded("nothing: app shuffle " + shuffle.id + " has no outputs, none was written or all are lost");
     }
     if (!looked) {

@@ -39,6 +39,10 @@ public class FenceWork implements Work {
     this.decision = new FenceDecision(scheduler, shuffle, expected);
   }
 
+  boolean foundNothing() {
+    return decision.foundNothing;
+  }
+
   /** A final answer; `AGAIN` after the first run. */
   public Object run() {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle.id));

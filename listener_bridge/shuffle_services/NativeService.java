@@ -55,12 +55,19 @@ public class NativeService implements CleanerListener {
     return there ? generations.of(shuffle).present : -1;
   }
 
+  /**
+   * Where Spark has no outputs there may be files all the same: of tasks that were killed, or failed, after they had put
+   * them there. They are deleted as what is fenced is, and nobody waits for their end: Spark's cleaner would take the rest.
+   */
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     Generations.Shuffle known = generations.of(shuffle);
     FenceWork work = new FenceWork(scheduler, tracker, users, generations, allocation, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
       return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
+    }
+    if (work.foundNothing()) {
+      delete(known, known.present - 1, timeoutMs);
     }
     if (work.outputs == null) {
       return (String) answer;

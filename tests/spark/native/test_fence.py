@@ -52,6 +52,19 @@ def test_a_running_writer_is_busy(run: Any) -> None:
     assert run.fetch_failures() == []
 
 
+def test_files_that_spark_has_no_outputs_of_go_when_they_are_fenced(run: Any) -> None:
+    """As those of tasks that were killed between their last write and their end."""
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    run.tap.driver.map_output_tracker.unregisterAllMapAndMergeOutput(shuffle)
+    assert run.files(shuffle)
+    assert isinstance(run.service.fence(shuffle, TIMEOUT), Superseded)
+    assert not run.files(shuffle)
+    assert sorted(keyed.collect()) == right
+    assert run.fetch_failures() == []
+
+
 def test_19_a_reader_just_submitted_is_busy_until_it_is_done(run: Any) -> None:
     keyed = run.keyed()
     right = sorted(keyed.collect())
