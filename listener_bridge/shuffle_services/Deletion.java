@@ -32,6 +32,7 @@ public class Deletion {
   private final BlockManagerMaster executors;
   private final ShuffleManager local; // null unless the driver is the executor
   private final ExternalBlockStoreClient service; // null where there is no external shuffle service
+  private final Silences silences = new Silences(); // of hosts' shuffle services
   private final String checksum; // the suffix of checksum files, null where there are none
 
   public Deletion(Object executors, Object local, Object service, Object checksum) {
@@ -127,18 +128,37 @@ public class Deletion {
 
   /**
    * Has the host's shuffle service delete by name; how many files it removed. What it did not remove was not there, as where
-   * it had done so after an earlier call had stopped waiting. Thrown: it did not answer, or refused.
-   *
-   * Asked through Spark's own connections with Spark's own message, but not by `removeBlocks`: that one answers 0 for a
-   * refusal too.
+   * it had done so after an earlier call had stopped waiting. Thrown: it did not answer, refused, or was not asked.
    */
-  int byService(int shuffle, Place place, long end) throws Exception {
+  public int byService(int shuffle, Place place, long end) throws Exception {
+    Patience patience = silences.ask(serviceOf(place), Silences.limitMs(end));
+    try {
+      return ask(new RemoveBlocks((String) Reflect.get(service, "appId"), place.executor, names(shuffle, place)), place);
+    } catch (Exception refused) {
+      throw patience.told(refused);
+    } finally {
+      patience.over();
+    }
+  }
+
+  /**
+   * Through Spark's own connections with Spark's own message, but not by `removeBlocks`: that one answers 0 for a refusal
+   * too. To a host that is gone they are made for two minutes; who asks is interrupted earlier.
+   */
+  private int ask(RemoveBlocks wish, Place place) throws Exception {
     TransportClientFactory connections = (TransportClientFactory) Reflect.get(service, "clientFactory");
-    String application = (String) Reflect.get(service, "appId");
     TransportClient client = connections.createClient(place.host, place.port);
-    ByteBuffer wish = new RemoveBlocks(application, place.executor, names(shuffle, place)).toByteBuffer();
-    ByteBuffer answer = client.sendRpcSync(wish, Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    ByteBuffer answer = client.sendRpcSync(wish.toByteBuffer(), 2L * Silences.LIMIT_MS);
     return ((BlocksRemoved) BlockTransferMessage.Decoder.fromByteBuffer(answer)).numRemovedBlocks;
+  }
+
+  private static String serviceOf(Place place) {
+    return "the shuffle service at " + place.host + ":" + place.port;
+  }
+
+  /** How often in a row the host's shuffle service has not answered. */
+  int silencesOf(Place place) {
+    return silences.times(serviceOf(place));
   }
 
   private String[] names(int shuffle, Place place) {

@@ -153,13 +153,25 @@ public class NativeService implements CleanerListener {
     if (!deletion.outlives()) {
       return null; // they went with their executor
     }
+    String why = byService(shuffle.id, place, end);
+    shuffle.settled += place.share(place.removed);
+    return why;
+  }
+
+  /** Null where the host's service has deleted what it had, or nobody will ever say so. */
+  private String byService(int shuffle, Place place, long end) {
     try {
-      shuffle.settled += place.share(deletion.byService(shuffle.id, place, end));
+      place.removed = deletion.byService(shuffle, place, end);
       return null;
     } catch (Exception silence) {
-      place.silences++;
-      return place.silences < SILENCES_MAX ? String.valueOf(silence) : giveUp(shuffle.id, place, silence);
+      place.silences += silence instanceof Silences.NotAsked ? 0 : 1;
+      return isHopeless(place) ? giveUp(shuffle, place, silence) : String.valueOf(silence);
     }
+  }
+
+  /** It refuses this again and again, or answers nobody. */
+  private boolean isHopeless(Place place) {
+    return Math.max(place.silences, deletion.silencesOf(place)) >= SILENCES_MAX;
   }
 
   private static String giveUp(int shuffle, Place place, Exception silence) {
@@ -192,16 +204,12 @@ public class NativeService implements CleanerListener {
       StageMemory.LostWriter writer = (StageMemory.LostWriter) lost.get(i);
       Place place = new Place(writer.executor, writer.host, servicePort);
       place.mapIds.add(Long.valueOf(writer.mapId));
-      try {
-        deletion.byService(shuffle, place, end); // it may never have written: nothing is expected
-      } catch (Exception silence) {
-        writer.silences++;
-        if (writer.silences < SILENCES_MAX) {
-          memory.keepLostWriter(writer);
-          refused = Answer.failed("a late writer's executor " + writer.executor + ": " + silence);
-        } else {
-          giveUp(shuffle, place, silence);
-        }
+      place.silences = writer.silences;
+      String why = byService(shuffle, place, end); // it may never have written: nothing is expected
+      if (why != null) {
+        writer.silences = place.silences;
+        memory.keepLostWriter(writer);
+        refused = Answer.failed("a late writer's executor " + writer.executor + ": " + why);
       }
     }
     return refused;

@@ -53,6 +53,8 @@ public class Patience extends Thread {
     notifyAll();
     if (hasRunOut) {
       Thread.interrupted();
+    } else {
+      silences.heard(whom);
     }
   }
 }

@@ -11,6 +11,7 @@ public class Place {
   public final int port;
   public final ArrayList mapIds = new ArrayList(); // Long
   public long bytes = 0L;
+  public int removed = 0; // files that the shuffle service has deleted
   public int silences = 0; // how often in a row the shuffle service was asked in vain
 
   public Place(String executor, String host, int port) {

@@ -8,10 +8,18 @@ import java.util.Map;
  * other, and each that asks such a server would keep all others waiting as long.
  */
 public class Silences {
+  /** It was not asked. */
+  public static class NotAsked extends IllegalStateException {
+    NotAsked(String why) {
+      super(why);
+    }
+  }
+
   public static final long LIMIT_MS = 5000L;
   private static final long PAUSE_MS = 20000L;
 
   private final Map until = new HashMap(); // whom -> Long, by System.nanoTime
+  private final Map times = new HashMap(); // whom -> Integer, since it answered last
 
   /** How long to wait for one answer, where all has to be over by `end`. */
   public static long limitMs(long end) {
@@ -30,13 +38,24 @@ public class Silences {
 
   public synchronized void note(String whom) {
     until.put(whom, Long.valueOf(System.nanoTime() + PAUSE_MS * 1000000L));
+    times.put(whom, Integer.valueOf(times(whom) + 1));
   }
 
-  /** Before a call; thrown where it is not to be asked. `over` has to be called after it. */
+  public synchronized void heard(String whom) {
+    times.remove(whom);
+  }
+
+  /** How often in a row it has not answered. */
+  public synchronized int times(String whom) {
+    Integer known = (Integer) times.get(whom);
+    return known == null ? 0 : known.intValue();
+  }
+
+  /** Before a call; `NotAsked` where it is not to be asked. `over` has to be called after it. */
   public Patience ask(String whom, long limitMs) {
     String why = of(whom);
     if (why != null) {
-      throw new IllegalStateException(whom + " " + why);
+      throw new NotAsked(whom + " " + why);
     }
     Patience patience = new Patience(this, whom, limitMs);
     patience.start();
