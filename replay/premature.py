@@ -71,11 +71,18 @@ class Premature:
 def premature(log: Iterable[e.Recorded]) -> tuple[Premature, ...]:
     """Every premature deletion, in the order of the log."""
     records = list(log)
-    found = _found(records)
-    if not found:
+    heard = Heard()
+    for recorded in records:
+        heard.hear(recorded)
+    return told(heard, records)
+
+
+def told(heard: Heard, log: Iterable[e.Recorded]) -> tuple[Premature, ...]:
+    """What was heard of this log, with its cost and what would have kept it; the log is gone through only for that."""
+    if not heard.misses:
         return ()
-    trial = _Trial(records)
-    return tuple(_told(one, trial) for one in found)
+    trial = _Trial(log)
+    return tuple(_told(miss, trial) for miss in heard.misses)
 
 
 # ---- what happened ---------------------------------------------------------------------------------------------------
@@ -96,8 +103,8 @@ class _Miss:
 
 
 @dataclass(slots=True)
-class _Listener:
-    """Remembers the chain of every generation that was let go, until it is gone for good."""
+class Heard:
+    """Hears a log; remembers the chain of every generation that was let go, until it is gone for good."""
 
     state: State = field(default_factory=empty)
     names: Names = field(default_factory=Names)
@@ -171,13 +178,6 @@ class _Listener:
         return Cause(recorded.sequence, recorded.time_ms, phrase(recorded.event, self.names))
 
 
-def _found(records: Iterable[e.Recorded]) -> list[_Miss]:
-    listener = _Listener()
-    for recorded in records:
-        listener.hear(recorded)
-    return listener.misses
-
-
 # ---- what would have kept it -----------------------------------------------------------------------------------------
 
 
@@ -193,7 +193,7 @@ class _Change:
 class _Trial:
     """The recorded run, and what becomes of it otherwise. Every change is tried once."""
 
-    def __init__(self, records: list[e.Recorded]) -> None:
+    def __init__(self, records: Iterable[e.Recorded]) -> None:
         self._facts = list(facts_of(records))
         self.recorded = simulate(self._facts, keep_log=False)
         self._looked = self.recorded.looks > 0

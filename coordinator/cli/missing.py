@@ -20,8 +20,7 @@ from coordinator.cli.looking import Application
 from coordinator.cli.sources.api import foldable
 from coordinator.cli.verb import verb
 from replay.plain import plain
-from replay.premature import Premature, worth
-from replay.premature import premature as tell
+from replay.premature import Heard, Premature, told, worth
 from replay.units import clock, count, place, size
 
 
@@ -33,7 +32,11 @@ def premature(here: Here, app: Application) -> Any:
 async def _premature(here: Here, app: str) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        found = tell([recorded async for recorded in foldable(source, application)])
+        heard = Heard()
+        async for recorded in foldable(source, application):
+            heard.hear(recorded)
+        again = [recorded async for recorded in foldable(source, application)] if heard.misses else []
+        found = told(heard, again)
         if here.form != "table":
             output.data(here.form, [plain(one) for one in found])
             return
@@ -54,8 +57,7 @@ def _summary(found: tuple[Premature, ...]) -> Text:
     written = sum(one.recomputed_bytes for one in found)
     seconds = sum(one.recomputed_task_seconds or 0.0 for one in found)
     cost = f"{size(written)} written again, {seconds:,.1f} task-seconds"
-    told = f"{count(len(found), 'premature deletion')}: {cost}"
-    return Text(told, style="bold")
+    return Text(f"{count(len(found), 'premature deletion')}: {cost}", style="bold")
 
 
 def _show(console: Console, one: Premature) -> None:
