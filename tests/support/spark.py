@@ -47,9 +47,18 @@ def start_session(local_dir: Path, master: str = LOCAL, **conf: str) -> SparkSes
     builder = SparkSession.builder.master(master).appName(local_dir.name)
     for key, value in {**_defaults(local_dir), **conf}.items():
         builder = builder.config(key, value)
+    _forget_local_directories()
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _forget_local_directories() -> None:
+    """Workers of a local cluster take those of the JVM's first one otherwise, whatever they are told."""
+    from pyspark import SparkContext
+
+    if SparkContext._jvm is not None:
+        SparkContext._jvm.org.apache.spark.util.Utils.clearLocalRootDirs()
 
 
 def _defaults(local_dir: Path) -> dict[str, str]:

@@ -167,7 +167,7 @@ def test_15_what_sparks_own_cleaner_lets_go_is_never_premature(run: Any) -> None
 
 def test_17_use_restarts_the_grace_period(run: Any) -> None:
     grace_ms = 8_000  # the second job has to start within it, on any machine
-    with run.attached("delayed", grace=f"{grace_ms}ms") as (attachment, log):
+    with run.attached("delayed", delayed_rule="frontier", grace=f"{grace_ms}ms") as (attachment, log):
         first = run.keyed()
         assert run.again(first).count() == 400
         held = run.gate()
