@@ -69,14 +69,11 @@ class Translator:
         self._memory.clear({shuffle.app_shuffle: shuffle.total for shuffle in snapshot.shuffles})
         jobs = [self._active_job(job) for job in snapshot.active_jobs]
         named = {job.execution for job in jobs if job.HasField("execution")}
-        if snapshot.executions is not None:  # the end of one may have been dropped
+        if snapshot.executions is not None:  # the end of one may have been dropped, or its start
             for over in self._executions.keys() - snapshot.executions - named:
                 del self._executions[over]
-        self._executions.update(
-            (execution, service_pb2.ReportExecutionStarted(execution=execution))
-            for execution in named
-            if execution not in self._executions
-        )
+        for running in named | (snapshot.executions or frozenset()):
+            self._executions.setdefault(running, service_pb2.ReportExecutionStarted(execution=running))
         return service_pb2.Resync(
             jobs=jobs,
             stages=[self._submitted(stage) for stage in snapshot.running_stages],

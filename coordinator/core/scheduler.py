@@ -16,7 +16,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, ExecutionId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
-from coordinator.core.state import State
+from coordinator.core.state import Execution, State
 from coordinator.core.values import Deletion, Lineage, Loss, Outputs
 
 
@@ -136,7 +136,11 @@ def disk(desk: Desk, command: c.ReportDisk) -> None:
 
 
 def execution_started(desk: Desk, command: c.ReportExecutionStarted) -> None:
-    if command.execution not in desk.state.executions:
+    """Learns of one that runs; of one that a resync merely named, what it is. What has ended does not run again."""
+    known, named = desk.state.executions.get(command.execution), Execution(command.execution)
+    told = Execution(command.execution, command.name, command.writes_output)
+    is_over = within(desk.state.meta.executions_ended, command.execution)
+    if known in (None, named) and known != told and not is_over:
         desk.emit(e.ExecutionStarted(command.execution, command.name, command.writes_output))
 
 

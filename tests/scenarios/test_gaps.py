@@ -7,9 +7,9 @@ the jobs of then have ended.
 from __future__ import annotations
 
 from coordinator.core import commands as c
-from coordinator.core.ids import JobId, StageId
+from coordinator.core.ids import ExecutionId, JobId, StageId
 from coordinator.core.values import Outputs
-from tests.scenarios.story import EAGER, Story, delayed, shuffle
+from tests.scenarios.story import EAGER, FRONTIER, Story, delayed, shuffle
 
 
 def test_16_a_gap_stops_expiry_until_the_jobs_of_then_have_ended() -> None:
@@ -86,3 +86,17 @@ def test_a_resync_cleans_what_spark_has_no_more() -> None:
         "A cleaned",
     ]
     assert list(story.state.shuffles) == [shuffle("B")]
+
+
+def test_an_execution_whose_start_was_missed_runs_on_and_is_told_once_more_what_it_is() -> None:
+    story = Story(FRONTIER)
+    story.do(c.ReportGap(1, "bus"))
+    story.whole("s0>A", execution=7)
+    named = c.ReportExecutionStarted(ExecutionId(7))
+    truth = c.Resync((), (), (named,), (Outputs(shuffle("A"), 10, 10),))
+    assert story.do(truth) == ["execution 7", "resync, until jobs [] have ended"]
+    assert story.do(c.ReportExecutionStarted(ExecutionId(7), "save", True)) == ["execution 7"]
+    assert story.do(named) == []
+    assert story.lives() == "A1 readable"
+    assert story.do(c.ReportExecutionEnded(ExecutionId(7)))[1:] == ["A1 expired: its SQL execution ended", "fence A1"]
+    assert story.do(named) == []

@@ -243,11 +243,20 @@ def test_the_whole_truth_and_everything_is_told_anew_after_it() -> None:
 
 
 def test_an_execution_whose_end_was_dropped_is_over_with_the_next_truth() -> None:
+    assert executions_of_truths(frozenset({6})) == [[5, 6], [6]]
+
+
+def test_an_execution_whose_start_was_dropped_runs_with_the_next_truth() -> None:
+    assert executions_of_truths(frozenset({5, 6, 9})) == [[5, 6], [5, 6, 9]]
+
+
+def executions_of_truths(said: frozenset[int]) -> list[list[int]]:
+    """5 and 6 were told: what runs by a truth that does not say, then by one that does."""
     translator = Translator()
     told(translator, *(facts.ExecutionStarted(0, number, "query", "site", 0, False) for number in (5, 6)))
-    unsaid, said = (facts.Snapshot("m", (), (), (), executions) for executions in (None, frozenset({6, 9})))
-    assert [[one.execution for one in truth.resync.executions] for truth in translator.resync(unsaid)] == [[5, 6]]
-    assert [[one.execution for one in truth.resync.executions] for truth in translator.resync(said)] == [[6]]
+    snapshots = [facts.Snapshot("m", (), (), (), executions) for executions in (None, said)]
+    truths = [truth for snapshot in snapshots for truth in translator.resync(snapshot)]
+    return [[one.execution for one in truth.resync.executions] for truth in truths]
 
 
 def test_a_long_truth_is_told_in_parts_before_and_after_it() -> None:
