@@ -198,7 +198,8 @@ def _deleted(event: e.GenerationDeleted, names: Names) -> str:
 
 def _missed(event: e.PrematureDeletion, names: Names) -> str:
     told = f"{names.stage(event.stage)} wanted it" if event.stage is not None else "it was wanted"
-    return f"{names.generation(event.shuffle_id)} was deleted too early: {told}{because(event.detail)}"
+    since = ", since something before it was lost" * event.after_loss
+    return f"{names.generation(event.shuffle_id)} was deleted too early: {told}{since}{because(event.detail)}"
 
 
 def _opened(event: e.RecoveryOpened, names: Names) -> str:

@@ -207,7 +207,8 @@ def _deleted(scene: Scene, event: e.GenerationDeleted) -> Said:
 def _missed(scene: Scene, event: e.PrematureDeletion) -> Said:
     if scene.is_ours(event.shuffle_id):
         detail = f" ({event.detail})" if event.detail else ""
-        yield event.shuffle_id, f"missed by {scene.names.stage_of_job(event.stage)}{detail}"
+        since = ", since something before it was lost" * event.after_loss
+        yield event.shuffle_id, f"missed by {scene.names.stage_of_job(event.stage)}{since}{detail}"
 
 
 def _opened(scene: Scene, event: e.RecoveryOpened) -> Said:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from coordinator.core.ids import AppShuffle
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Generation, Job, State
+from coordinator.core.state import Generation, Job, Shuffle, State
 from coordinator.core.values import RootKind
 
 
@@ -28,8 +28,8 @@ def is_gone(generation: Generation | None) -> bool:
     return generation is None or generation.life is Life.FENCED
 
 
-def reached(state: State, starts: Iterable[AppShuffle]) -> set[AppShuffle]:
-    """All that a walk meets before it stops at intact outputs, gone ones too."""
+def reached(state: State, starts: Iterable[AppShuffle], stop_at_losses: bool = False) -> set[AppShuffle]:
+    """All that a walk meets before it stops at intact outputs, gone ones too. It may stop at lost ones as well."""
     shuffles, generations = state.shuffles, state.generations
     seen: set[AppShuffle] = set()
     to_see = list(starts)
@@ -42,9 +42,24 @@ def reached(state: State, starts: Iterable[AppShuffle]) -> set[AppShuffle]:
         if shuffle is None:
             continue
         generation = generations.get(shuffle.current) if shuffle.current is not None else None
-        if generation is None or not generation.intact:
+        is_intact = generation is not None and generation.intact
+        if not (is_intact or (stop_at_losses and _was_lost(shuffle, generation))):
             to_see.extend(shuffle.lineage.reads)
     return seen
+
+
+def _was_lost(shuffle: Shuffle, generation: Generation | None) -> bool:
+    """It was whole, and went without our doing, all of it or a part."""
+    if generation is None:
+        return shuffle.fate is Life.LOST and shuffle.was_whole
+    return generation.completed > 0 and not generation.complete and generation.life is not Life.FENCED
+
+
+def is_behind_a_loss(state: State, app_shuffle: AppShuffle) -> bool:
+    """Whether live jobs come to it, and would not, had nothing been lost."""
+    starts = {start for job in state.jobs.values() for start in starts_of(job)}
+    is_met = app_shuffle in reached(state, starts)
+    return is_met and app_shuffle not in reached(state, starts, stop_at_losses=True)
 
 
 def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:

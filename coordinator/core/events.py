@@ -426,6 +426,7 @@ class PrematureDeletion:
     shuffle_id: ShuffleId
     stage: StageAttempt | None
     detail: str = ""
+    after_loss: bool = False  #: Wanted only since something before it was lost: it uses up nothing of the budget.
 
 
 @dataclass(frozen=True, slots=True)

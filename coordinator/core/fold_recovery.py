@@ -16,7 +16,7 @@ from coordinator.core.state import DENIED, Recovery, State, edit
 
 
 def _premature(state: State, at: e.Recorded, event: e.PrematureDeletion) -> None:
-    state.meta = replace(state.meta, premature=state.meta.premature + 1)
+    state.meta = replace(state.meta, premature=state.meta.premature + (not event.after_loss))
     shuffle = _shuffle_of(state, event.shuffle_id)
     if shuffle is not None:
         edit(state.shuffles, shuffle, missed=event.shuffle_id)

@@ -168,7 +168,8 @@ def _mixing(state: State, plan: Plan) -> Iterable[ShuffleId]:
 def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> None:
     """A stage that wants what we deleted was really submitted: counted once a generation.
 
-    What was given up half-written and then deleted is missed by nobody: it would have been written in any case.
+    What was given up half-written and then deleted is missed by nobody: it would have been written in any case. And
+    one lost executor may bring back all that lies behind: none of it was let go wrongly, so the budget does not pay.
     """
     shuffle = desk.state.shuffles[app_shuffle]
     generation = desk.state.current(app_shuffle)
@@ -176,7 +177,8 @@ def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | N
     ours = ours and not was_never_whole(desk.state, app_shuffle)
     if shuffle.current is None or not ours or shuffle.missed == shuffle.current:
         return
-    desk.emit(e.PrematureDeletion(shuffle.current, stage, detail))
+    after_loss = cuts.is_behind_a_loss(desk.state, app_shuffle)
+    desk.emit(e.PrematureDeletion(shuffle.current, stage, detail, after_loss))
     meta = desk.state.meta
     if meta.premature > meta.settings.premature_budget and meta.suspended is None:
         desk.emit(e.DeletionSuspended(Suspension.BUDGET))

@@ -7,6 +7,7 @@ one recovery has named, no other one names again.
 from __future__ import annotations
 
 from coordinator.core import commands as c
+from coordinator.core.events import PrematureDeletion
 from coordinator.core.values import Capabilities, DirectiveKind, Settings
 from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
 
@@ -213,6 +214,40 @@ def test_33a_after_a_recovery_the_loop_goes_on_deleting() -> None:
         "fence E1",
         "job 1 ended",
     ]
+
+
+def test_18_what_lies_behind_a_loss_uses_up_nothing_of_the_budget() -> None:
+    """One lost executor brings back the whole chain: missed, and let go rightly. What is missed unlost still counts."""
+    story = Story(EAGER, settings=Settings(premature_budget=0))
+    story.job("s0>A, s1:A>B, s2:B>C, s3:C>D, s4:D!")
+    story.run("s0", "s1", "s2", "s3")
+    story.delete_all()
+    story.submit("s4")
+    story.lose(D=7)
+    story.fail("s4")
+    story.run("s0.1")
+    assert "B1 missed by s1.1" in story.submit("s1.1")
+    assert [recorded.event.after_loss for recorded in story.log if isinstance(recorded.event, PrematureDeletion)] == [
+        True
+    ]
+    story.complete("s1.1")
+    story.run("s2.1", "s3.1", "s4.1")
+    story.end()
+    assert (story.state.meta.premature, story.state.meta.suspended) == (0, None)
+    story.whole("s5>E, s6:E!")
+    story.delete_all()
+    story.job("s7>E, s8:E!")
+    assert story.submit("s7")[1:3] == ["E1 missed by s7.0", "suspended: premature deletions passed the budget"]
+
+
+def test_18_what_is_wanted_beside_what_was_lost_is_missed_all_the_same() -> None:
+    """C was made of A and is lost; the job reads A itself too, so it would have missed it in any case."""
+    story = Story(EAGER, settings=Settings(premature_budget=0))
+    story.whole("s0>A, s1:A>B, s2:B>C, s3:C.")
+    story.delete_all()
+    story.lose(C=0)
+    story.job("s4>A, s5:A>B, s6:B>C, s7:A,C!")
+    assert story.submit("s4")[1:3] == ["A1 missed by s4.0", "suspended: premature deletions passed the budget"]
 
 
 def test_39_recoveries_are_bounded_per_shuffle() -> None:

@@ -749,14 +749,16 @@ class GenerationDeleted(_message.Message):
     def __init__(self, shuffle_id: _Optional[int] = ..., cause: _Optional[_Union[_common_pb2.Deletion, str]] = ..., bytes: _Optional[int] = ..., directive: _Optional[int] = ..., superseded: bool = ...) -> None: ...
 
 class PrematureDeletion(_message.Message):
-    __slots__ = ("shuffle_id", "stage", "detail")
+    __slots__ = ("shuffle_id", "stage", "detail", "after_loss")
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
+    AFTER_LOSS_FIELD_NUMBER: _ClassVar[int]
     shuffle_id: int
     stage: _common_pb2.StageAttempt
     detail: str
-    def __init__(self, shuffle_id: _Optional[int] = ..., stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., detail: _Optional[str] = ...) -> None: ...
+    after_loss: bool
+    def __init__(self, shuffle_id: _Optional[int] = ..., stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., detail: _Optional[str] = ..., after_loss: bool = ...) -> None: ...
 
 class RecoveryOpened(_message.Message):
     __slots__ = ("recovery", "missing", "stage", "gone", "rescued", "awaited", "mixing", "lineage_known")

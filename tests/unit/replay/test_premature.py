@@ -7,7 +7,7 @@ from itertools import pairwise
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, Span, StageId
-from coordinator.core.values import Policy, Rule
+from coordinator.core.values import Outputs, Policy, Rule
 from replay.premature import premature, worth
 from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed
 
@@ -129,6 +129,17 @@ def test_a_fence_that_was_refused_at_first_stands_in_the_chain() -> None:
     words = ["completed", "expired", "asked to fence", "did not fence", "asked to fence", "fenced", "deleted (policy)",
              "deleted too early"]  # fmt: skip
     assert [word in cause.text for word, cause in zip(words, found.chain, strict=True)] == [True] * len(words)
+
+
+def test_what_a_loss_has_brought_back_is_told_so() -> None:
+    told = Told()
+    told.whole_chain()
+    told.carried_out()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(1), 0, 4),)))
+    told.say(c.ReportJobStarted(JobId(1), StageId(5), (AppShuffle(1),), None, (Span(3, 5),)))
+    told.stage(3, "map at chain.py:12", writes=0)
+    (found,) = premature(told.log)
+    assert found.chain[-1].text.endswith("wanted it, since something before it was lost")
 
 
 def test_nothing_missed_is_nothing_told() -> None:
