@@ -117,7 +117,8 @@ def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Reje
         f"generation {missing} of app shuffle {app_shuffle} is gone and its recoveries are used up",
         f"at most {state.meta.settings.recoveries_per_shuffle} recoveries a shuffle and "
         f"{state.meta.settings.recoveries} an application",
-        "Look with `shufflectl explain` at what destroys its data; deletion is suspended meanwhile.",
+        "Look with `shufflectl explain` at what destroys its data; deletion is suspended until `shufflectl resume`, "
+        "which has recoveries counted anew.",
         app_shuffle,
     )
 

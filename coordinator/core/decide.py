@@ -303,7 +303,7 @@ def _remove_pin(desk: Desk, command: c.RemovePin) -> Answer:
 
 def _resume(desk: Desk, command: c.ResumeDeletion) -> Answer:
     if desk.state.meta.suspended is not None:
-        desk.emit(e.DeletionResumed(command.by))
+        desk.emit(e.DeletionResumed(command.by, recoveries_anew=True))
     react(desk)
     return Accepted()
 

@@ -117,6 +117,7 @@ class DeletionSuspended:
 @dataclass(frozen=True, slots=True)
 class DeletionResumed:
     by: str = ""
+    recoveries_anew: bool = False  #: Recoveries are counted anew too, and what was denied one may have it.
 
 
 @dataclass(frozen=True, slots=True)

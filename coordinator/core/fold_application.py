@@ -14,7 +14,7 @@ from coordinator.core import cuts, disks
 from coordinator.core import events as e
 from coordinator.core.ids import Sequence, Span, add_span
 from coordinator.core.making import replace
-from coordinator.core.state import Client, Disk, Gap, Root, State, edit, given_to
+from coordinator.core.state import DENIED, Client, Disk, Gap, Root, State, edit, given_to
 
 
 def _registered(state: State, at: e.Recorded, event: e.ApplicationRegistered) -> None:
@@ -78,6 +78,17 @@ def _suspended(state: State, at: e.Recorded, event: e.DeletionSuspended) -> None
 
 def _resumed(state: State, at: e.Recorded, event: e.DeletionResumed) -> None:
     state.meta = replace(state.meta, suspended=None, premature=0)
+    if event.recoveries_anew:
+        _count_recoveries_anew(state)
+
+
+def _count_recoveries_anew(state: State) -> None:
+    """The bounds are as far away as at the beginning, and nothing is denied."""
+    state.meta = replace(state.meta, recoveries=0)
+    for app_shuffle in [key for key, shuffle in state.shuffles.items() if shuffle.recoveries]:
+        edit(state.shuffles, app_shuffle, recoveries=0)
+    for missing in [key for key, recovery in state.recovered.items() if recovery == DENIED]:
+        state.recovered.pop(missing)
 
 
 def _gap_recorded(state: State, at: e.Recorded, event: e.GapRecorded) -> None:

@@ -6,8 +6,11 @@ one recovery has named, no other one names again.
 
 from __future__ import annotations
 
+import pytest
+
 from coordinator.core import commands as c
-from coordinator.core.events import PrematureDeletion
+from coordinator.core.events import DeletionResumed, PrematureDeletion, Recorded
+from coordinator.core.evolve import evolve
 from coordinator.core.values import Capabilities, DirectiveKind, Settings
 from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
 
@@ -294,6 +297,35 @@ def test_39_and_per_application() -> None:
     story.lose(A=0)
     assert story.read("A", "s2") == "exhausted"
     assert story.teller.tell(story.log) == ["A2 denied: 1 of 1", "suspended: recovery keeps failing"]
+
+
+@pytest.mark.parametrize("settings", [Settings(recoveries=1), Settings(recoveries_per_shuffle=1)])
+def test_39_who_has_deletion_go_on_has_recoveries_counted_anew(settings: Settings) -> None:
+    story = Story(EAGER, settings=settings)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.lose(A=0)
+    story.run("s0.1")
+    story.lose(A=0)
+    assert story.read("A", "s1") == "exhausted"
+    assert story.do(c.ResumeDeletion("me")) == ["resumed"]
+    assert (story.state.meta.recoveries, story.state.shuffles[shuffle("A")].recoveries) == (0, 0)
+    assert story.read("A", "s1") == "recover A2: recovery 2 of A"
+    story.run("s0.2")
+    story.lose(A=0)
+    assert story.submit("s0.3")[1:3] == ["A3 denied: 1 of 1", "suspended: recovery keeps failing"]
+
+
+def test_39_an_older_log_counts_on_after_deletion_went_on() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.lose(A=0)
+    story.run("s0.1")
+    older = Recorded(
+        story.state.meta.next_sequence, story.now_ms, story.state.meta.next_sequence, DeletionResumed("me")
+    )
+    assert evolve(story.state, older).meta.recoveries == 1
 
 
 def test_two_jobs_that_miss_the_same_join_one_recovery() -> None:

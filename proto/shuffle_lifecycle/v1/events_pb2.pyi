@@ -379,10 +379,12 @@ class DeletionSuspended(_message.Message):
     def __init__(self, why: _Optional[_Union[_common_pb2.Suspension, str]] = ...) -> None: ...
 
 class DeletionResumed(_message.Message):
-    __slots__ = ("by",)
+    __slots__ = ("by", "recoveries_anew")
     BY_FIELD_NUMBER: _ClassVar[int]
+    RECOVERIES_ANEW_FIELD_NUMBER: _ClassVar[int]
     by: str
-    def __init__(self, by: _Optional[str] = ...) -> None: ...
+    recoveries_anew: bool
+    def __init__(self, by: _Optional[str] = ..., recoveries_anew: bool = ...) -> None: ...
 
 class GapRecorded(_message.Message):
     __slots__ = ("dropped", "where", "until", "resynced")
