@@ -16,7 +16,7 @@ from coordinator.core.ids import StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.state import Directive, Generation
-from coordinator.core.values import Deletion, DirectiveKind, Locator, Loss, Refusal, Rescue
+from coordinator.core.values import CANNOT_LIMIT_MS, Deletion, DirectiveKind, Locator, Loss, Refusal, Rescue, Settings
 
 
 def report_outcome(desk: Desk, command: c.ReportOutcome) -> None:
@@ -88,13 +88,22 @@ def _request_delete(desk: Desk, generation: Generation, locator: Locator) -> Non
 
 def _refused(desk: Desk, directive: Directive, generation: Generation, refusal: Refusal, detail: str) -> None:
     """Wanted by somebody we know: readable again. Else it stays expired, and is asked again after a pause."""
-    settings = desk.state.meta.settings
-    first_ms = settings.busy_retry_ms if refusal is not Refusal.CANNOT else settings.retry_limit_ms
-    pause_ms = min(first_ms << min(generation.retries, 16), settings.retry_limit_ms)
+    pause_ms = _fence_pause_ms(desk.state.meta.settings, refusal, generation.retries)
     keep = generation.in_use and generation.complete
     due_ms = 0 if keep else desk.now_ms + pause_ms
     desk.emit(e.FenceRefused(directive.directive, generation.shuffle_id, refusal, detail, keep, due_ms))
     _go_on(desk, generation)
+
+
+def _fence_pause_ms(settings: Settings, refusal: Refusal, retries: int) -> int:
+    """Doubles. Who is busy will be done soon; what cannot be done now can be done in an hour at the best, or never."""
+    if refusal is Refusal.CANNOT:
+        return _doubled(settings.retry_limit_ms, retries, CANNOT_LIMIT_MS)
+    return _doubled(settings.busy_retry_ms, retries, settings.retry_limit_ms)
+
+
+def _doubled(first_ms: int, times: int, limit_ms: int) -> int:
+    return min(first_ms << min(times, 16), limit_ms)
 
 
 def _go_on(desk: Desk, generation: Generation) -> None:
@@ -148,8 +157,7 @@ def _invalidate_answered(desk: Desk, directive: Directive, outcome: c.Outcome) -
 
 
 def _failed(desk: Desk, directive: Directive, error: str) -> None:
-    settings = desk.state.meta.settings
-    pause_ms = min(settings.delete_retry_ms << min(directive.failures, 16), settings.retry_limit_ms)
+    pause_ms = _doubled(desk.state.meta.settings.delete_retry_ms, directive.failures, CANNOT_LIMIT_MS)
     desk.emit(e.DirectiveFailed(directive.directive, directive.shuffle_id, error, desk.now_ms + pause_ms))
 
 

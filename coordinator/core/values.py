@@ -15,6 +15,8 @@ from coordinator.core.ids import AppShuffle
 UNCONFIRMED = 4096
 #: A client that has asked nothing for so long in event time is forgotten when another one registers.
 CLIENT_IDLE_MS = 3_600_000
+#: The longest pause before a driver that cannot do something is asked for it again.
+CANNOT_LIMIT_MS = 3_600_000
 
 
 class Level(Enum):

@@ -17,7 +17,7 @@ from coordinator.core.values import (
     Rule,
     Settings,
 )
-from tests.scenarios.further import CUT, FENCE, INVALIDATE, READ, REMOTE
+from tests.scenarios.further import CUT, DELETE, FENCE, INVALIDATE, READ, REMOTE
 from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, PRESSURE, REACHABLE, Story, delayed, shuffle
 
 # ---- readers and writers ---------------------------------------------------------------------------------------------
@@ -321,14 +321,27 @@ def test_pressure_then_reachable_then_observe_then_pressure_again() -> None:
     assert story.disk(900, 100)[-1] == "fence A1"
 
 
-def test_a_cannot_is_asked_rarely_and_in_the_end_carried_out() -> None:
+def test_a_cannot_is_asked_ever_more_rarely_and_in_the_end_carried_out() -> None:
     story = Story(EAGER)
     story.whole("s0>A, s1:A!")
-    for _ in range(5):
-        story.outcome(FENCE, c.Cannot("no servers left"))
-        assert story.tick(29_999) == []
+    for pause_s in (30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600):
+        due_ms = story.now_ms + 1_000 * pause_s
+        refused = story.outcome(FENCE, c.Cannot("it is not Celeborn's"))
+        assert refused == [f"A1 fence refused: cannot, again at {due_ms}"]
+        assert story.tick(1_000 * pause_s - 1) == []
         assert story.tick(1) == ["fence A1"]
     assert story.delete_all()[-1] == "A1 deleted: policy, 100 bytes"
+
+
+def test_a_deletion_that_keeps_failing_is_asked_ever_more_rarely_too() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.fenced()
+    pauses_ms = []
+    for _ in range(16):
+        story.outcome(DELETE, c.Failed("it is not Celeborn's"))
+        pauses_ms.append(story.state.directives[story.outstanding(DELETE)[0]].due_ms - story.now_ms)
+    assert pauses_ms == [200 << failures for failures in range(15)] + [3_600_000]
 
 
 def test_a_switched_off_job_s_recovery_frees_nothing() -> None:
