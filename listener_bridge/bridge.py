@@ -218,6 +218,9 @@ class Bridge:
             agent=_agent(),
         )
 
+    def taken(self) -> int:
+        return self.reporter.taken
+
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
         self.token = welcome.token or self.token
         self.reporter.connected(welcome.limits.max_unconfirmed or 1_024, welcome.limits.max_message_bytes)

@@ -119,7 +119,7 @@ class Client:
             self._closed.set()
             self._desk.wake()
         elif ending is Ending.FORGOTTEN:
-            log.warning("the coordinator at %s has lost its log: %s; everything is told anew", address, session.why)
+            log.warning("the coordinator at %s has lost its log, or us: %s; all is told anew", address, session.why)
             self._forgotten()
         elif ending is Ending.REFUSED:
             self._note_refusal(address, session.why)

@@ -40,6 +40,7 @@ class Outbox:
         self._sent: deque[_Sent] = deque()  # numbers confirmed + 1, …; answered ones stay behind one that is not
         self._again: deque[Request] = deque()  # sent before a reconnect and to be sent once more
         self.confirmed = 0  #: Every answer up to this number has arrived.
+        self.taken = 0  #: The highest number whose answer was no refusal: whoever keeps the log knows of it.
         self.dropped = 0  #: Requests whose content was lost since the gap opened.
         self.is_open_gap = False  #: Content is missing; only `close_gap` lets anything follow.
 
@@ -89,7 +90,7 @@ class Outbox:
         self._message_bytes_max = message_bytes_max - MESSAGE_OVERHEAD_BYTES
         self._again = deque(sent.request for sent in self._sent if not sent.is_answered)
 
-    def answer(self, first: int, last: int) -> list[Request]:
+    def answer(self, first: int, last: int, is_refusal: bool = False) -> list[Request]:
         """Answers for the numbers from `first` to `last` have come; gives the requests that they are for."""
         found: list[Request] = []
         low, high = max(first, self.confirmed + 1), min(last, self.confirmed + len(self._sent))
@@ -97,6 +98,8 @@ class Outbox:
             if not sent.is_answered:
                 sent.is_answered = True
                 found.append(sent.request)
+        if found and not is_refusal:
+            self.taken = max(self.taken, high)
         self._confirm()
         return found
 
@@ -105,7 +108,7 @@ class Outbox:
         lost = sum(not sent.is_answered for sent in self._sent)
         self._sent.clear()
         self._again.clear()
-        self.confirmed = 0
+        self.confirmed = self.taken = 0
         self.open_gap(lost)
 
     @property

@@ -27,6 +27,7 @@ from listener_bridge.translate import Translator
 from listener_bridge.words import Request, is_patient
 
 SNAPSHOT_PAUSE_S = 1.0
+QUIET_S = 1_200.0  # who asks nothing for an hour is a stranger to the coordinator when another one comes
 GATHER_S = 0.25  # for what nobody waits for: it goes along with what comes next
 Done: TypeAlias = Request | Snapshot
 
@@ -57,6 +58,7 @@ class Reporter:
         self._missed = 0
         self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
         self._refusals = BackOff()
+        self._sent_s = time.monotonic()
 
     # ---- what comes in ----
 
@@ -180,6 +182,7 @@ class Reporter:
         """Wait up to `timeout_s` seconds for something to send; an empty batch where nothing came."""
         with self._changed:
             self._ask_for_snapshot()
+            self._break_silence()
             self._changed.wait_for(lambda: is_over() or self._outbox.can_send, timeout_s)
             if self._outbox.can_send:
                 self._changed.wait_for(lambda: is_over() or self._is_prompt, GATHER_S)
@@ -191,6 +194,7 @@ class Reporter:
         """What no message can hold opens a gap; where it is the truth itself, that is told ever more slowly."""
         was_open = self._outbox.is_open_gap
         batch = self._outbox.next_batch(most, bytes_max)
+        self._sent_s = time.monotonic() if batch else self._sent_s
         if self._outbox.is_open_gap and not was_open:
             self._snapshot_due = time.monotonic() + self._refusals.next_s()
         return batch
@@ -198,8 +202,8 @@ class Reporter:
     def answered(self, answer: service_pb2.NumberedAnswer) -> list[Request]:
         """An answer has come; gives the requests that it is for."""
         with self._changed:
-            requests = self._outbox.answer(answer.number, answer.last or answer.number)
             kind = answer.WhichOneof("answer")
+            requests = self._outbox.answer(answer.number, answer.last or answer.number, kind == "rejection")
             for request in requests:
                 if kind == "ready":
                     self._translator.learn(request.get_shuffle_id, answer.ready.shuffle_id)
@@ -212,6 +216,12 @@ class Reporter:
     def confirmed(self) -> int:
         with self._changed:
             return self._outbox.confirmed
+
+    @property
+    def taken(self) -> int:
+        """The highest number that the coordinator has taken, and so knows of as long as it has its log."""
+        with self._changed:
+            return self._outbox.taken
 
     def backlog(self) -> Backlog:
         with self._changed:
@@ -226,6 +236,11 @@ class Reporter:
         """Have `take` look again at whether it is over."""
         with self._changed:
             self._changed.notify_all()
+
+    def _break_silence(self) -> None:
+        """While one long stage runs there may be nothing to tell: a report of nothing keeps us known."""
+        if time.monotonic() - self._sent_s >= QUIET_S and not (self._outbox.is_open_gap or self._outbox.is_unsent):
+            self._outbox.add([Request(report_outputs=service_pb2.ReportOutputs())])
 
     def _ask_for_snapshot(self) -> None:
         """After a gap the whole truth has to be told; as long as it is not there, it is asked for again."""

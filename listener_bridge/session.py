@@ -47,6 +47,9 @@ class Desk(Protocol):
     def hello(self) -> service_pb2.Hello:
         """Who we are, with the token, and how far answers have come: what the session begins with."""
 
+    def taken(self) -> int:
+        """The highest number that was answered with no refusal: of what it refused a coordinator need not know."""
+
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
         """The coordinator at this address has let us in, under these limits."""
 
@@ -85,7 +88,7 @@ class Session:
         self._welcome = threading.Event()
         self._over = threading.Event()
         self._limits = service_pb2.Limits()
-        self._hello = desk.hello()
+        self._hello, self._taken = desk.hello(), desk.taken()
         self._heard_s = time.monotonic()
         self._asked_s = 0.0  # when something was sent to a peer that owed nothing; 0: it owes nothing
         self._call: grpc.Call | None = None
@@ -147,10 +150,10 @@ class Session:
     def _hear_welcome(self, welcome: service_pb2.Welcome) -> None:
         if self.was_welcomed:
             return  # said twice, it must not have everything sent again
-        if welcome.answered < self._hello.confirmed:
+        if self._hello.confirmed and welcome.answered < max(1, self._taken):
             self._end(
                 Ending.FORGOTTEN,
-                f"it knows this driver's requests up to {welcome.answered} and had confirmed {self._hello.confirmed}",
+                f"it knows this driver's requests up to {welcome.answered} and had taken those up to {self._taken}",
             )
             return
         self._limits = welcome.limits

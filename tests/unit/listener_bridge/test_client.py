@@ -221,6 +221,22 @@ def test_a_coordinator_that_has_lost_its_log_is_told_everything_anew(
     coordinator.wait(lambda: jobs(coordinator) == [3], "what follows")
 
 
+def test_a_coordinator_that_does_not_know_what_it_refused_has_lost_nothing() -> None:
+    """A refusal at a limit is an answer, and not counted by the coordinator: the session that follows goes on."""
+    refused = errors_pb2.Rejection(reason=errors_pb2.REASON_EXHAUSTED, fact="too many")
+    with FakeCoordinator(lambda request: {"rejection": refused} if request.number > 1 else accepted(request)) as there:
+        here = Attached(there.address)
+        here.bridge.start()
+        here.tell(1, 2)
+        wait_for(lambda: here.bridge.reporter.confirmed >= 2, "the answers")
+        there.stop()
+        there.answered = 1
+        there.start()
+        wait_for(lambda: here.bridge.client.address, "the session that follows")
+        assert {hello.client for hello in there.hellos} == {"driver-1"}
+        here.bridge.stop("the test has ended")
+
+
 def test_16_dropped_events_are_told_and_the_truth_follows(coordinator: FakeCoordinator, attached: Attached) -> None:
     attached.tap.present = Snapshot("snapshot-1", (KnownShuffle(4, 2, 2),), (), ())
     attached.tap.tell(EventsDropped(0, 9, "bus"))

@@ -108,6 +108,19 @@ def test_a_request_that_no_message_can_hold_is_a_gap() -> None:
     assert (box.is_open_gap, box.dropped) == (True, 2)
 
 
+def test_what_was_refused_is_confirmed_and_not_taken() -> None:
+    box = Outbox()
+    box.add(ended(job) for job in range(1, 5))
+    box.next_batch(9, BYTES)
+    box.answer(1, 2)
+    box.answer(3, 3, is_refusal=True)
+    assert (box.confirmed, box.taken) == (3, 2)
+    box.answer(4, 4)
+    assert (box.confirmed, box.taken) == (4, 4)
+    box.begin_again()
+    assert (box.confirmed, box.taken) == (0, 0)
+
+
 def test_a_new_client_begins_at_one_with_a_gap() -> None:
     box = Outbox()
     box.add(ended(job) for job in range(1, 5))

@@ -10,7 +10,7 @@ from shuffle_lifecycle.v1 import service_pb2
 from coordinator.runtime.limits import Limits
 from listener_bridge import words
 from listener_bridge.allowance import MUCH_BYTES
-from listener_bridge.reporter import Reporter
+from listener_bridge.reporter import QUIET_S, Reporter
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import (
     EventsDropped,
@@ -151,3 +151,19 @@ def test_a_truth_that_no_message_can_hold_is_told_again_ever_more_slowly() -> No
         assert told.reporter._refusals._failures == tries
     told.reporter.take(1, 250, 0, lambda: False)
     assert told.asked == 0, "not before the pause is over"
+
+
+def test_who_has_nothing_to_tell_for_long_tells_that() -> None:
+    told = Told()
+    assert told.after(ENDED) == ["report_job_ended"]
+    assert told.after() == []
+    told.reporter._sent_s -= QUIET_S
+    assert told.after() == ["report_outputs"]
+    assert told.after() == []
+
+
+def test_nor_is_silence_broken_while_a_gap_is_open() -> None:
+    told = Told()
+    told.reporter._outbox.open_gap()
+    told.reporter._sent_s -= QUIET_S
+    assert (told.after(), told.reporter.backlog().dropped) == ([], 0)
