@@ -226,6 +226,7 @@ class ShuffleCleaned:
     """Spark's own cleaner: nothing can read the app shuffle again."""
 
     app_shuffle: AppShuffle
+    by_inputs: bool = False  #: What it was made from forgets it too.
 
 
 # --- what the program can still reach ---------------------------------------------------------------------------------

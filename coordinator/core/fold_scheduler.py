@@ -240,6 +240,17 @@ def _shuffle_cleaned(state: State, at: e.Recorded, event: e.ShuffleCleaned) -> N
         state.recovered.pop(known.current, None)
     if known is not None:
         _forget_recoveries(state, event.app_shuffle)
+    if known is not None and event.by_inputs:
+        _forget_map_reader(state, known)
+
+
+def _forget_map_reader(state: State, cleaned: Shuffle) -> None:
+    """What is read by every round of a loop would remember them all. What is cleaned counts as let go in any case."""
+    gone = cleaned.lineage.app_shuffle
+    for generation in map(state.current, cleaned.lineage.reads):
+        if generation is not None and gone in generation.map_readers:
+            left = generation.map_readers - {gone}
+            state.generations[generation.shuffle_id] = replace(generation, map_readers=left)
 
 
 def _forget_recoveries(state: State, app_shuffle: AppShuffle) -> None:

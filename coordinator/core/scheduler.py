@@ -180,7 +180,7 @@ def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
     for generation in sorted(of_it, key=lambda generation: generation.shuffle_id):
         desk.emit(e.GenerationDeleted(generation.shuffle_id, Deletion.SPARK))
     if command.app_shuffle in desk.state.shuffles:
-        desk.emit(e.ShuffleCleaned(command.app_shuffle))
+        desk.emit(e.ShuffleCleaned(command.app_shuffle, by_inputs=True))
 
 
 def gap(desk: Desk, command: c.ReportGap) -> None:
@@ -282,5 +282,5 @@ def _forget_cleaned(desk: Desk, there: set[AppShuffle]) -> None:
     for app_shuffle in sorted(set(state.shuffles) - there - cuts.listed(state)):
         generation = state.current(app_shuffle)
         if generation is None or not generation.in_use:
-            desk.emit(e.ShuffleCleaned(app_shuffle))
+            desk.emit(e.ShuffleCleaned(app_shuffle, by_inputs=True))
             desk.concerns_all = True

@@ -7,6 +7,9 @@ know when a shuffle is let go. Invariant: only what was really submitted is a mi
 from __future__ import annotations
 
 from coordinator.core import commands as c
+from coordinator.core.events import Recorded, ShuffleCleaned
+from coordinator.core.evolve import evolve
+from coordinator.core.ids import ShuffleId
 from coordinator.core.lineages import kind_of
 from coordinator.core.values import DirectiveKind, Lesson, Lineage, Policy, Rule, Settings
 from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
@@ -187,6 +190,18 @@ def test_15_sparks_own_cleaner_is_never_premature() -> None:
     story.whole("s0>A, s1:A!")
     assert story.do(c.ReportShuffleCleaned(shuffle("A"))) == ["A1 deleted: spark, 0 bytes", "A cleaned"]
     assert story.do(c.ReportShuffleCleaned(shuffle("A"))) == []
+
+
+def test_15_what_every_round_of_a_loop_reads_does_not_remember_rounds_that_spark_has_cleaned() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A>B, s2:B.")
+    story.whole("s3:A>C, s4:C.")
+    assert story.state.current(shuffle("A")).map_readers == {shuffle("B"), shuffle("C")}
+    here = story.state.meta.next_sequence
+    older = Recorded(here, story.now_ms, here, ShuffleCleaned(shuffle("B")))
+    assert evolve(story.state, older).generations[ShuffleId(1)].map_readers == {shuffle("B"), shuffle("C")}
+    story.do(c.ReportShuffleCleaned(shuffle("B")))
+    assert story.state.current(shuffle("A")).map_readers == {shuffle("C")}
 
 
 def test_15_the_cleaner_while_fencing_or_fenced() -> None:

@@ -515,10 +515,12 @@ class ExecutorLost(_message.Message):
     def __init__(self, executor: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class ShuffleCleaned(_message.Message):
-    __slots__ = ("app_shuffle",)
+    __slots__ = ("app_shuffle", "by_inputs")
     APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    BY_INPUTS_FIELD_NUMBER: _ClassVar[int]
     app_shuffle: int
-    def __init__(self, app_shuffle: _Optional[int] = ...) -> None: ...
+    by_inputs: bool
+    def __init__(self, app_shuffle: _Optional[int] = ..., by_inputs: bool = ...) -> None: ...
 
 class LookBegan(_message.Message):
     __slots__ = ("look",)
