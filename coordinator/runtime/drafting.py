@@ -91,7 +91,7 @@ def _tick(made: Draft, readable: int) -> None:
     except Exception as error:
         raise Poisoned(None) from error
     made.newer = _beyond(made.desk.log, readable)
-    made.records.update(touched(made.desk.log))
+    made.records.update(touched(made.desk.state, made.desk.log))
 
 
 def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
@@ -106,7 +106,7 @@ def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
         for request in batch.requests[first : first + requests_max - made.count]:
             given = answer(desk, request)
             if len(log) != seen:
-                made.records.update(touched(log[seen:]))
+                made.records.update(touched(desk.state, log[seen:]))
                 made.newer = _beyond(log[seen:], readable)
                 seen = len(log)
                 if _is_full(made, len(answers)) or made.newer:

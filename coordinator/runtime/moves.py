@@ -21,6 +21,7 @@ from coordinator.core.events import (
     PrematureDeletion,
     ReaderRegistered,
     Recorded,
+    StageCompleted,
     WriterJoined,
 )
 from coordinator.core.ids import ApplicationId, ClientId, ShuffleId, Span
@@ -36,17 +37,25 @@ RECORDS_MAX = 50
 _ASIDE = (DataInvalidated, DirectiveFailed, InvalidateRequested, PrematureDeletion, ReaderRegistered, WriterJoined)
 
 
-def touched(log: Iterable[Recorded]) -> Iterator[ShuffleId]:
-    """The generations whose records these events change, repeats included."""
+def touched(draft: State, log: Iterable[Recorded]) -> Iterator[ShuffleId]:
+    """The generations whose records these events change, repeats included. ``draft``: the state after them."""
     for recorded in log:
         shuffle_id = getattr(recorded.event, "shuffle_id", None)
         if shuffle_id is not None and not isinstance(recorded.event, _ASIDE):
             yield shuffle_id
+        elif isinstance(recorded.event, StageCompleted) and recorded.event.failure:
+            yield from _left_by(draft, recorded.event)
+
+
+def _left_by(draft: State, failed: StageCompleted) -> Iterator[ShuffleId]:
+    """What a failed attempt has written counts; one that ended well tells so with its generation's completion."""
+    if failed.shuffle_bytes_written:
+        yield from (key for key, generation in draft.generations.items() if failed.stage in generation.written_by)
 
 
 def operations(application: ApplicationId, below: State, draft: State, log: list[Recorded]) -> list[Operation]:
     """All that the commit from ``below`` to ``draft`` changes beside its segment and the head."""
-    last = {shuffle_id: recorded for recorded in log for shuffle_id in touched((recorded,))}
+    last = {shuffle_id: recorded for recorded in log for shuffle_id in touched(draft, (recorded,))}
     moved = [each for shuffle_id, by in last.items() for each in _move(application, below, draft, shuffle_id, by)]
     return [*moved, *_tombstones(application, below, draft, last), *_own(application, below, draft, log)]
 

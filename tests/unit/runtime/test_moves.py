@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from coordinator.core.commands import EndApplication, SetPin
+from coordinator.core.commands import EndApplication, ReportStageCompleted, SetPin
 from coordinator.core.ids import AppShuffle, ShuffleId, Span
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Generation, empty
+from coordinator.core.state import Generation, copy, empty
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime import moves, places, views
-from state_backend.values import Keyspace
+from coordinator.wire.records import GenerationRecord, decode
+from state_backend.values import Keyspace, Put
+from tests.scenarios.story import Story, attempt_of
 from tests.simulation import facts, virtual
 from tests.simulation.world import World, registered
 
@@ -51,6 +53,17 @@ def test_a_thousand_deletions_leave_one_record() -> None:
                 assert not (await store.scan(keyspace)).entries
 
     virtual.run(story())
+
+
+def test_a_record_says_what_a_failed_attempt_has_left() -> None:
+    story = Story()
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    below = copy(story.state)
+    story.do(ReportStageCompleted(attempt_of("s0"), "boom", shuffle_bytes_written=7))
+    (put,) = moves.operations(facts.APP, below, story.state, story.log)
+    assert isinstance(put, Put)
+    assert decode(GenerationRecord, put.value, "here").bytes == 7
 
 
 def test_views_say_what_the_state_says() -> None:
