@@ -79,14 +79,41 @@ def _and_read(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:
 
 
 def _of_app_shuffle(state: State, event: Any) -> Touched:
-    return _around(state, (event.app_shuffle,))
+    return (*_around(state, (event.app_shuffle,)), *_counting_on(state, event.app_shuffle))
+
+
+def _counting_on(state: State, app_shuffle: AppShuffle) -> Touched:
+    """Unknown, it counts as let go for whatever a map stage has made it from, whatever its lineage comes to say."""
+    if app_shuffle in state.shuffles:
+        return ()
+    return [one.app_shuffle for one in state.generations.values() if app_shuffle in one.map_readers]
+
+
+def _of_cleaned(state: State, event: e.ShuffleCleaned) -> Touched:
+    """No live job lists what lies behind it, nor is it part of a kind any more."""
+    if state.meta.settings.lessons:
+        return tuple(state.shuffles)
+    return (*_of_app_shuffle(state, event), *_unfinished(state))
+
+
+def _unfinished(state: State) -> set[AppShuffle]:
+    """What is kept while a live job lists it, however far behind."""
+    return {generation.app_shuffle for generation in state.generations.values() if not generation.complete}
 
 
 def _of_lineage(state: State, event: e.LineageLearned) -> Touched:
-    known = state.shuffles.get(event.lineage.app_shuffle)
-    if state.meta.settings.lessons and known is not None and known.told:
+    """Told anew it is another one: as if it had been cleaned."""
+    app_shuffle = event.lineage.app_shuffle
+    known = state.shuffles.get(app_shuffle)
+    is_told = known is not None and known.told
+    if state.meta.settings.lessons and (is_told or _is_made_from(state, app_shuffle)):
         return tuple(state.shuffles)  # whatever is made from it may be of another kind now
-    return _around(state, (event.lineage.app_shuffle,))
+    more = _unfinished(state) if is_told else _counting_on(state, app_shuffle)
+    return (*_around(state, (app_shuffle,)), *more)
+
+
+def _is_made_from(state: State, app_shuffle: AppShuffle) -> bool:
+    return any(app_shuffle in shuffle.lineage.reads for shuffle in state.shuffles.values())
 
 
 def _of_missed(state: State, event: e.PrematureDeletion) -> Touched:
@@ -106,7 +133,7 @@ def _of_job_ended(state: State, event: e.JobEnded) -> Touched:
     if job is None:
         return ()
     found = set(cuts.reached(state, cuts.starts_of(job)))
-    found |= {generation.app_shuffle for generation in state.generations.values() if not generation.complete}
+    found |= _unfinished(state)
     return found.union(*(_used(state, a) for a in state.attempts.values() if job.lists(a.stage.stage)))
 
 
@@ -139,9 +166,8 @@ _TOUCHED: dict[type, Callable[[State, Any], Touched]] = {
     e.RecoveryWidened: _of_recovery,
     e.RecoveryJoined: _of_recovery,
     e.RecoveryClosed: _of_recovery,
-    **dict.fromkeys(
-        (e.PinSet, e.PinRemoved, e.ShuffleCleaned, e.GenerationStarted, e.GenerationAdopted), _of_app_shuffle
-    ),
+    **dict.fromkeys((e.PinSet, e.PinRemoved, e.GenerationStarted, e.GenerationAdopted), _of_app_shuffle),
+    e.ShuffleCleaned: _of_cleaned,
     **dict.fromkeys(
         (e.GenerationCompleted, e.OutputsLost, e.GenerationLost, e.FenceRequested, e.FenceRefused), _of_generation
     ),

@@ -17,15 +17,20 @@ from coordinator.core.ids import (
     LookId,
     ShuffleId,
 )
+from coordinator.core.lineages import kind_of
 from coordinator.core.rejections import AlreadyConfirmed
 from coordinator.core.state import empty
 from coordinator.core.values import (
     Capabilities,
     Ending,
+    Lesson,
+    Lineage,
+    Policy,
+    Rule,
     Settings,
 )
 from tests.scenarios.further import DELETE, FENCE, READ, REMOTE, found
-from tests.scenarios.story import EAGER, OBSERVE, Story, attempt_of, delayed, shuffle
+from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, Story, attempt_of, delayed, shuffle
 
 # ---- directives ------------------------------------------------------------------------------------------------------
 
@@ -281,3 +286,46 @@ def test_the_application_ends_in_every_state(ending: Ending, state: int) -> None
     assert story.do(c.EndApplication(Ending.ENDED)) == []
     assert story.tick(1_000_000) == []
     assert digest(story.state) == at_the_end
+
+
+# ---- what is judged otherwise because something far from it was cleaned or announced ---------------------------------
+
+
+def test_what_no_job_lists_any_more_since_a_shuffle_between_was_cleaned_is_given_up() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:B>C, s3:C!")
+    story.submit("s0")
+    story.fail("s0")
+    story.run("s1")
+    assert story.lives() == "A1 writing, B1 readable"
+    assert story.do(c.ReportShuffleCleaned(shuffle("C"))) == [
+        "C cleaned",
+        "A1 expired: given up half-written",
+        "fence A1",
+    ]
+
+
+def test_what_is_of_another_kind_since_its_input_was_cleaned_is_judged_by_the_lessons_of_that_kind() -> None:
+    alone = kind_of({shuffle("B"): Lineage(shuffle("B"), (shuffle("A"),))}.get, shuffle("B"))
+    story = Story(Policy(Rule.HISTORY, observe=False), settings=Settings(lessons=(Lesson(alone, reads=1),)))
+    story.whole("s0>A, s1:A>B, s2:B.")
+    assert story.life("B1") == "readable"
+    assert story.do(c.ReportShuffleCleaned(shuffle("A")))[1:] == [
+        "A cleaned",
+        "B1 expired: read as often as in earlier runs",
+        "fence B1",
+    ]
+
+
+def test_what_was_cleaned_and_is_announced_anew_is_on_no_disk_whatever_it_is_made_from() -> None:
+    story = Story(FRONTIER)
+    story.job("s0>A, s1>B, s2:A,B!")
+    story.do(c.SetPin(shuffle("A"), "mine"))
+    story.run("s0")
+    story.submit("s1")
+    story.read("A", "s1")
+    story.complete("s1")
+    story.do(c.ReportShuffleCleaned(shuffle("B")))
+    story.end()
+    assert story.life("A1") == "expired"
+    assert story.job("s3>B, s4:B!") == ["job 1", "A1 rescued: a root reaches it (frontier does not let it go)"]
