@@ -70,12 +70,23 @@ def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
             command.behind,
         )
     )
+    _give_up_what_it_does_not_write(desk, command)
     behind = caches.behind(command)
     for app_shuffle in command.reads:
         if not (app_shuffle in behind and cuts.is_gone(desk.state.current(app_shuffle))):
             asking.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
         asking.ask_to_write(desk, command.writes, command.stage, command.tasks)
+
+
+def _give_up_what_it_does_not_write(desk: Desk, command: c.ReportStageSubmitted) -> None:
+    """Who had asked before its stage was told may have asked for another shuffle: what it alone began has no writer."""
+    writing = desk.state.attempts[command.stage].writing
+    begun = desk.state.generations.get(writing) if writing is not None else None
+    if begun is None or begun.app_shuffle == command.writes or begun.completed:
+        return
+    if begun.life is Life.WRITING and begun.writers == {command.stage}:
+        lose(desk, begun, Loss.INVALIDATED)
 
 
 def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:

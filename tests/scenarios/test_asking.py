@@ -6,6 +6,8 @@ answered leaves no second event.
 
 from __future__ import annotations
 
+import pytest
+
 from coordinator.core import commands as c
 from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId, spans_of
 from coordinator.core.rejections import Ready
@@ -175,3 +177,14 @@ def test_38_who_asks_late_for_what_is_gone_misses_nothing() -> None:
     assert story.read("B", "s2") == "recover B1: recovery 1 of AB"
     assert story.read("A", "s1") == "recover A1: recovery 1 of AB"
     assert story.log == []
+
+
+@pytest.mark.parametrize("told", ["s2>B, s3:B!", "s1>B, s2:B!"])
+def test_35_what_a_task_asked_to_write_and_its_stage_does_not_is_given_up(told: str) -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A.")
+    assert story.write("C", "s2") == "ready C1"
+    story.job(told)
+    assert story.submit("s2")[:3] == ["s2.0 submitted", "C1 lost: invalidated", "invalidate C1"]
+    story.complete("s2")
+    assert "C1" not in story.lives()
