@@ -258,6 +258,9 @@ def _not_its_own(app_shuffle: AppShuffle, stage: StageAttempt, own: AppShuffle |
     )
 
 
+_RUNS_AGAIN = "some of its outputs are gone; its map stage will run again"
+
+
 def report_missing(desk: Desk, command: ReportMissing) -> Answer:
     """A reader did not find a generation: joins its recovery, or opens it."""
     state = desk.state
@@ -305,7 +308,7 @@ def _truth(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId) -> Answer:
     if generation is None or generation.life is Life.FENCED:
         return _not_ready(desk, missing, "gone, and nobody who runs has missed it")
     if not generation.complete:
-        return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
+        return _not_ready(desk, generation.shuffle_id, _RUNS_AGAIN)
     return _told_late(desk, generation)
 
 
@@ -345,7 +348,7 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
         return _recover(desk, command.app_shuffle, command.stage)
     if generation.life is Life.WRITING:
         return _not_ready(desk, generation.shuffle_id, "being written; nobody can have missed it")
-    if generation.life is Life.FENCING or (generation.complete and command.stage in generation.missed_by):
+    if generation.life is Life.FENCING or _is_being_made_good(generation, command.stage):
         return _answer_reported(desk, generation, command)
     if not desk.state.meta.capabilities.completes_after_loss:
         lose(desk, generation, Loss.REPORTED)
@@ -353,11 +356,18 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
     if generation.complete:
         maps = desk.state.shuffles[command.app_shuffle].lineage.maps
         desk.emit(e.OutputsLost(generation.shuffle_id, max(0, maps - 1), maps))
-    return _not_ready(desk, generation.shuffle_id, "some of its outputs are gone; its map stage will run again")
+    return _not_ready(desk, generation.shuffle_id, _RUNS_AGAIN)
+
+
+def _is_being_made_good(generation: Generation, stage: StageAttempt | None) -> bool:
+    """The report is of a loss that is known: a writer has made it good since, or is at it."""
+    return stage in generation.missed_by and bool(generation.complete or generation.writers)
 
 
 def _answer_reported(desk: Desk, generation: Generation, command: ReportMissing) -> Answer:
-    """Its fence is under way, or the report is of a loss that has been made good since: nothing new is lost."""
+    """Its fence is under way, or the report is of a loss that is known: nothing new is lost."""
     if command.stage is not None and generation.life is Life.FENCING:
         return ask_to_read(desk, command.app_shuffle, command.stage)
+    if not generation.complete and generation.life is not Life.FENCING:
+        return _not_ready(desk, generation.shuffle_id, _RUNS_AGAIN)
     return _told_late(desk, generation)

@@ -229,3 +229,20 @@ def test_what_was_half_written_and_not_fencing_is_written_anew() -> None:
     story.complete("s10")
     lines = story.submit("s11", tasks=10)
     assert "B1 lost: invalidated" in lines
+
+
+def test_a_late_report_leaves_alone_what_a_writer_is_making_good() -> None:
+    """Spark runs the missing maps again, so in the end it has all of A: to invalidate it would take what it wrote."""
+    story = Story(REACHABLE, REMOTE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    story.job("s0>A, s3:A!")
+    story.submit("s3")
+    story.fail("s1")
+    assert story.submit("s0.1", tasks=3)[1:] == ["A1 partial, 7 of 10", "A1 continued by s0.1"]
+    assert story.miss("A1", "s3") == "not ready: some of its outputs are gone; its map stage will run again"
+    assert story.log == []
+    story.fail("s3")
+    assert story.complete("s0.1") == ["s0.1 completed", "A1 complete"]
+    assert story.submit("s1.1") == ["s1.1 submitted", "A1 read by s1.1", "B1 continued by s1.1"]
