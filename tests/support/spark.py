@@ -58,7 +58,8 @@ def _forget_local_directories() -> None:
     from pyspark import SparkContext
 
     if SparkContext._jvm is not None:
-        SparkContext._jvm.org.apache.spark.util.Utils.clearLocalRootDirs()
+        utils = getattr(SparkContext._jvm.org.apache.spark.util, "Utils$")
+        getattr(utils, "MODULE$").clearLocalRootDirs()
 
 
 def _defaults(local_dir: Path) -> dict[str, str]:
