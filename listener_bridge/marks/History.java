@@ -40,7 +40,9 @@ public class History {
   private final Map results = new HashMap(); // live job -> Result
   private final Map delivered = new HashMap(); // shuffle -> the last Result that was computed from it and is finished
 
-  synchronized void jobStarted(SparkListenerJobStart event) {
+  /** Gives the shuffles of which an input was not known. */
+  synchronized Set jobStarted(SparkListenerJobStart event) {
+    Set learnt = new TreeSet();
     Map writes = new HashMap();
     scala.collection.Iterator it = event.stageInfos().iterator();
     while (it.hasNext()) {
@@ -54,10 +56,11 @@ public class History {
       Set parents = parentsOf(stage, writes);
       if (shuffle < 0) {
         result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, Marks.saysOfItself(event.properties())));
-      } else {
-        written(shuffle, parents);
+      } else if (written(shuffle, parents)) {
+        learnt.add(Integer.valueOf(shuffle));
       }
     }
+    return learnt;
   }
 
   private static Set parentsOf(StageInfo stage, Map writes) {
@@ -77,8 +80,9 @@ public class History {
     results.put(Integer.valueOf(result.job), result);
   }
 
-  /** What a map stage writes, and what it reads. */
-  synchronized void written(int shuffle, Set parents) {
+  /** What a map stage writes, and what it reads; whether some of that was not known. */
+  synchronized boolean written(int shuffle, Set parents) {
+    boolean isNew = false;
     Integer written = Integer.valueOf(shuffle);
     inputs.put(written, parents);
     Iterator it = parents.iterator();
@@ -89,8 +93,9 @@ public class History {
         known = new TreeSet();
         readers.put(parent, known);
       }
-      known.add(written);
+      isNew |= known.add(written);
     }
+    return isNew;
   }
 
   /** Its map stage came to its end. */

@@ -83,6 +83,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final Generations generations;
   private final History history;
   private final Sides sides;
+  private final Ages ages;
   private final Marks marks;
   private volatile boolean settling = false;
   private volatile Counter drops; // of our queue; known once it exists
@@ -94,8 +95,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.generations = Generations.of(scheduler);
     this.history = new History();
     this.sides = new Sides();
+    this.ages = new Ages(generations, tracker, history, sides);
     CachedBlocks blocks = new CachedBlocks(context, master);
-    this.marks = new Marks(scheduler, tracker, tap, history, sides, blocks, strict, deterministic);
+    this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
   }
 
   /** The application's: made at the first call, and told at a later one what its user chooses now. */
@@ -226,9 +228,25 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   public void onJobStart(SparkListenerJobStart event) {
     noteDrops();
-    history.jobStarted(event);
+    compare(history.jobStarted(event), event);
     if (marks.mayBeInherited() && saysIndeterminate(event)) {
       post(ASK_AGAIN);
+    }
+  }
+
+  /** What is found to be of two generations already is written again as if that were heard of now. */
+  private void compare(Set learnt, SparkListenerJobStart event) {
+    try {
+      Set mixed = ages.compare(learnt);
+      scala.collection.Iterator it = event.stageInfos().iterator();
+      while (!mixed.isEmpty() && it.hasNext()) {
+        StageInfo stage = (StageInfo) it.next();
+        if (mixed.contains(Integer.valueOf(Row.shuffleOf(stage)))) {
+          post(AGAIN, Row.shuffleOf(stage), stage.stageId(), -1);
+        }
+      }
+    } catch (RuntimeException broken) {
+      LOG.error("generations may be mixed: what job " + event.jobId() + " lists was not compared", broken);
     }
   }
 

@@ -50,6 +50,7 @@ public class Marks {
   private final Generations generations;
   private final History history;
   private final Sides sides;
+  private final Ages ages;
   private final Stages stages;
   private final Levels levels;
   private final CachedBlocks blocks;
@@ -66,13 +67,14 @@ public class Marks {
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
   private volatile int count = 0;
 
-  Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, Sides sides, CachedBlocks blocks,
-      boolean strict, boolean deterministic) throws Exception {
+  Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, Sides sides, Ages ages,
+      CachedBlocks blocks, boolean strict, boolean deterministic) throws Exception {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.generations = Generations.of(scheduler);
     this.history = history;
     this.sides = sides;
+    this.ages = ages;
     this.stages = new Stages(scheduler);
     this.levels = new Levels();
     this.blocks = blocks;
@@ -591,16 +593,20 @@ public class Marks {
   /** Jobs that had begun before anybody listened. */
   void learnLive() {
     learnWhole();
+    Set learnt = new TreeSet();
     List all = stages.live();
     for (int i = 0; i < all.size(); i++) {
       Stage stage = (Stage) all.get(i);
       if (stage instanceof ShuffleMapStage) {
-        history.written(Stages.writes(stage), Stages.reads(stage));
+        if (history.written(Stages.writes(stage), Stages.reads(stage))) {
+          learnt.add(Integer.valueOf(Stages.writes(stage)));
+        }
       } else if (Stages.jobOf((ResultStage) stage) != null) {
         ActiveJob job = Stages.jobOf((ResultStage) stage);
         history.result(new History.Result(
             job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), saysOfItself(job.properties())));
       }
     }
+    ages.compare(learnt);
   }
 }

@@ -46,6 +46,11 @@ class Tasks {
     return NONE;
   }
 
+  /** Whether some began before this one, and others did not, and none is missing. */
+  boolean areBeforeAndFrom(long task) {
+    return isWhole && first() < task && firstFrom(task) != NONE;
+  }
+
   /** The first that began after this one. */
   long firstSince(long task) {
     return task == NONE ? NONE : firstFrom(task + 1L);

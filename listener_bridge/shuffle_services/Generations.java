@@ -134,6 +134,13 @@ public class Generations {
     owed.put(Integer.valueOf(shuffle), Long.valueOf(task));
   }
 
+  /** The same, found later: what is owed since a later task already stays so. */
+  public synchronized void oweFrom(int shuffle, long task) {
+    if (!owes(shuffle) || owedSince(shuffle) < task) {
+      owe(shuffle, task);
+    }
+  }
+
   public synchronized boolean owes(int shuffle) {
     return owed.containsKey(Integer.valueOf(shuffle));
   }

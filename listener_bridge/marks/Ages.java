@@ -1,0 +1,166 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.MapOutputTrackerMaster;
+
+/**
+ * What `History` did not know when it mattered: readers that were written before anybody listened, or while events were
+ * dropped. An input of theirs may have been written again since, for others, and nobody has looked at them.
+ *
+ * The numbers of the tasks tell. They grow through all of an application: what began before all that is there of something
+ * that it was made of was made of an older generation of that. It is owed a whole writing, as it would have been then, and
+ * lies on the other side (`Sides`). What was made of something of which nothing is there is of an older generation of it
+ * whatever comes: that is owed itself, so that its readers are looked at when it is written.
+ *
+ * Asked when an input is heard of for the first time, which is before anything is heard of the stages that read it. Only
+ * of what was fenced, and what was made of that: all else is Spark's own.
+ */
+class Ages {
+  private static final long ALL_TOGETHER = 0L;
+
+  private final Generations generations;
+  private final MapOutputTrackerMaster tracker;
+  private final History history;
+  private final Sides sides;
+
+  Ages(Generations generations, MapOutputTrackerMaster tracker, History history, Sides sides) {
+    this.generations = generations;
+    this.tracker = tracker;
+    this.history = history;
+    this.sides = sides;
+  }
+
+  /** These have inputs that were not known; gives those of them that are complete, and of two generations of one. */
+  Set compare(Set readers) {
+    Set written = there(readers);
+    Set suspects = written.isEmpty() ? written : suspects();
+    Set parted = new TreeSet();
+    Set mixed = new TreeSet();
+    for (Iterator it = suspects.isEmpty() ? suspects.iterator() : written.iterator(); it.hasNext();) {
+      Integer reader = (Integer) it.next();
+      Tasks tasks = tasksOf(reader);
+      parted.addAll(newer(reader, tasks.first(), suspects));
+      if (generations.owes(reader.intValue()) && tasks.areBeforeAndFrom(generations.owedSince(reader.intValue()))) {
+        mixed.add(reader);
+      }
+    }
+    for (Iterator it = parted.iterator(); it.hasNext();) {
+      part((Integer) it.next());
+    }
+    return mixed;
+  }
+
+  /** Those of which something is there; the others are new, as a rule. */
+  private Set there(Set shuffles) {
+    Set found = new TreeSet();
+    for (Iterator it = shuffles.iterator(); it.hasNext();) {
+      Integer shuffle = (Integer) it.next();
+      if (tasksOf(shuffle).first() != Tasks.NONE) {
+        found.add(shuffle);
+      }
+    }
+    return found;
+  }
+
+  /** What was fenced, and all that was made of it. */
+  private Set suspects() {
+    Set found = new TreeSet();
+    ArrayList left = new ArrayList();
+    int[] fenced = generations.fenced();
+    for (int i = 0; i < fenced.length; i++) {
+      left.add(Integer.valueOf(fenced[i]));
+    }
+    while (!left.isEmpty()) {
+      Integer shuffle = (Integer) left.remove(left.size() - 1);
+      if (found.add(shuffle)) {
+        left.addAll(history.readersOf(shuffle.intValue()));
+      }
+    }
+    return found;
+  }
+
+  /** Of what it was made of, directly or not, what was written again since. Owes what is owed for that. */
+  private Set newer(Integer reader, long first, Set suspects) {
+    Set inputs = history.inputsOf(reader.intValue());
+    Set above = above(inputs);
+    above.retainAll(suspects);
+    Set found = new TreeSet();
+    for (Iterator it = above.iterator(); it.hasNext();) {
+      Integer input = (Integer) it.next();
+      long since = tasksOf(input).first();
+      boolean isOlder = since != Tasks.NONE && first < since;
+      if (isOlder) {
+        found.add(input);
+      }
+      if (inputs.contains(input) && isOlder) {
+        generations.oweFrom(reader.intValue(), since);
+      } else if (inputs.contains(input) && since == Tasks.NONE) {
+        generations.oweFrom(input.intValue(), ALL_TOGETHER);
+      }
+    }
+    return found;
+  }
+
+  private Set above(Set inputs) {
+    Set found = new TreeSet(inputs);
+    ArrayList left = new ArrayList(inputs);
+    while (!left.isEmpty()) {
+      Iterator it = history.inputsOf(((Integer) left.remove(left.size() - 1)).intValue()).iterator();
+      while (it.hasNext()) {
+        Object input = it.next();
+        if (found.add(input)) {
+          left.add(input);
+        }
+      }
+    }
+    return found;
+  }
+
+  private void part(Integer root) {
+    long since = tasksOf(root).first();
+    Set made = new TreeSet();
+    Set old = new TreeSet();
+    ArrayList left = new ArrayList();
+    left.add(root);
+    while (!left.isEmpty()) {
+      Integer written = (Integer) left.remove(left.size() - 1);
+      if (made.add(written)) {
+        sort(written, left, old);
+      }
+    }
+    left.addAll(old);
+    while (!left.isEmpty()) {
+      Integer written = (Integer) left.remove(left.size() - 1);
+      boolean isThere = tasksOf(written).first() != Tasks.NONE;
+      for (Iterator it = history.readersOf(written.intValue()).iterator(); it.hasNext();) {
+        Integer reader = (Integer) it.next();
+        long first = tasksOf(reader).first();
+        if ((isThere || first < since || first == Tasks.NONE) && old.add(reader)) {
+          left.add(reader);
+        }
+      }
+    }
+    sides.part(root.intValue(), old, made);
+  }
+
+  /** Readers of what is of the new generation: that is what they were made of, or they are older, or not there. */
+  private void sort(Integer written, ArrayList made, Set old) {
+    long since = tasksOf(written).first();
+    for (Iterator it = history.readersOf(written.intValue()).iterator(); it.hasNext();) {
+      Integer reader = (Integer) it.next();
+      long first = tasksOf(reader).first();
+      if (first != Tasks.NONE && first >= since) {
+        made.add(reader);
+      } else {
+        old.add(reader);
+      }
+    }
+  }
+
+  private Tasks tasksOf(Integer shuffle) {
+    return new Tasks(generations, tracker, shuffle.intValue());
+  }
+}
