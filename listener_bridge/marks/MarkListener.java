@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.util.Properties;
 import java.util.Set;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
@@ -62,6 +63,20 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
     void act() throws Exception {
       MarkListener.this.act(verb, shuffle, stage, attempt);
+    }
+  }
+
+  /** A map stage of what is owed was submitted, for a job that says this of its computation. */
+  private class Again extends Act {
+    private final String said;
+
+    Again(int shuffle, int stage, Properties properties) {
+      super(MarkListener.AGAIN, shuffle, stage, -1);
+      this.said = Marks.saysOfItself(properties);
+    }
+
+    void act() throws Exception {
+      marks.submittedAgain(shuffle, stage, said);
     }
   }
 
@@ -146,9 +161,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private void act(int verb, int shuffle, int stage, int attempt) throws Exception {
-    if (verb == AGAIN) {
-      marks.submittedAgain(shuffle, stage);
-    } else if (verb == WRITTEN) {
+    if (verb == WRITTEN) {
       marks.written(shuffle);
     } else if (verb == LOOK_WHETHER_SCATTERED) {
       generations.lookWhetherScattered(shuffle);
@@ -182,7 +195,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     StageInfo stage = event.stageInfo();
     int shuffle = Row.shuffleOf(stage);
     if (shuffle >= 0 && generations.owes(shuffle)) {
-      post(AGAIN, shuffle, stage.stageId(), -1);
+      scheduler.post(new Ticket(new Again(shuffle, stage.stageId(), event.properties())));
     } else if (shuffle < 0 && marks.isBusy()) {
       post(RESULT_SUBMITTED, -1, stage.stageId(), -1);
     }
@@ -242,7 +255,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
       while (!mixed.isEmpty() && it.hasNext()) {
         StageInfo stage = (StageInfo) it.next();
         if (mixed.contains(Integer.valueOf(Row.shuffleOf(stage)))) {
-          post(AGAIN, Row.shuffleOf(stage), stage.stageId(), -1);
+          scheduler.post(new Ticket(new Again(Row.shuffleOf(stage), stage.stageId(), event.properties())));
         }
       }
     } catch (RuntimeException broken) {

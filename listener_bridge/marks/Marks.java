@@ -39,6 +39,7 @@ public class Marks {
   private static final int ATTEMPT = 0; // the one that has read the old generation
   private static final int INPUT = 1; // the shuffle that is written again
   private static final int ANEW = 2; // 1: a later attempt began, when nothing was delivered
+  private static final int NO_STAGE = -1;
   private static final int BRANCHES = 0; // partitions that were delivered before: it is not by these that generations mix
   private static final String RUN_AGAIN = "Run it again, with policy observe where it keeps happening";
   private static final String COMPUTE_ANEW = "What it reads stays of two generations: have both computed anew, or run the application again";
@@ -102,12 +103,13 @@ public class Marks {
 
   // ---- a map stage of a deleted shuffle was submitted ----
 
-  void submittedAgain(int shuffle, int stageId) throws Exception {
+  /** `said`: what the job of it says of its computation, where it is over by now. */
+  void submittedAgain(int shuffle, int stageId, String said) throws Exception {
     generations.of(shuffle).hasBegun = true;
     followed.keySet().retainAll(generations.owed());
     followed.put(Integer.valueOf(shuffle), Long.valueOf(generations.owedSince(shuffle)));
     Stage stage = stages.byId(stageId); // null where its jobs are over
-    boolean isDeterministic = stage == null ? deterministic : areAllDeterministic(stages.jobsOf(stage));
+    boolean isDeterministic = stage == null ? says(said, deterministic) : areAllDeterministic(stages.jobsOf(stage));
     if (isDeterministic || !generations.owes(shuffle)) {
       return;
     }
@@ -141,8 +143,8 @@ public class Marks {
       int shuffle = ((Integer) it.next()).intValue();
       Stage stage = stages.writing(shuffle);
       boolean hasBegun = new Tasks(generations, tracker, shuffle).firstFrom(generations.owedSince(shuffle)) != Tasks.NONE;
-      if (stage != null && (stages.isRunning(stage) || hasBegun)) {
-        submittedAgain(shuffle, stage.id());
+      if (hasBegun || (stage != null && stages.isRunning(stage))) {
+        submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null);
         written(shuffle);
       }
     }
@@ -212,20 +214,24 @@ public class Marks {
   }
 
   private void tellDelivered(Recomputation again, int first) {
+    List unfinished = history.unfinished(); // first: one may end meanwhile, and would be in neither
+    Set told = new TreeSet();
     Iterator it = again.rewritten.iterator();
     while (it.hasNext()) {
       Integer shuffle = (Integer) it.next();
       History.Result result = history.takeDelivered(shuffle.intValue());
       if (result != null && again.late.contains(shuffle)) {
-        tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
+        if (told.add(Integer.valueOf(result.job))) {
+          tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
+        }
       } else if (result != null) {
         mayDiffer(shuffle, "a job that has finished has read it");
       }
     }
-    List unfinished = history.unfinished();
     for (int i = 0; i < unfinished.size(); i++) {
       History.Result result = (History.Result) unfinished.get(i);
-      if (stages.byId(result.stage) == null && Stages.meet(result.reads, again.late)) {
+      boolean isOver = stages.byId(result.stage) == null && Stages.meet(result.reads, again.late);
+      if (isOver && told.add(Integer.valueOf(result.job))) {
         tellEnded(result, first, result.partitions, WRITTEN_AGAIN); // it has ended, and its end has not come by yet
       }
     }

@@ -97,21 +97,20 @@ class Recomputation {
   /**
    * The shuffle itself: where it lost a part only, the rest of it is forgotten too. Once: what later attempts add is of
    * one generation, and where Spark may not be told to begin anew each time, it would never come to an end.
+   *
+   * The numbers of the tasks alone say what is old. Attempts do not: the one that wrote may be over, with its job, and
+   * another job have made one that was skipped.
    */
   private void begin(int shuffle) {
     long since = generations.owedSince(shuffle);
-    ShuffleMapStage stage = stages.writing(shuffle);
     Tasks tasks = tasksOf(shuffle);
-    boolean isWhole = stage == null || stage.latestInfo().numTasks() >= stage.numPartitions();
-    if (isWhole || tasks.first() >= since) {
-      renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.first())); // all of it is new, or under way
-      return;
-    }
-    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstFrom(since)));
-    if (stage.isAvailable()) {
+    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstFrom(since))); // where nothing is old: the first
+    if (tasks.areBeforeAndFrom(since)) {
       forgetLate(shuffle);
-    } else {
+      generations.forgotten(shuffle);
+    } else if (tasks.first() < since && !tasks.areAll()) {
       forgetPart(shuffle);
+      generations.forgotten(shuffle);
     }
   }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, RIGHT, TIMEOUT, App, lose_b, values
+from tests.spark.mixing.conftest import MAPS, RIGHT, TIMEOUT, App, lose_b, owed, values
 from tests.support.spark import Gate, wait_for
 
 pytestmark = pytest.mark.spark
@@ -113,3 +114,57 @@ def test_when_the_job_is_over_it_is_told(app: App) -> None:
     app.log.settle()
     told = [fact for fact in app.log.of(facts.GenerationsMixed) if fact.app_shuffle == app.shuffles()[0]]
     assert found == RIGHT or told
+
+
+@contextmanager
+def repaired_unheard(app: App, queue: Gate) -> Iterator[tuple[Any, int, list[int]]]:
+    """B is owed a whole writing; it has lost a part, and got it from a new A in a job that is over. What that gave."""
+    first, b = owed(app)
+    with stopped(app, queue):
+        app.spark.sparkContext.parallelize([0], 1).count()
+        wait_for(lambda: queue.arrived() >= 1, "the queue to stand still at the end of a task")
+        app.lose_output(b)
+        found = values(first)
+        app.log.settle()
+        assert app.submissions(b) == [MAPS, 1], "what the hook is there to prevent"
+        yield first, b, found
+
+
+def mixes_told(app: App, shuffle: int) -> list[int]:
+    app.log.settle()
+    return [fact.job_id for fact in app.log.of(facts.GenerationsMixed) if fact.app_shuffle == shuffle]
+
+
+def test_what_is_owed_and_was_repaired_by_a_job_that_is_over_is_written_again(app: App) -> None:
+    queue = app.gate()
+    with repaired_unheard(app, queue) as (first, b, found):
+        hear(app, queue)
+    assert found == RIGHT or mixes_told(app, b)
+    assert values(first) == RIGHT
+    assert app.submissions(b) == [MAPS, 1, MAPS]
+
+
+def test_also_under_a_job_that_found_it_complete(app: App) -> None:
+    """That one has skipped its map stage, whose last attempt looks as if all of it were under way."""
+    queue, held = app.gate(), app.gate()
+    with (
+        repaired_unheard(app, queue) as (first, b, found),
+        app.job(lambda: values(app.hold(first, held, 0)), held, queue) as running,
+    ):
+        wait_for(held.arrived, "a task that reads it")
+        hear(app, queue)
+        held.open()
+        second = running.exception(120) or running.result()
+    told = mixes_told(app, b)
+    assert found == RIGHT or told
+    assert second == RIGHT or len(told) > 1
+    assert values(first) == RIGHT
+
+
+def test_what_is_declared_deterministic_by_a_job_that_is_over_stays_as_it_was_repaired(app: App) -> None:
+    queue = app.gate()
+    with app.properties(deterministic="true"), repaired_unheard(app, queue) as (first, b, _):
+        hear(app, queue)
+    assert not mixes_told(app, b)
+    values(first)
+    assert app.submissions(b) == [MAPS, 1]
