@@ -178,7 +178,8 @@ class Recomputation {
     }
     ShuffleMapStage stage = stages.writing(reader);
     followsLoss |= needed.contains(Integer.valueOf(reader)) && isLost(reader);
-    if ((stage == null || !isWrittenAnew(stage, written.intValue())) && available(reader) < total(reader)) {
+    boolean isAnew = stage != null && isWrittenAnew(stage, written);
+    if (!isAnew && available(reader) < total(reader)) {
       forgetPart(reader);
       generations.forgotten(reader);
     }
@@ -189,7 +190,7 @@ class Recomputation {
       }
       return false;
     }
-    if (generations.owes(reader)) {
+    if (!isAnew && generations.owes(reader)) {
       owe(reader); // what was new of it is not any more
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
@@ -217,10 +218,11 @@ class Recomputation {
   }
 
   /** Whether all of it is under way, begun when the input had already been written again. */
-  private boolean isWrittenAnew(ShuffleMapStage stage, int written) {
-    ShuffleMapStage input = stages.writing(written);
+  private boolean isWrittenAnew(ShuffleMapStage stage, Integer written) {
+    ShuffleMapStage input = stages.writing(written.intValue());
     boolean isWhole = stages.isRunning(stage) && stage.latestInfo().numTasks() == stage.numPartitions();
-    return isWhole && input != null && input.isAvailable();
+    boolean isNew = tasksOf(Stages.writes(stage)).first() >= ((Long) renewed.get(written)).longValue();
+    return isWhole && isNew && input != null && input.isAvailable();
   }
 
   private void forgetLate(int shuffle) {

@@ -116,6 +116,34 @@ def test_when_the_job_is_over_it_is_told(app: App) -> None:
     assert found == RIGHT or told
 
 
+def test_what_is_under_way_as_a_whole_is_owed_no_more_than_that(app: App) -> None:
+    """When the hook hears that A is written again, all of B is being written from that, by tasks that have begun."""
+    queue, writing = app.gate(), app.gate()
+    writing.open()
+    rows = app.random_rows()
+    first, other = app.step(rows, writing, 0), app.step(rows)
+    assert values(first) == RIGHT
+    a, b = app.shuffles()
+    app.delete(a)
+    assert values(other) == RIGHT
+    with stopped(app, queue):
+        app.spark.sparkContext.parallelize([0], 1).count()
+        wait_for(lambda: queue.arrived() >= 1, "the queue to stand still at the end of a task")
+        app.delete(a)
+        for index in range(MAPS):
+            app.lose_output(b, index)
+        writing.close()
+        with app.job(lambda: values(first), writing, queue) as running:
+            wait_for(lambda: app.submissions(b) == [MAPS, MAPS], "all of B under way")
+            hear(app, queue)
+            writing.open()
+            assert running.result(120) == RIGHT
+    app.settled()
+    app.lose_output(b)
+    assert values(first) == RIGHT
+    assert app.submissions(b) == [MAPS, MAPS, 1]
+
+
 @contextmanager
 def repaired_unheard(app: App, queue: Gate) -> Iterator[tuple[Any, int, list[int]]]:
     """B is owed a whole writing; it has lost a part, and got it from a new A in a job that is over. What that gave."""
