@@ -32,7 +32,7 @@ class Recomputation {
   private final Map listed = new HashMap(); // shuffle -> Set of those that live stages write from it
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
-  final Set stayed = new TreeSet(); // complete ones of live jobs that are of the old generation
+  final Set stayed = new TreeSet(); // of live jobs, of the old generation: complete, or behind what is
   private final Set needed; // not there, and live jobs need it
   boolean followsLoss = false; // whether one was whole and is not any more; else a policy has missed what is read now
 
@@ -183,9 +183,10 @@ class Recomputation {
       forgetPart(reader);
       generations.forgotten(reader);
     }
-    if (stage == null || stage.isAvailable()) {
-      owe(reader); // nobody wants it written now
-      if (stage != null && tasksOf(reader).first() < ((Long) renewed.get(written)).longValue()) {
+    if (!isWanted(stage)) {
+      owe(reader);
+      boolean isOld = tasksOf(reader).first() < ((Long) renewed.get(written)).longValue();
+      if (stage != null && (isOld || !stage.isAvailable())) {
         stayed.add(Integer.valueOf(reader));
       }
       return false;
@@ -195,6 +196,12 @@ class Recomputation {
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
+  }
+
+  /** Whether somebody will have it written now; who only lists it, behind what is there, will not. */
+  private boolean isWanted(ShuffleMapStage stage) {
+    boolean isMissing = stage != null && !stage.isAvailable();
+    return isMissing && (needed.contains(Integer.valueOf(Stages.writes(stage))) || stages.isRunning(stage));
   }
 
   private boolean isLost(int shuffle) {

@@ -9,7 +9,7 @@ from pyspark import StorageLevel
 
 from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
-from tests.support.spark import wait_for
+from tests.support.spark import shuffle_of, wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -103,3 +103,25 @@ def test_a_local_checkpoint_under_way_is_left_whole(app: App) -> None:
     app.log.settle()
     assert app.log.of(facts.GenerationsMixed)[-1].app_shuffle == a, "what it had delivered is of the other generation"
     assert b in {told.app_shuffle for told in app.log.of(facts.ResultsMayDiffer)}
+
+
+def test_a_cache_over_what_a_job_only_lists_stays(app: App) -> None:
+    """It lies behind what is there: nobody would have it written again, no block of another generation comes to it."""
+    rows = app.random_rows()
+    behind = app.step(rows)
+    cached = app.keep(behind.map(lambda row: row).persist(StorageLevel.DISK_ONLY))
+    made = app.step(behind)
+    assert values(made) == values(cached) == RIGHT
+    app.delete(shuffle_of(rows))
+    app.lose_output(shuffle_of(behind))
+    both = app.keep(app.spark.sparkContext.union([app.step(rows), made]))
+    assert values(both) == sorted(RIGHT + RIGHT)
+    app.settled()
+    assert app.submissions(shuffle_of(behind)) == [MAPS]
+    assert cached_blocks(app, cached) == MAPS
+    app.lose_output(shuffle_of(made))
+    assert values(made) == RIGHT
+    assert app.submissions(shuffle_of(behind))[-1] == app.submissions(shuffle_of(made))[-1] == MAPS
+    wait_for(lambda: cached_blocks(app, cached) == 0, "the blocks dropped, now that it was written again")
+    assert values(cached) == RIGHT
+    cached.unpersist()
