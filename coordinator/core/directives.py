@@ -16,7 +16,7 @@ from coordinator.core.ids import StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.state import Directive, Generation
-from coordinator.core.values import CANNOT_LIMIT_MS, Deletion, DirectiveKind, Locator, Loss, Refusal, Rescue, Settings
+from coordinator.core.values import CANNOT_LIMIT_MS, Deletion, DirectiveKind, Locator, Loss, Refusal, Rescue
 
 
 def report_outcome(desk: Desk, command: c.ReportOutcome) -> None:
@@ -88,18 +88,23 @@ def _request_delete(desk: Desk, generation: Generation, locator: Locator) -> Non
 
 def _refused(desk: Desk, directive: Directive, generation: Generation, refusal: Refusal, detail: str) -> None:
     """Wanted by somebody we know: readable again. Else it stays expired, and is asked again after a pause."""
-    pause_ms = _fence_pause_ms(desk.state.meta.settings, refusal, generation.retries)
+    pause_ms = _fence_pause_ms(desk, refusal, generation)
     keep = generation.in_use and generation.complete
     due_ms = 0 if keep else desk.now_ms + pause_ms
     desk.emit(e.FenceRefused(directive.directive, generation.shuffle_id, refusal, detail, keep, due_ms))
     _go_on(desk, generation)
 
 
-def _fence_pause_ms(settings: Settings, refusal: Refusal, retries: int) -> int:
-    """Doubles. Who is busy will be done soon; what cannot be done now can be done in an hour at the best, or never."""
-    if refusal is Refusal.CANNOT:
-        return _doubled(settings.retry_limit_ms, retries, CANNOT_LIMIT_MS)
-    return _doubled(settings.busy_retry_ms, retries, settings.retry_limit_ms)
+def _fence_pause_ms(desk: Desk, refusal: Refusal, generation: Generation) -> int:
+    """Doubles. Who is busy will be done soon. What cannot be done now may be possible in a moment or never.
+
+    So it is asked again ever later, but never later than after as long again as it has been waiting.
+    """
+    settings = desk.state.meta.settings
+    if refusal is not Refusal.CANNOT:
+        return _doubled(settings.busy_retry_ms, generation.retries, settings.retry_limit_ms)
+    waiting_ms = max(settings.retry_limit_ms, desk.now_ms - generation.expired_ms)
+    return min(waiting_ms, _doubled(settings.retry_limit_ms, generation.retries, CANNOT_LIMIT_MS))
 
 
 def _doubled(first_ms: int, times: int, limit_ms: int) -> int:

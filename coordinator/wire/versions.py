@@ -5,7 +5,8 @@ version that its own records need, not the one of the release that wrote it; so 
 long as nobody writes what somebody cannot read.
 
 Whoever adds an event, or a field to one, raises `upcast.VERSION` and writes it down here: a reader of an earlier
-release would refuse the one and overlook the other.
+release would refuse the one and overlook the other. The rule begins with the first release; what came before it is one
+version, whose builds are not mixed.
 """
 
 from __future__ import annotations

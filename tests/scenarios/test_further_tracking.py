@@ -324,13 +324,24 @@ def test_pressure_then_reachable_then_observe_then_pressure_again() -> None:
 def test_a_cannot_is_asked_ever_more_rarely_and_in_the_end_carried_out() -> None:
     story = Story(EAGER)
     story.whole("s0>A, s1:A!")
-    for pause_s in (30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600):
+    for pause_s in (30, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600):
         due_ms = story.now_ms + 1_000 * pause_s
         refused = story.outcome(FENCE, c.Cannot("it is not Celeborn's"))
         assert refused == [f"A1 fence refused: cannot, again at {due_ms}"]
         assert story.tick(1_000 * pause_s - 1) == []
         assert story.tick(1) == ["fence A1"]
     assert story.delete_all()[-1] == "A1 deleted: policy, 100 bytes"
+
+
+def test_a_cannot_after_a_busy_while_is_asked_again_no_later_than_that_while() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    for pause_ms in (50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000):
+        story.outcome(FENCE, c.Busy(("stage 7.0 reads it",)))
+        assert story.tick(pause_ms) == ["fence A1"]
+    waited_ms = 81_150
+    refused = story.outcome(FENCE, c.Cannot("the scheduler was busy; ask again"))
+    assert refused == [f"A1 fence refused: cannot, again at {story.now_ms + waited_ms}"]
 
 
 def test_a_deletion_that_keeps_failing_is_asked_ever_more_rarely_too() -> None:
