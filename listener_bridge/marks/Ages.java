@@ -1,7 +1,9 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -35,30 +37,31 @@ class Ages {
 
   /** These have inputs that were not known; gives those of them that are complete, and of two generations of one. */
   Set compare(Set readers) {
-    Set written = there(readers);
+    Map firsts = new HashMap(); // shuffle -> Long: of now, each looked up once
+    Set written = there(readers, firsts);
     Set suspects = written.isEmpty() ? written : suspects();
     Set parted = new TreeSet();
     Set mixed = new TreeSet();
     for (Iterator it = suspects.isEmpty() ? suspects.iterator() : written.iterator(); it.hasNext();) {
       Integer reader = (Integer) it.next();
       Tasks tasks = tasksOf(reader);
-      parted.addAll(newer(reader, tasks.first(), suspects));
+      parted.addAll(newer(reader, suspects, firsts));
       if (generations.owes(reader.intValue()) && tasks.areBeforeAndFrom(generations.owedSince(reader.intValue()))) {
         mixed.add(reader);
       }
     }
     for (Iterator it = parted.iterator(); it.hasNext();) {
-      part((Integer) it.next());
+      part((Integer) it.next(), firsts);
     }
     return mixed;
   }
 
   /** Those of which something is there; the others are new, as a rule. */
-  private Set there(Set shuffles) {
+  private Set there(Set shuffles, Map firsts) {
     Set found = new TreeSet();
     for (Iterator it = shuffles.iterator(); it.hasNext();) {
       Integer shuffle = (Integer) it.next();
-      if (tasksOf(shuffle).first() != Tasks.NONE) {
+      if (first(shuffle, firsts) != Tasks.NONE) {
         found.add(shuffle);
       }
     }
@@ -83,14 +86,15 @@ class Ages {
   }
 
   /** Of what it was made of, directly or not, what was written again since. Owes what is owed for that. */
-  private Set newer(Integer reader, long first, Set suspects) {
+  private Set newer(Integer reader, Set suspects, Map firsts) {
+    long first = first(reader, firsts);
     Set inputs = history.inputsOf(reader.intValue());
     Set above = above(inputs);
     above.retainAll(suspects);
     Set found = new TreeSet();
     for (Iterator it = above.iterator(); it.hasNext();) {
       Integer input = (Integer) it.next();
-      long since = tasksOf(input).first();
+      long since = first(input, firsts);
       boolean isOlder = since != Tasks.NONE && first < since;
       if (isOlder) {
         found.add(input);
@@ -119,8 +123,8 @@ class Ages {
     return found;
   }
 
-  private void part(Integer root) {
-    long since = tasksOf(root).first();
+  private void part(Integer root, Map firsts) {
+    long since = first(root, firsts);
     Set made = new TreeSet();
     Set old = new TreeSet();
     ArrayList left = new ArrayList();
@@ -128,16 +132,16 @@ class Ages {
     while (!left.isEmpty()) {
       Integer written = (Integer) left.remove(left.size() - 1);
       if (made.add(written)) {
-        sort(written, left, old);
+        sort(written, left, old, firsts);
       }
     }
     left.addAll(old);
     while (!left.isEmpty()) {
       Integer written = (Integer) left.remove(left.size() - 1);
-      boolean isThere = tasksOf(written).first() != Tasks.NONE;
+      boolean isThere = first(written, firsts) != Tasks.NONE;
       for (Iterator it = history.readersOf(written.intValue()).iterator(); it.hasNext();) {
         Integer reader = (Integer) it.next();
-        long first = tasksOf(reader).first();
+        long first = first(reader, firsts);
         if ((isThere || first < since || first == Tasks.NONE) && old.add(reader)) {
           left.add(reader);
         }
@@ -147,17 +151,26 @@ class Ages {
   }
 
   /** Readers of what is of the new generation: that is what they were made of, or they are older, or not there. */
-  private void sort(Integer written, ArrayList made, Set old) {
-    long since = tasksOf(written).first();
+  private void sort(Integer written, ArrayList made, Set old, Map firsts) {
+    long since = first(written, firsts);
     for (Iterator it = history.readersOf(written.intValue()).iterator(); it.hasNext();) {
       Integer reader = (Integer) it.next();
-      long first = tasksOf(reader).first();
+      long first = first(reader, firsts);
       if (first != Tasks.NONE && first >= since) {
         made.add(reader);
       } else {
         old.add(reader);
       }
     }
+  }
+
+  private long first(Integer shuffle, Map firsts) {
+    Long known = (Long) firsts.get(shuffle);
+    if (known == null) {
+      known = Long.valueOf(tasksOf(shuffle).first());
+      firsts.put(shuffle, known);
+    }
+    return known.longValue();
   }
 
   private Tasks tasksOf(Integer shuffle) {

@@ -17,8 +17,9 @@ class Tasks {
     long[] found = new long[outputs.length];
     int n = 0;
     for (int i = 0; i < outputs.length; i++) {
-      if (outputs[i] != null) {
-        found[n++] = generations.taskOf(outputs[i]);
+      MapStatus output = outputs[i]; // read once: the scheduler's thread may take it away meanwhile
+      if (output != null) {
+        found[n++] = generations.taskOf(output);
       }
     }
     sorted = Arrays.copyOf(found, n);
