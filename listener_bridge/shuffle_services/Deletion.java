@@ -29,6 +29,8 @@ import scala.concurrent.duration.Duration;
  * instead of failing. Files whose executor is gone are asked of the host's shuffle service, by name.
  */
 public class Deletion {
+  private static final long LEAST_MS = 1000L;
+
   private final BlockManagerMaster executors;
   private final ShuffleManager local; // null unless the driver is the executor
   private final ExternalBlockStoreClient service; // null where there is no external shuffle service
@@ -131,7 +133,11 @@ public class Deletion {
    * it had done so after an earlier call had stopped waiting. Thrown: it did not answer, refused, or was not asked.
    */
   public int byService(int shuffle, Place place, long end) throws Exception {
-    Patience patience = silences.ask(serviceOf(place), Silences.limitMs(end));
+    long limitMs = Silences.limitMs(end);
+    if (limitMs < LEAST_MS) {
+      throw new Silences.NotAsked("no time was left to ask " + serviceOf(place)); // who could not answer was not silent
+    }
+    Patience patience = silences.ask(serviceOf(place), limitMs);
     try {
       return ask(new RemoveBlocks((String) Reflect.get(service, "appId"), place.executor, names(shuffle, place)), place);
     } catch (Exception refused) {

@@ -61,19 +61,32 @@ public class NativeService implements CleanerListener {
    */
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     Generations.Shuffle known = generations.of(shuffle);
+    long end = System.nanoTime() + timeoutMs * 1000000L;
     FenceWork work = new FenceWork(scheduler, tracker, users, generations, allocation, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
       return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
     }
     if (work.foundNothing()) {
-      delete(known, known.present - 1, timeoutMs);
+      sweep(known, end);
     }
     if (work.outputs == null) {
       return (String) answer;
     }
     remember(known, work.outputs);
     return Answer.fenced(known);
+  }
+
+  private void sweep(Generations.Shuffle shuffle, long end) {
+    try {
+      long leftMs = Math.max(1L, (end - System.nanoTime()) / 1000000L);
+      String refused = delete(shuffle, shuffle.present - 1, leftMs);
+      if (refused != null) {
+        LOG.info("files of app shuffle {}, of no output, are left to Spark's cleaner: {}", Integer.valueOf(shuffle.id), refused);
+      }
+    } catch (Exception broken) { // what was asked for is answered all the same
+      LOG.info("files of app shuffle {}, of no output, are left to Spark's cleaner", Integer.valueOf(shuffle.id), broken);
+    }
   }
 
   private static void remember(Generations.Shuffle shuffle, MapStatus[] outputs) {

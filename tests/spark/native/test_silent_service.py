@@ -28,10 +28,10 @@ def deaf(backlog: int) -> Iterator[int]:
         yield int(listening.getsockname()[1])
 
 
-def asked(run: Any, deletion: Any, port: int) -> str:
+def asked(run: Any, deletion: Any, port: int, within_s: float = 1.5) -> str:
     driver = run.tap.driver
     place = driver.construct(native.load(run.tap), "Place", "7", "127.0.0.1", port)
-    end_ns = driver.gateway.jvm.java.lang.System.nanoTime() + 10**9
+    end_ns = driver.gateway.jvm.java.lang.System.nanoTime() + int(within_s * 1e9)
     with pytest.raises(Exception, match=r"the shuffle service at 127\.0\.0\.1") as refused:
         deletion.byService(3, place, end_ns)
     return str(refused.value)
@@ -46,6 +46,7 @@ def test_a_service_that_does_not_answer_is_left_alone_for_a_while(run: Any, back
     client.init("an-application")
     deletion = driver.construct(native.load(run.tap), "Deletion", driver.block_manager.master(), None, client, None)
     with deaf(backlog) as port:
+        assert "no time was left" in asked(run, deletion, port, within_s=0.5)
         assert "has not answered within" in asked(run, deletion, port)
         assert "asked again in a while" in asked(run, deletion, port)
     client.close()
