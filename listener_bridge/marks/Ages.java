@@ -147,7 +147,7 @@ class Ages {
         }
       }
     }
-    sides.part(root.intValue(), old, made);
+    sides.part(root.intValue(), old, made, ALL_TOGETHER);
   }
 
   /** Readers of what is of the new generation: that is what they were made of, or they are older, or not there. */

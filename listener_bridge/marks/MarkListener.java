@@ -162,7 +162,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   private void act(int verb, int shuffle, int stage, int attempt) throws Exception {
     if (verb == WRITTEN) {
-      marks.written(shuffle);
+      marks.written(shuffle, stage);
     } else if (verb == LOOK_WHETHER_SCATTERED) {
       generations.lookWhetherScattered(shuffle);
     } else if (verb == RESULT_SUBMITTED) {
@@ -228,7 +228,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (shuffle >= 0 && event.stageInfo().failureReason().isEmpty()) {
       history.completed(shuffle, generations.presentOf(shuffle));
-      sides.written(shuffle, history.inputsOf(shuffle));
+      sides.written(shuffle, history.inputsOf(shuffle), marks.firstTask(shuffle));
       if (generations.owes(shuffle)) {
         post(WRITTEN, shuffle, event.stageInfo().stageId(), -1);
       }

@@ -60,6 +60,7 @@ public class Marks {
   private volatile boolean deterministic;
   private final Map marked = new HashMap(); // stage id -> Stage
   private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
+  private final Map overtaken = new HashMap(); // shuffle -> the task since which it is owed, while older ones may end
   private final Map declared = new HashMap(); // RDD id -> Boolean: no live stage was of it any more at the last look
   private final Map watched = new HashMap(); // stage id -> {ATTEMPT, INPUT, ANEW}: results that may come to mix
   private final Set torn = new TreeSet(); // live jobs that were told to read two branches of two generations
@@ -118,11 +119,12 @@ public class Marks {
     if (again.followsLoss) {
       unite(again, shuffle);
     }
-    sides.part(shuffle, again.madeOfOld(), again.madeOfNew());
+    sides.part(shuffle, again.madeOfOld(), again.madeOfNew(), stages.nextTaskId());
+    overtake(again.overtaken);
     tellDelivered(again, shuffle);
     Set untouchable = results(again, shuffle);
     mark(again.rewritten, untouchable);
-    killLateTasks(again.rewritten);
+    killLateTasks(again.rewritten, again.overtaken);
     Iterator kept = blocks.outdate(again.rewritten).iterator();
     while (kept.hasNext()) {
       mayDiffer((Integer) kept.next(), "a local checkpoint under way keeps blocks that were computed from it");
@@ -132,7 +134,7 @@ public class Marks {
   }
 
   private void noteBusy() {
-    busy = !marked.isEmpty() || !watched.isEmpty() || blocks.isWaiting();
+    busy = !marked.isEmpty() || !overtaken.isEmpty() || !watched.isEmpty() || blocks.isWaiting();
   }
 
   /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
@@ -145,7 +147,7 @@ public class Marks {
       boolean hasBegun = new Tasks(generations, tracker, shuffle).firstFrom(generations.owedSince(shuffle)) != Tasks.NONE;
       if (hasBegun || (stage != null && stages.isRunning(stage))) {
         submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null);
-        written(shuffle);
+        written(shuffle, stage == null ? NO_STAGE : stage.id());
       }
     }
     settle();
@@ -304,14 +306,42 @@ public class Marks {
     return before == null ? 0 : 1;
   }
 
+  /** They are written on, by tasks of the same attempt that begin from now on; what those write is looked at as all else. */
+  private void overtake(Set shuffles) {
+    for (Iterator it = shuffles.iterator(); it.hasNext();) {
+      Integer shuffle = (Integer) it.next();
+      Long since = Long.valueOf(generations.owedSince(shuffle.intValue()));
+      overtaken.put(shuffle, since);
+      followed.put(shuffle, since); // what reads it was looked at too
+    }
+  }
+
+  /** What tasks have written that ended before they could be killed is forgotten, before all is there. */
+  private void forgetOvertaken() {
+    for (Iterator it = overtaken.entrySet().iterator(); it.hasNext();) {
+      Map.Entry entry = (Map.Entry) it.next();
+      int shuffle = ((Integer) entry.getKey()).intValue();
+      long since = ((Long) entry.getValue()).longValue();
+      Tasks tasks = new Tasks(generations, tracker, shuffle);
+      if (tasks.first() < since && !tasks.areAll()) {
+        tracker.unregisterAllMapAndMergeOutput(shuffle);
+        generations.forgotten(shuffle);
+      }
+      if (!generations.owes(shuffle) || generations.owedSince(shuffle) != since || stages.writing(shuffle) == null) {
+        it.remove();
+      }
+    }
+  }
+
   /** Their outputs and results would be of the old generation. */
-  private void killLateTasks(Set rewritten) {
+  private void killLateTasks(Set rewritten, Set overtaken) {
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
       boolean reads = Stages.meet(Stages.reads(stage), rewritten);
       if (reads && (stage instanceof ResultStage || rewritten.contains(Integer.valueOf(Stages.writes(stage))))) {
-        List late = stages.lateSets(stage);
+        boolean isOvertaken = overtaken.contains(Integer.valueOf(Stages.writes(stage)));
+        List late = isOvertaken ? stages.sets(stage) : stages.lateSets(stage);
         for (int n = 0; n < late.size(); n++) {
           kill((TaskSetManager) late.get(n));
         }
@@ -320,11 +350,7 @@ public class Marks {
   }
 
   private void kill(TaskSetManager tasks) {
-    ArrayList running = new ArrayList();
-    scala.collection.Iterator it = tasks.runningTasksSet().iterator();
-    while (it.hasNext()) {
-      running.add(it.next());
-    }
+    List running = scheduler.runningTasks(tasks);
     for (int i = 0; i < running.size(); i++) {
       long task = ((Number) running.get(i)).longValue();
       scheduler.kill(task, "its input is computed again and may differ (shuffle lifecycle)");
@@ -461,6 +487,7 @@ public class Marks {
       }
     }
     dropBlocks();
+    forgetOvertaken();
     putBack();
     askAgain();
     forgetDeclared();
@@ -575,7 +602,7 @@ public class Marks {
   }
 
   /** A map stage has ended: was its shuffle written as a whole, by tasks that began when it was owed, and heard of? */
-  void written(int shuffle) {
+  void written(int shuffle, int stageId) throws Exception {
     long since = generations.owedSince(shuffle);
     Tasks tasks = new Tasks(generations, tracker, shuffle);
     boolean isFollowed = Long.valueOf(since).equals(followed.get(Integer.valueOf(shuffle)));
@@ -583,6 +610,19 @@ public class Marks {
       generations.paid(shuffle);
       followed.remove(Integer.valueOf(shuffle));
     }
+    boolean wasOvertaken = tasks.areAll() && Long.valueOf(since).equals(overtaken.get(Integer.valueOf(shuffle)));
+    if (wasOvertaken) {
+      overtaken.remove(Integer.valueOf(shuffle));
+      noteBusy();
+    }
+    if (wasOvertaken && tasks.areBeforeAndFrom(since)) { // the last of the older ones has ended before it was killed
+      submittedAgain(shuffle, stageId, null);
+    }
+  }
+
+  /** Any thread: the number of the first task that wrote what is there. */
+  long firstTask(int shuffle) {
+    return new Tasks(generations, tracker, shuffle).first();
   }
 
   /** What is complete now, whoever heard of its end. */

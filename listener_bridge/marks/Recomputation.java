@@ -32,6 +32,7 @@ class Recomputation {
   private final Map listed = new HashMap(); // shuffle -> Set of those that live stages write from it
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
+  final Set overtaken = new TreeSet(); // those of them that tasks are writing that may have read the old generation
   final Set stayed = new TreeSet(); // of live jobs, of the old generation: complete, or behind what is
   private final Set needed; // not there, and live jobs need it
   boolean followsLoss = false; // whether one was whole and is not any more; else a policy has missed what is read now
@@ -116,7 +117,7 @@ class Recomputation {
 
   /** What was made of an old generation, directly or not, of any job; also what is gone meanwhile. When all is followed. */
   Set madeOfOld() {
-    Set found = new TreeSet();
+    Set found = new TreeSet(overtaken); // until they are written by other tasks
     for (Iterator it = rewritten.iterator(); it.hasNext();) {
       found.addAll(readersOf((Integer) it.next(), false));
     }
@@ -134,7 +135,8 @@ class Recomputation {
   /** What is written again, and what was made of that before we came to it. */
   Set madeOfNew() {
     Set found = new TreeSet(rewritten);
-    ArrayList left = new ArrayList(rewritten);
+    found.removeAll(overtaken);
+    ArrayList left = new ArrayList(found);
     while (!left.isEmpty()) {
       Set readers = readersOf((Integer) left.remove(left.size() - 1), true);
       readers.removeAll(found);
@@ -191,7 +193,10 @@ class Recomputation {
       }
       return false;
     }
-    if (!isAnew && generations.owes(reader)) {
+    if (!isAnew && stages.isRunning(stage) && stages.firstTask(stage) != Tasks.NONE) {
+      overtaken.add(Integer.valueOf(reader));
+      owe(reader);
+    } else if (!isAnew && generations.owes(reader)) {
       owe(reader); // what was new of it is not any more
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
@@ -228,8 +233,9 @@ class Recomputation {
   private boolean isWrittenAnew(ShuffleMapStage stage, Integer written) {
     ShuffleMapStage input = stages.writing(written.intValue());
     boolean isWhole = stages.isRunning(stage) && stage.latestInfo().numTasks() == stage.numPartitions();
-    boolean isNew = tasksOf(Stages.writes(stage)).first() >= ((Long) renewed.get(written)).longValue();
-    return isWhole && isNew && input != null && input.isAvailable();
+    long since = ((Long) renewed.get(written)).longValue();
+    boolean isNew = tasksOf(Stages.writes(stage)).first() >= since;
+    return isWhole && isNew && stages.firstTask(stage) >= since && input != null && input.isAvailable();
   }
 
   private void forgetLate(int shuffle) {

@@ -1,8 +1,10 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -23,11 +25,15 @@ class Sides {
     final int root; // the app shuffle that was written again
     final Set old;
     final Set made; // of the new generation
+    final Map since = new HashMap(); // what was old then -> the first task that could write it from what is new
 
-    Rift(int root, Set old, Set made) {
+    Rift(int root, Set old, Set made, long task) {
       this.root = root;
       this.old = new TreeSet(old);
       this.made = new TreeSet(made);
+      for (Iterator it = old.iterator(); it.hasNext();) {
+        since.put(it.next(), Long.valueOf(task));
+      }
     }
 
     boolean isWithin(Rift other) {
@@ -42,7 +48,11 @@ class Sides {
       return Stages.meet(some, old) && Stages.meet(some, made);
     }
 
-    void written(Integer shuffle, Set inputs) {
+    void written(Integer shuffle, Set inputs, long first) {
+      Long task = (Long) since.get(shuffle);
+      if (task != null && first < task.longValue()) {
+        return; // its tasks had begun before: it stays what it was
+      }
       boolean isOld = Stages.meet(inputs, old);
       boolean isMade = Stages.meet(inputs, made);
       if (isOld || isMade) {
@@ -59,6 +69,7 @@ class Sides {
     void forget(Integer shuffle) {
       old.remove(shuffle);
       made.remove(shuffle);
+      since.remove(shuffle);
     }
   }
 
@@ -66,12 +77,13 @@ class Sides {
   private static final int MOST = 500; // a cascade of losses would grow by its square
   private final List rifts = new ArrayList();
 
-  /** The root was written again, and with it what is `made`; beside it `old` stays. */
-  synchronized void part(int root, Set old, Set made) {
-    Rift rift = new Rift(root, old, made);
+  /** The root was written again, and with it what is `made`; beside it `old` stays. Tasks below this number are of before. */
+  synchronized void part(int root, Set old, Set made, long task) {
+    Rift rift = new Rift(root, old, made, task);
     for (Iterator it = rifts.iterator(); it.hasNext();) {
       Rift known = (Rift) it.next();
       if (rift.isWithin(known)) {
+        known.since.putAll(rift.since);
         return; // whoever is between these is between those
       }
       if (known.isWithin(rift)) {
@@ -90,11 +102,11 @@ class Sides {
     return !rifts.isEmpty();
   }
 
-  /** All of it was written, from these. */
-  synchronized void written(int shuffle, Set inputs) {
+  /** All of it was written, from these, by tasks from this number on. */
+  synchronized void written(int shuffle, Set inputs, long first) {
     for (Iterator it = rifts.iterator(); it.hasNext();) {
       Rift rift = (Rift) it.next();
-      rift.written(Integer.valueOf(shuffle), inputs);
+      rift.written(Integer.valueOf(shuffle), inputs, first);
       if (rift.isOver()) {
         it.remove();
       }

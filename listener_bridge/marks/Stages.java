@@ -194,6 +194,20 @@ public class Stages {
     return found;
   }
 
+  /** The number of the first task of its attempt that wrote, or may do so; `Tasks.NONE` where none has begun. */
+  long firstTask(Stage stage) {
+    long first = Tasks.NONE;
+    boolean isKnown = false;
+    for (Iterator it = sets(stage).iterator(); it.hasNext();) {
+      TaskSetManager manager = (TaskSetManager) it.next();
+      if (manager.taskSet().stageAttemptId() == stage.latestInfo().attemptNumber()) {
+        isKnown = true;
+        first = Math.min(first, scheduler.firstTask(manager));
+      }
+    }
+    return isKnown ? first : 0L; // else all of them have ended, and the scheduler has not come to it yet
+  }
+
   /** Those of them that are of earlier attempts. */
   List lateSets(Stage stage) {
     ArrayList found = new ArrayList();

@@ -90,6 +90,33 @@ public class Scheduler {
     return false;
   }
 
+  /** The numbers of the set's tasks that run now. */
+  public List runningTasks(TaskSetManager manager) {
+    ArrayList running = new ArrayList();
+    synchronized (tasks) {
+      scala.collection.Iterator it = manager.runningTasksSet().iterator();
+      while (it.hasNext()) {
+        running.add(it.next());
+      }
+    }
+    return running;
+  }
+
+  /** The number of the set's first task that has not failed; Long.MAX_VALUE where none has begun. */
+  public long firstTask(TaskSetManager manager) {
+    long first = Long.MAX_VALUE;
+    synchronized (tasks) {
+      scala.collection.Iterator it = manager.taskInfos().valuesIterator();
+      while (it.hasNext()) {
+        TaskInfo task = (TaskInfo) it.next();
+        if (!task.finished() || task.successful()) {
+          first = Math.min(first, task.taskId());
+        }
+      }
+    }
+    return first;
+  }
+
   /** Asks the task's executor to end it; harmless where it has ended. */
   public void kill(long task, String why) {
     tasks.killTaskAttempt(task, false, why);
