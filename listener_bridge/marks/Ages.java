@@ -42,7 +42,10 @@ class Ages {
     Set suspects = written.isEmpty() ? written : suspects();
     Set parted = new TreeSet();
     Set mixed = new TreeSet();
-    for (Iterator it = suspects.isEmpty() ? suspects.iterator() : written.iterator(); it.hasNext();) {
+    if (suspects.isEmpty()) {
+      return mixed;
+    }
+    for (Iterator it = written.iterator(); it.hasNext();) {
       Integer reader = (Integer) it.next();
       Tasks tasks = tasksOf(reader);
       parted.addAll(newer(reader, suspects, firsts));

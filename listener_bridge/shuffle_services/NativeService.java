@@ -55,10 +55,6 @@ public class NativeService implements CleanerListener {
     return there ? generations.of(shuffle).present : -1;
   }
 
-  /**
-   * Where Spark has no outputs there may be files all the same: of tasks that were killed, or failed, after they had put
-   * them there. They are deleted as what is fenced is, and nobody waits for their end: Spark's cleaner would take the rest.
-   */
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     Generations.Shuffle known = generations.of(shuffle);
     long end = System.nanoTime() + timeoutMs * 1000000L;
@@ -77,6 +73,10 @@ public class NativeService implements CleanerListener {
     return Answer.fenced(known);
   }
 
+  /**
+   * Where Spark has no outputs there may be files all the same: of tasks that were killed, or failed, after they had put
+   * them there. They are deleted as what is fenced is, but once: whom nobody answers for is left to Spark's cleaner.
+   */
   private void sweep(Generations.Shuffle shuffle, long end) {
     try {
       long leftMs = Math.max(1L, (end - System.nanoTime()) / 1000000L);
