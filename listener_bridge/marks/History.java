@@ -55,7 +55,7 @@ public class History {
       int shuffle = Row.shuffleOf(stage);
       Set parents = parentsOf(stage, writes);
       if (shuffle < 0) {
-        result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, Marks.saysOfItself(event.properties())));
+        result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, Choices.saysOfItself(event.properties())));
       } else if (written(shuffle, parents)) {
         learnt.add(Integer.valueOf(shuffle));
       }
@@ -107,7 +107,8 @@ public class History {
     return Integer.valueOf(generation).equals(whole.get(Integer.valueOf(shuffle)));
   }
 
-  synchronized void jobEnded(int job, boolean succeeded) {
+  /** Gives its result; null where it was not known. */
+  synchronized Result jobEnded(int job, boolean succeeded) {
     Result result = (Result) results.remove(Integer.valueOf(job));
     if (result != null && succeeded) {
       Iterator it = result.reads.iterator();
@@ -115,6 +116,7 @@ public class History {
         delivered.put(it.next(), result);
       }
     }
+    return result;
   }
 
   synchronized void cleaned(int shuffle) {

@@ -1,8 +1,10 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.util.List;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -37,19 +39,19 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private static final int MISSED = 8;
   private static final int READS_BOTH = 9;
   private static final int LOOK_WHETHER_SCATTERED = 10;
+  private static final int RESULT_BEGINS = 11;
+  private static final int RESULT_ENDED = 12;
 
   /** One of the verbs of `Marks`, in the scheduler's thread. */
   private class Act implements Work {
     final int verb;
     final int shuffle;
     final int stage;
-    final int attempt;
 
-    Act(int verb, int shuffle, int stage, int attempt) {
+    Act(int verb, int shuffle, int stage) {
       this.verb = verb;
       this.shuffle = shuffle;
       this.stage = stage;
-      this.attempt = attempt;
     }
 
     public Object run() {
@@ -62,21 +64,27 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
 
     void act() throws Exception {
-      MarkListener.this.act(verb, shuffle, stage, attempt);
+      MarkListener.this.act(verb, shuffle, stage);
     }
   }
 
   /** A map stage of what is owed was submitted, for a job that says this of its computation. */
   private class Again extends Act {
     private final String said;
+    private final List unfinished = history.unfinished();
 
     Again(int shuffle, int stage, Properties properties) {
-      super(MarkListener.AGAIN, shuffle, stage, -1);
-      this.said = Marks.saysOfItself(properties);
+      super(MarkListener.AGAIN, shuffle, stage);
+      this.said = Choices.saysOfItself(properties);
+      underWay.incrementAndGet();
     }
 
     void act() throws Exception {
-      marks.submittedAgain(shuffle, stage, said);
+      try {
+        marks.submittedAgain(shuffle, stage, said, unfinished);
+      } finally {
+        underWay.decrementAndGet();
+      }
     }
   }
 
@@ -85,12 +93,43 @@ public class MarkListener extends SparkListener implements CleanerListener {
     private final History.Result result;
 
     ReadsBoth(int root, int reader, History.Result result) {
-      super(READS_BOTH, root, reader, -1);
+      super(READS_BOTH, root, reader);
       this.result = result;
     }
 
     void act() {
       marks.readsBoth(shuffle, stage, result);
+    }
+  }
+
+  /** A task of a result stage has begun, or delivered. */
+  private class ResultTask extends Act {
+    private final TaskInfo task;
+
+    ResultTask(int verb, int stage, TaskInfo task) {
+      super(verb, -1, stage);
+      this.task = task;
+    }
+
+    void act() throws Exception {
+      if (verb == RESULT_BEGINS) {
+        marks.resultBegins(stage, task.taskId(), task.speculative());
+      } else {
+        marks.resultDelivered(stage, task.taskId());
+      }
+    }
+  }
+
+  private class ResultEnded extends Act {
+    private final boolean succeeded;
+
+    ResultEnded(int stage, boolean succeeded) {
+      super(RESULT_ENDED, -1, stage);
+      this.succeeded = succeeded;
+    }
+
+    void act() {
+      marks.resultEnded(stage, succeeded);
     }
   }
 
@@ -100,6 +139,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final Sides sides;
   private final Ages ages;
   private final Marks marks;
+  private final AtomicInteger underWay = new AtomicInteger(); // of `Again`: what is heard meanwhile may concern them
   private volatile boolean settling = false;
   private volatile Counter drops; // of our queue; known once it exists
   private long dropsSeen = 0L; // the listener's thread alone
@@ -153,22 +193,20 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private void post(int verb) {
-    post(verb, -1, -1, -1);
+    post(verb, -1, -1);
   }
 
-  private void post(int verb, int shuffle, int stage, int attempt) {
-    scheduler.post(new Ticket(new Act(verb, shuffle, stage, attempt)));
+  private void post(int verb, int shuffle, int stage) {
+    scheduler.post(new Ticket(new Act(verb, shuffle, stage)));
   }
 
-  private void act(int verb, int shuffle, int stage, int attempt) throws Exception {
+  private void act(int verb, int shuffle, int stage) throws Exception {
     if (verb == WRITTEN) {
       marks.written(shuffle, stage);
     } else if (verb == LOOK_WHETHER_SCATTERED) {
       generations.lookWhetherScattered(shuffle);
     } else if (verb == RESULT_SUBMITTED) {
       marks.resultSubmitted(stage);
-    } else if (verb == RESULT_TASK) {
-      marks.resultDelivered(stage, attempt);
     } else if (verb == SETTLE) {
       settling = false;
       marks.settle();
@@ -197,7 +235,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     if (shuffle >= 0 && generations.owes(shuffle)) {
       scheduler.post(new Ticket(new Again(shuffle, stage.stageId(), event.properties())));
     } else if (shuffle < 0 && marks.isBusy()) {
-      post(RESULT_SUBMITTED, -1, stage.stageId(), -1);
+      post(RESULT_SUBMITTED, -1, stage.stageId());
     }
     if (sides.areThere()) {
       lookAtInputs(stage, shuffle);
@@ -213,11 +251,17 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
   }
 
+  public void onTaskStart(SparkListenerTaskStart event) {
+    if (marks.isWatched(event.stageId()) || underWay.get() > 0) {
+      scheduler.post(new Ticket(new ResultTask(RESULT_BEGINS, event.stageId(), event.taskInfo())));
+    }
+  }
+
   public void onTaskEnd(SparkListenerTaskEnd event) {
     noteDrops();
-    if (marks.isBusy()) {
+    if (marks.isBusy() || underWay.get() > 0) {
       if (event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
-        post(RESULT_TASK, -1, event.stageId(), event.stageAttemptId());
+        scheduler.post(new Ticket(new ResultTask(RESULT_TASK, event.stageId(), event.taskInfo())));
       }
       settle();
     }
@@ -230,10 +274,10 @@ public class MarkListener extends SparkListener implements CleanerListener {
       history.completed(shuffle, generations.presentOf(shuffle));
       sides.written(shuffle, history.inputsOf(shuffle), marks.firstTask(shuffle));
       if (generations.owes(shuffle)) {
-        post(WRITTEN, shuffle, event.stageInfo().stageId(), -1);
+        post(WRITTEN, shuffle, event.stageInfo().stageId());
       }
       if (generations.mayBeScattered(shuffle)) {
-        post(LOOK_WHETHER_SCATTERED, shuffle, event.stageInfo().stageId(), -1);
+        post(LOOK_WHETHER_SCATTERED, shuffle, event.stageInfo().stageId());
       }
     }
     settle();
@@ -278,7 +322,11 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   public void onJobEnd(SparkListenerJobEnd event) {
     noteDrops();
-    history.jobEnded(event.jobId(), event.jobResult() == JobSucceeded$.MODULE$);
+    boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
+    History.Result result = history.jobEnded(event.jobId(), succeeded);
+    if (result != null && (marks.isWatched(result.stage) || underWay.get() > 0)) {
+      scheduler.post(new Ticket(new ResultEnded(result.stage, succeeded)));
+    }
     settle();
   }
 

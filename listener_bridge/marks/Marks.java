@@ -5,9 +5,9 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ActiveJob;
@@ -17,7 +17,6 @@ import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.TaskSetManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import scala.Option;
 
 /**
  * No mixing of generations: what is computed again from a shuffle that we deleted may differ, so whatever reads it is
@@ -34,15 +33,7 @@ import scala.Option;
  * task of it runs, or when its jobs are over; what inherited it meanwhile is asked again.
  */
 public class Marks {
-  public static final String STRICT = Describe.PREFIX + "strict";
-  public static final String DETERMINISTIC = Describe.PREFIX + "deterministic";
-  private static final int ATTEMPT = 0; // the one that has read the old generation
-  private static final int INPUT = 1; // the shuffle that is written again
-  private static final int ANEW = 2; // 1: a later attempt began, when nothing was delivered
   private static final int NO_STAGE = -1;
-  private static final int BRANCHES = 0; // partitions that were delivered before: it is not by these that generations mix
-  private static final String RUN_AGAIN = "Run it again, with policy observe where it keeps happening";
-  private static final String COMPUTE_ANEW = "What it reads stays of two generations: have both computed anew, or run the application again";
   private static final String WRITTEN_AGAIN = ". What it has read is written again for those that come";
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
@@ -55,14 +46,14 @@ public class Marks {
   private final Stages stages;
   private final Levels levels;
   private final CachedBlocks blocks;
+  private final Choices choices = new Choices();
+  private final Mixes mixes;
   private volatile Tap tap;
-  private volatile boolean strict;
-  private volatile boolean deterministic;
   private final Map marked = new HashMap(); // stage id -> Stage
   private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
   private final Map overtaken = new HashMap(); // shuffle -> the task since which it is owed, while older ones may end
   private final Map declared = new HashMap(); // RDD id -> Boolean: no live stage was of it any more at the last look
-  private final Map watched = new HashMap(); // stage id -> {ATTEMPT, INPUT, ANEW}: results that may come to mix
+  private final Map watched = new ConcurrentHashMap(); // stage id -> WatchedResult: results that may come to mix
   private final Set torn = new TreeSet(); // live jobs that were told to read two branches of two generations
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private volatile boolean busy = false; // whether there is something to put back or to watch
@@ -80,13 +71,13 @@ public class Marks {
     this.stages = new Stages(scheduler);
     this.levels = new Levels();
     this.blocks = blocks;
+    this.mixes = new Mixes(scheduler, choices);
     choose(tap, strict, deterministic);
   }
 
   void choose(Tap tap, boolean strict, boolean deterministic) {
     this.tap = tap;
-    this.strict = strict;
-    this.deterministic = deterministic;
+    choices.choose(strict, deterministic);
   }
 
   public boolean isBusy() {
@@ -97,6 +88,11 @@ public class Marks {
     return inherited;
   }
 
+  /** Any thread. */
+  boolean isWatched(int stageId) {
+    return watched.containsKey(Integer.valueOf(stageId));
+  }
+
   /** Marks put on since the beginning: all of one submission at once. */
   public int count() {
     return count;
@@ -104,13 +100,16 @@ public class Marks {
 
   // ---- a map stage of a deleted shuffle was submitted ----
 
-  /** `said`: what the job of it says of its computation, where it is over by now. */
-  void submittedAgain(int shuffle, int stageId, String said) throws Exception {
+  /**
+   * `said`: what the job of it says of its computation, where it is over by now. `unfinished`: the results of jobs of
+   * which neither the end nor later tasks had been heard of; the scheduler may know better.
+   */
+  void submittedAgain(int shuffle, int stageId, String said, List unfinished) throws Exception {
     generations.of(shuffle).hasBegun = true;
     followed.keySet().retainAll(generations.owed());
     followed.put(Integer.valueOf(shuffle), Long.valueOf(generations.owedSince(shuffle)));
     Stage stage = stages.byId(stageId); // null where its jobs are over
-    boolean isDeterministic = stage == null ? says(said, deterministic) : areAllDeterministic(stages.jobsOf(stage));
+    boolean isDeterministic = stage == null ? choices.isDeterministic(said) : choices.areDeterministic(stages.jobsOf(stage));
     if (isDeterministic || !generations.owes(shuffle)) {
       return;
     }
@@ -121,10 +120,11 @@ public class Marks {
     }
     sides.part(shuffle, again.madeOfOld(), again.madeOfNew(), stages.nextTaskId());
     overtake(again.overtaken);
-    tellDelivered(again, shuffle);
-    Set untouchable = results(again, shuffle);
+    tellDelivered(again, shuffle, unfinished);
+    Set begun = new TreeSet();
+    Set untouchable = results(again, shuffle, begun);
     mark(again.rewritten, untouchable);
-    killLateTasks(again.rewritten, again.overtaken);
+    killLateTasks(again, begun);
     Iterator kept = blocks.outdate(again.rewritten).iterator();
     while (kept.hasNext()) {
       mayDiffer((Integer) kept.next(), "a local checkpoint under way keeps blocks that were computed from it");
@@ -146,33 +146,21 @@ public class Marks {
       Stage stage = stages.writing(shuffle);
       boolean hasBegun = new Tasks(generations, tracker, shuffle).firstFrom(generations.owedSince(shuffle)) != Tasks.NONE;
       if (hasBegun || (stage != null && stages.isRunning(stage))) {
-        submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null);
+        submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null, history.unfinished());
         written(shuffle, stage == null ? NO_STAGE : stage.id());
       }
     }
+    forgetWatched();
     settle();
   }
 
-  private boolean areAllDeterministic(List jobs) {
-    for (int i = 0; i < jobs.size(); i++) {
-      if (!says(((ActiveJob) jobs.get(i)).properties(), DETERMINISTIC, deterministic)) {
-        return false;
+  /** Of jobs whose end was not heard of. */
+  private void forgetWatched() {
+    for (Iterator it = watched.keySet().iterator(); it.hasNext();) {
+      if (stages.byId(((Integer) it.next()).intValue()) == null) {
+        it.remove();
       }
     }
-    return !jobs.isEmpty();
-  }
-
-  private static boolean says(Properties properties, String name, boolean otherwise) {
-    return says(properties == null ? null : properties.getProperty(name), otherwise);
-  }
-
-  private static boolean says(String said, boolean otherwise) {
-    return said == null ? otherwise : Boolean.parseBoolean(said.trim());
-  }
-
-  /** What a job's properties say of its computation. */
-  static String saysOfItself(Properties properties) {
-    return properties == null ? null : properties.getProperty(DETERMINISTIC);
   }
 
   /** What a job reads beside what is written again is to be of the same generation, or told. */
@@ -180,7 +168,7 @@ public class Marks {
     ArrayList jobs = new ArrayList();
     for (Iterator it = stages.jobs().iterator(); it.hasNext();) {
       ActiveJob job = (ActiveJob) it.next();
-      if (!says(job.properties(), DETERMINISTIC, deterministic)) {
+      if (!choices.isDeterministic(job)) {
         jobs.add(job);
       }
     }
@@ -193,7 +181,7 @@ public class Marks {
       ActiveJob job = (ActiveJob) left.get(i);
       boolean isTold = Stages.delivered(job.finalStage()) > 0; // as all such are
       if (!isTold && torn.add(Integer.valueOf(job.jobId()))) {
-        mixes(job, shuffle, BRANCHES, false, "of two branches that it reads one was lost, and the other was in use");
+        mixes.job(job, shuffle, Mixes.BRANCHES, false, "of two branches that it reads one was lost, and the other was in use");
       }
     }
   }
@@ -206,17 +194,16 @@ public class Marks {
     for (int i = 0; i < jobs.size(); i++) {
       ActiveJob job = (ActiveJob) jobs.get(i);
       boolean needsIt = Stages.needed(job).contains(stage);
-      if (needsIt && !says(job.properties(), DETERMINISTIC, deterministic) && torn.add(Integer.valueOf(job.jobId()))) {
-        mixes(job, shuffle, BRANCHES, false, "it reads what an earlier job had made of it, and what was made of it later");
+      if (needsIt && !choices.isDeterministic(job) && torn.add(Integer.valueOf(job.jobId()))) {
+        mixes.job(job, shuffle, Mixes.BRANCHES, false, "it reads what an earlier job had made of it, and what was made of it later");
       }
     }
     if (jobs.isEmpty() && result != null && torn.add(Integer.valueOf(result.job))) {
-      tellEnded(result, shuffle, BRANCHES, "");
+      mixes.ended(result, shuffle, Mixes.BRANCHES, "");
     }
   }
 
-  private void tellDelivered(Recomputation again, int first) {
-    List unfinished = history.unfinished(); // first: one may end meanwhile, and would be in neither
+  private void tellDelivered(Recomputation again, int first, List unfinished) {
     Set told = new TreeSet();
     Iterator it = again.rewritten.iterator();
     while (it.hasNext()) {
@@ -224,7 +211,7 @@ public class Marks {
       History.Result result = history.takeDelivered(shuffle.intValue());
       if (result != null && again.late.contains(shuffle)) {
         if (told.add(Integer.valueOf(result.job))) {
-          tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
+          mixes.ended(result, first, result.partitions, WRITTEN_AGAIN);
         }
       } else if (result != null) {
         mayDiffer(shuffle, "a job that has finished has read it");
@@ -232,18 +219,14 @@ public class Marks {
     }
     for (int i = 0; i < unfinished.size(); i++) {
       History.Result result = (History.Result) unfinished.get(i);
-      boolean isOver = stages.byId(result.stage) == null && Stages.meet(result.reads, again.late);
-      if (isOver && told.add(Integer.valueOf(result.job))) {
-        tellEnded(result, first, result.partitions, WRITTEN_AGAIN); // it has ended, and its end has not come by yet
+      boolean isOver = stages.byId(result.stage) == null; // it has ended, and its end has not come by yet
+      if (isOver && Stages.meet(result.reads, again.late)) {
+        if (told.add(Integer.valueOf(result.job))) {
+          mixes.ended(result, first, result.partitions, WRITTEN_AGAIN);
+        }
+      } else if (isOver && again.firstAnew(result.reads) != Tasks.NONE && !isWatched(result.stage)) {
+        watch(result, first, 0, again.firstAnew(result.reads), 0); // nor have its tasks
       }
-    }
-  }
-
-  private void tellEnded(History.Result result, int shuffle, int delivered, String next) {
-    if (!says(result.deterministic, deterministic)) {
-      tellMixed(result, shuffle, delivered, true, false);
-      LOG.warn(mix(result, shuffle) + ": it had ended when that was found; unless the computation is deterministic its "
-          + "result is wrong" + next);
     }
   }
 
@@ -253,15 +236,21 @@ public class Marks {
     scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle.intValue())));
   }
 
-  /** Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked. */
-  private Set results(Recomputation again, int shuffle) {
+  /**
+   * Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked.
+   * `begun`: gets the stages that have begun and delivered nothing. All of them can begin again.
+   */
+  private Set results(Recomputation again, int shuffle, Set begun) {
     Set untouchable = new TreeSet();
     List results = stages.results();
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
-      boolean isDeterministic = says(Stages.jobOf(result).properties(), DETERMINISTIC, deterministic);
-      if (!isDeterministic && Stages.meet(Stages.reads(result), again.rewritten)) {
-        watch(result, shuffle, again);
+      boolean reads = again.isOneNew(Stages.reads(result));
+      if (reads && !choices.isDeterministic(Stages.jobOf(result)) && !again.isReadAnew(result)) {
+        look(result, shuffle, again);
+        if (stages.isRunning(result) && Stages.delivered(result) == 0) {
+          begun.add(Integer.valueOf(result.id()));
+        }
       }
       if (stages.isRunning(result) || Stages.delivered(result) > 0) {
         untouchable.addAll(Stages.ancestors(result));
@@ -270,13 +259,26 @@ public class Marks {
     return untouchable;
   }
 
-  private void watch(ResultStage result, int shuffle, Recomputation again) {
+  private void look(ResultStage result, int shuffle, Recomputation again) {
     boolean isLate = Stages.meet(Stages.reads(result), again.late);
-    if (stages.isRunning(result) ? isLate : Stages.delivered(result) > 0) {
-      mixes(result, shuffle, isLate);
+    boolean hasDelivered = Stages.delivered(result) > 0;
+    if (hasDelivered && (!stages.isRunning(result) || isLate || again.isReadBySome(result))) {
+      mixes.result(result, shuffle, isLate);
     } else if (result.latestInfo().submissionTime().isDefined()) {
-      watched.put(Integer.valueOf(result.id()), new int[] {result.latestInfo().attemptNumber(), shuffle, 0});
+      watch(result, shuffle);
     }
+  }
+
+  /** What it has delivered, and what tasks will deliver that have begun by now, is of the old generation. */
+  private void watch(ResultStage stage, int shuffle) {
+    ActiveJob job = Stages.jobOf(stage);
+    String said = Choices.saysOfItself(job.properties());
+    History.Result result = new History.Result(job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), said);
+    watch(result, shuffle, stage.latestInfo().attemptNumber(), stages.nextTaskId(), Stages.delivered(stage));
+  }
+
+  private void watch(History.Result result, int shuffle, int attempt, long since, int delivered) {
+    watched.put(Integer.valueOf(result.stage), new WatchedResult(result, shuffle, attempt, since, delivered));
   }
 
   private void mark(Set rewritten, Set untouchable) throws Exception {
@@ -333,14 +335,16 @@ public class Marks {
     }
   }
 
-  /** Their outputs and results would be of the old generation. */
-  private void killLateTasks(Set rewritten, Set overtaken) {
+  /** Their outputs and results would be of the old generation. `begun`: results of which that is all of them. */
+  private void killLateTasks(Recomputation again, Set begun) {
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      boolean reads = Stages.meet(Stages.reads(stage), rewritten);
-      if (reads && (stage instanceof ResultStage || rewritten.contains(Integer.valueOf(Stages.writes(stage))))) {
-        boolean isOvertaken = overtaken.contains(Integer.valueOf(Stages.writes(stage)));
+      Integer writes = Integer.valueOf(Stages.writes(stage));
+      boolean reads = Stages.meet(Stages.reads(stage), again.rewritten);
+      boolean begins = begun.contains(Integer.valueOf(stage.id()));
+      if (begins || (reads && (stage instanceof ResultStage || again.rewritten.contains(writes)))) {
+        boolean isOvertaken = begins || again.overtaken.contains(writes);
         List late = isOvertaken ? stages.sets(stage) : stages.lateSets(stage);
         for (int n = 0; n < late.size(); n++) {
           kill((TaskSetManager) late.get(n));
@@ -363,9 +367,12 @@ public class Marks {
     Iterator it = gone.keySet().iterator();
     while (it.hasNext()) {
       Stage stage = (Stage) it.next();
-      if (stage instanceof ResultStage && Stages.delivered(stage) > 0) {
+      int shuffle = ((Integer) gone.get(stage)).intValue();
+      if (Stages.delivered(stage) > 0) {
         watched.remove(Integer.valueOf(stage.id()));
-        mixes((ResultStage) stage, ((Integer) gone.get(stage)).intValue(), false);
+        mixes.result((ResultStage) stage, shuffle, false);
+      } else if (hasJob(stage.id()) && !choices.isDeterministic(Stages.jobOf((ResultStage) stage))) {
+        watch((ResultStage) stage, shuffle);
       }
       List sets = stages.sets(stage);
       for (int i = 0; i < sets.size(); i++) {
@@ -385,14 +392,42 @@ public class Marks {
     }
   }
 
-  /** A task of a result stage has delivered. One of an attempt before that which began anew is of the old generation. */
-  void resultDelivered(int stageId, int attempt) throws Exception {
-    int[] watch = (int[]) watched.get(Integer.valueOf(stageId));
-    if (watch == null || watch[ANEW] == 0) {
+  /** A task of a result stage that is watched has begun. */
+  void resultBegins(int stageId, long task, boolean isSpeculative) throws Exception {
+    WatchedResult watch = (WatchedResult) watched.get(Integer.valueOf(stageId));
+    if (watch != null) {
+      watch.begins(task, isSpeculative);
+      tellMix(stageId, watch);
+    }
+  }
+
+  /** A task of a result stage has delivered. */
+  void resultDelivered(int stageId, long task) throws Exception {
+    WatchedResult watch = (WatchedResult) watched.get(Integer.valueOf(stageId));
+    if (watch != null) {
+      watch.delivers(task);
+      tellMix(stageId, watch);
       lookAtResult(stageId);
-    } else if (attempt <= watch[ATTEMPT] && hasJob(stageId)) {
+    }
+  }
+
+  /** All that its tasks did was heard of. */
+  void resultEnded(int stageId, boolean succeeded) {
+    WatchedResult watch = (WatchedResult) watched.remove(Integer.valueOf(stageId));
+    if (watch != null && succeeded && watch.hasMixed()) {
+      mixes.ended(watch.result, watch.input, watch.delivered(), "");
+    }
+    noteBusy();
+  }
+
+  private void tellMix(int stageId, WatchedResult watch) throws Exception {
+    if (watch.mixes()) {
       watched.remove(Integer.valueOf(stageId));
-      mixes((ResultStage) stages.byId(stageId), watch[INPUT], false);
+      if (hasJob(stageId)) {
+        mixes.result((ResultStage) stages.byId(stageId), watch.input, false);
+      } else {
+        mixes.ended(watch.result, watch.input, watch.delivered(), "");
+      }
     }
   }
 
@@ -403,22 +438,18 @@ public class Marks {
 
   /** A result stage that is watched was submitted again, or a task of an old attempt of it has ended. */
   private void lookAtResult(int stageId) throws Exception {
-    int[] watch = (int[]) watched.get(Integer.valueOf(stageId));
+    WatchedResult watch = (WatchedResult) watched.get(Integer.valueOf(stageId));
+    if (watch == null || watch.hasBegunAnew() || !hasJob(stageId)) {
+      return;
+    }
     Stage stage = stages.byId(stageId);
-    if (watch == null || !hasJob(stageId)) {
+    boolean isLater = watch.isLater(stage.latestInfo().attemptNumber());
+    if ((isLater || !stages.isRunning(stage)) && Stages.delivered(stage) > 0) {
       watched.remove(Integer.valueOf(stageId));
-      return;
-    }
-    if (watch[ANEW] == 1) {
-      return;
-    }
-    boolean isAgain = stage.latestInfo().attemptNumber() > watch[ATTEMPT] || !stages.isRunning(stage);
-    if (isAgain && Stages.delivered(stage) > 0) {
-      watched.remove(Integer.valueOf(stageId));
-      mixes((ResultStage) stage, watch[INPUT], false);
+      mixes.result((ResultStage) stage, watch.input, false);
       unmarkAbove(stage);
-    } else if (stage.latestInfo().attemptNumber() > watch[ATTEMPT]) {
-      watch[ANEW] = 1; // with nothing delivered: all of it is of one generation, unless an old task delivers after all
+    } else if (isLater) {
+      watch.beginsAnew(); // with nothing delivered: all of it is of one generation, unless an old task delivers after all
     }
   }
 
@@ -435,40 +466,6 @@ public class Marks {
     putBack();
   }
 
-  private void mixes(ResultStage stage, int shuffle, boolean isLate) {
-    ActiveJob job = Stages.jobOf(stage);
-    int delivered = Stages.delivered(stage);
-    String part = delivered + " of its " + job.numPartitions() + " partitions";
-    mixes(job, shuffle, delivered, isLate, "stage " + stage.id() + " had delivered " + part);
-  }
-
-  private void mixes(ActiveJob job, int shuffle, int delivered, boolean isLate, String how) {
-    Stage last = job.finalStage();
-    boolean fails = says(job.properties(), STRICT, strict);
-    History.Result result = new History.Result(job.jobId(), last.id(), job.numPartitions(), null, null);
-    tellMixed(result, shuffle, delivered, isLate, fails);
-    String again = " when that shuffle, deleted early or made of one that was, was computed again";
-    String what = mix(result, shuffle) + ": " + how + again;
-    if (fails) {
-      LOG.error(what + "; it is failed, as " + STRICT + " asks for");
-      String next = "; " + STRICT + " is set, so it is failed. " + (delivered == BRANCHES ? COMPUTE_ANEW : RUN_AGAIN);
-      scheduler.dag.handleJobCancellation(job.jobId(), Option.apply((Object) ("because " + what + next)));
-    } else {
-      LOG.warn(what + "; unless the computation is deterministic the result is wrong. Set " + STRICT
-          + " to fail such jobs, " + DETERMINISTIC + " if it is deterministic");
-    }
-  }
-
-  private static String mix(History.Result result, int shuffle) {
-    return "job " + result.job + " mixes two generations of app shuffle " + shuffle;
-  }
-
-  private void tellMixed(History.Result result, int shuffle, int delivered, boolean isLate, boolean fails) {
-    Row row = new Row("mixed").number("shuffle", shuffle).number("job", result.job).number("stage", result.stage);
-    row.number("delivered", delivered).number("partitions", result.partitions).flag("late", isLate);
-    scheduler.bus.post(new Told(row.flag("failed", fails)));
-  }
-
   // ---- putting back ----
 
   /** Something has ended: whatever needs its mark no longer is put back. */
@@ -478,12 +475,6 @@ public class Marks {
       Stage stage = (Stage) all.get(i);
       if (!stages.isLive(stage) || isWritten(stage)) {
         marked.remove(Integer.valueOf(stage.id()));
-      }
-    }
-    all = new ArrayList(watched.keySet());
-    for (int i = 0; i < all.size(); i++) {
-      if (stages.byId(((Integer) all.get(i)).intValue()) == null) {
-        watched.remove(all.get(i));
       }
     }
     dropBlocks();
@@ -616,7 +607,7 @@ public class Marks {
       noteBusy();
     }
     if (wasOvertaken && tasks.areBeforeAndFrom(since)) { // the last of the older ones has ended before it was killed
-      submittedAgain(shuffle, stageId, null);
+      submittedAgain(shuffle, stageId, null, history.unfinished());
     }
   }
 
@@ -650,7 +641,7 @@ public class Marks {
       } else if (Stages.jobOf((ResultStage) stage) != null) {
         ActiveJob job = Stages.jobOf((ResultStage) stage);
         history.result(new History.Result(
-            job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), saysOfItself(job.properties())));
+            job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), Choices.saysOfItself(job.properties())));
       }
     }
     ages.compare(learnt);

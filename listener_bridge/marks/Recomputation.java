@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
+import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 
@@ -223,6 +224,47 @@ class Recomputation {
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(first));
     return true;
+  }
+
+  /** Whether one of these is written again, or was when that had not been heard of. When all is followed. */
+  boolean isOneNew(Set read) {
+    return !newOf(read).isEmpty();
+  }
+
+  /** Whether it is under way, begun when all that it reads of what is written again was there again. */
+  boolean isReadAnew(ResultStage result) {
+    long first = stages.isRunning(result) ? stages.firstTask(result) : 0L;
+    for (Iterator it = newOf(Stages.reads(result)).iterator(); it.hasNext();) {
+      Tasks tasks = tasksOf(((Integer) it.next()).intValue());
+      if (!tasks.areAll() || first <= tasks.last()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether some of its tasks may have read what is written again, and others have not. */
+  boolean isReadBySome(ResultStage result) {
+    long first = firstAnew(Stages.reads(result));
+    return stages.firstTask(result) < first && first <= stages.lastTask(result);
+  }
+
+  /** The first task that wrote one of these again; NONE where nothing is there yet. */
+  long firstAnew(Set read) {
+    long first = Tasks.NONE;
+    for (Iterator it = newOf(read).iterator(); it.hasNext();) {
+      Integer shuffle = (Integer) it.next();
+      Long since = (Long) renewed.get(shuffle);
+      first = Math.min(first, since == null ? tasksOf(shuffle.intValue()).first() : since.longValue());
+    }
+    return first;
+  }
+
+  private Set newOf(Set read) {
+    Set made = madeOfNew();
+    made.addAll(overtaken);
+    made.retainAll(read);
+    return made;
   }
 
   private Tasks tasksOf(int shuffle) {

@@ -196,16 +196,25 @@ public class Stages {
 
   /** The number of the first task of its attempt that wrote, or may do so; `Tasks.NONE` where none has begun. */
   long firstTask(Stage stage) {
-    long first = Tasks.NONE;
-    boolean isKnown = false;
+    TaskSetManager manager = present(stage);
+    return manager == null ? 0L : scheduler.firstTask(manager); // null: the scheduler has not come to their ends yet
+  }
+
+  /** The number of the last one; -1 where none has begun. */
+  long lastTask(Stage stage) {
+    TaskSetManager manager = present(stage);
+    return manager == null ? nextTaskId() : scheduler.lastTask(manager);
+  }
+
+  /** The task set of its present attempt; null where all of its tasks have ended. */
+  private TaskSetManager present(Stage stage) {
     for (Iterator it = sets(stage).iterator(); it.hasNext();) {
       TaskSetManager manager = (TaskSetManager) it.next();
       if (manager.taskSet().stageAttemptId() == stage.latestInfo().attemptNumber()) {
-        isKnown = true;
-        first = Math.min(first, scheduler.firstTask(manager));
+        return manager;
       }
     }
-    return isKnown ? first : 0L; // else all of them have ended, and the scheduler has not come to it yet
+    return null;
   }
 
   /** Those of them that are of earlier attempts. */

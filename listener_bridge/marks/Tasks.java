@@ -37,6 +37,11 @@ class Tasks {
     return sorted.length == 0 ? NONE : sorted[0];
   }
 
+  /** NONE where nothing is there. */
+  long last() {
+    return sorted.length == 0 ? NONE : sorted[sorted.length - 1];
+  }
+
   /** The first that did not begin before this one. */
   long firstFrom(long task) {
     for (int i = 0; i < sorted.length; i++) {

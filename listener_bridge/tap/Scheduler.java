@@ -105,16 +105,33 @@ public class Scheduler {
   /** The number of the set's first task that has not failed; Long.MAX_VALUE where none has begun. */
   public long firstTask(TaskSetManager manager) {
     long first = Long.MAX_VALUE;
+    for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
+      first = Math.min(first, ((Number) it.next()).longValue());
+    }
+    return first;
+  }
+
+  /** The number of the last one; -1 where none has begun. */
+  public long lastTask(TaskSetManager manager) {
+    long last = -1L;
+    for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
+      last = Math.max(last, ((Number) it.next()).longValue());
+    }
+    return last;
+  }
+
+  private List unfailed(TaskSetManager manager) {
+    ArrayList found = new ArrayList();
     synchronized (tasks) {
       scala.collection.Iterator it = manager.taskInfos().valuesIterator();
       while (it.hasNext()) {
         TaskInfo task = (TaskInfo) it.next();
         if (!task.finished() || task.successful()) {
-          first = Math.min(first, task.taskId());
+          found.add(Long.valueOf(task.taskId()));
         }
       }
     }
-    return first;
+    return found;
   }
 
   /** Asks the task's executor to end it; harmless where it has ended. */

@@ -1,0 +1,65 @@
+package shufflelifecycle;
+
+/**
+ * A result stage that has read, or may have read, what is written again: does it come to mix?
+ *
+ * The tasks that began before that was heard of are the old ones, and of the old generation. It mixes where one of them
+ * delivers and another partition is left to a later one. Which is known when that one begins; a speculative copy of an
+ * old one may come to nothing, so it counts when it delivers.
+ */
+class WatchedResult {
+  final History.Result result;
+  final int input; // the shuffle that is written again
+  private final int attempt; // the one that has read the old generation
+  private final long since; // the first task that is not an old one
+  private int delivered; // by old ones
+  private int deliveredAnew = 0;
+  private boolean hasBegunAnew = false; // a later attempt, or a later task
+
+  WatchedResult(History.Result result, int input, int attempt, long since, int delivered) {
+    this.result = result;
+    this.input = input;
+    this.attempt = attempt;
+    this.since = since;
+    this.delivered = delivered;
+  }
+
+  int delivered() {
+    return delivered;
+  }
+
+  boolean isLater(int attempt) {
+    return attempt > this.attempt;
+  }
+
+  /** Whether what is told of it from now on is told task by task. */
+  boolean hasBegunAnew() {
+    return hasBegunAnew;
+  }
+
+  void beginsAnew() {
+    hasBegunAnew = true;
+  }
+
+  void begins(long task, boolean isSpeculative) {
+    hasBegunAnew |= task >= since && !isSpeculative;
+  }
+
+  void delivers(long task) {
+    if (task < since) {
+      delivered++;
+    } else {
+      hasBegunAnew = true;
+      deliveredAnew++;
+    }
+  }
+
+  boolean mixes() {
+    return hasBegunAnew && delivered > 0;
+  }
+
+  /** Where all has been delivered: what was not by later tasks was by old ones, also by those nobody counted. */
+  boolean hasMixed() {
+    return 0 < deliveredAnew && deliveredAnew < result.partitions;
+  }
+}
