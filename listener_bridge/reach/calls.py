@@ -287,7 +287,7 @@ def _parts(command: str) -> tuple[str, str, str]:
 def own_line() -> str:
     """The program's line that this thread stands in, or works for; empty where nothing tells."""
     try:
-        return naming.line_of(sys._getframe(1)) or line_in(other_frames(), None)  # noqa: SLF001 - documented
+        return naming.line_of_this_thread(sys._getframe(1)) or line_in(other_frames(), None)  # noqa: SLF001 - documented
     except Exception:  # noqa: BLE001 - the program's call shall return as it would
         return ""
 

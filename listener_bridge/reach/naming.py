@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Iterator
+from enum import Enum, auto
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
-from listener_bridge.reach import whose
+from listener_bridge.reach import stacks, whose
 from listener_bridge.reach.liveness import values
 from listener_bridge.reach.stacks import outwards
 
@@ -44,16 +47,43 @@ def line_of(innermost: FrameType | None) -> str:
     Where no frame is the program's own, the line of whoever has called Spark, which may be a program that was
     installed; empty where there is none.
     """
-    called = installed = ""
-    for frame in outwards(innermost):
-        name, file = frame.f_code.co_name, frame.f_code.co_filename
-        is_machinery = whose.is_machinery_file(file)
-        if file.startswith(TYPED) or (whose.is_own_file(file) and not is_machinery):
+    return _line_along(outwards(innermost))
+
+
+def line_of_this_thread(innermost: FrameType) -> str:
+    """The same, from a frame of the thread that asks: those are not going to end meanwhile."""
+    return _line_along(stacks.outwards_here(innermost))
+
+
+def _line_along(frames: Iterator[FrameType]) -> str:
+    called = ""
+    installed: tuple[str, FrameType] | None = None
+    for frame in frames:
+        code = frame.f_code
+        name, kind = code.co_name, kind_of_file(code.co_filename)
+        if kind is Kind.OWN:
             return _line(called or name, frame)
-        if not installed and not is_machinery:
-            installed = _line(called or name, frame)
+        if kind is Kind.INSTALLED and installed is None:
+            installed = (called or name, frame)
         called = called if called and _is_wrapper(name) else name
-    return installed
+    return _line(*installed) if installed is not None else ""
+
+
+class Kind(Enum):
+    """Whose a file is, as far as lines are concerned."""
+
+    OWN = auto()
+    INSTALLED = auto()
+    MACHINERY = auto()
+
+
+@lru_cache(maxsize=4096)
+def kind_of_file(file: str) -> Kind:
+    if file.startswith(TYPED):
+        return Kind.OWN
+    if whose.is_machinery_file(file):
+        return Kind.MACHINERY
+    return Kind.OWN if whose.is_own_file(file) else Kind.INSTALLED
 
 
 def _line(called: str, frame: FrameType) -> str:

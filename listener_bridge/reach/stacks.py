@@ -97,6 +97,13 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
             frame = frame.f_back
 
 
+def outwards_here(frame: FrameType | None) -> Iterator[FrameType]:
+    """The same of the thread that asks, which stays where it is: a collection may begin."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def is_called_back(frame: FrameType | None) -> bool:
     """Whether a thread has been begun by py4j for what the JVM calls in Python."""
     return any(each.f_code.co_name == _LOOP for each in outwards(frame))

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 from listener_bridge.reach import calls as calls_module
-from listener_bridge.reach import whose
+from listener_bridge.reach import naming, whose
 from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls, Past
 from listener_bridge.reach.regions import Regions
 from listener_bridge.reach.stacks import current_frames
@@ -51,6 +51,14 @@ class Slow(Client):
         if self.fails is not None:
             raise self.fails
         return "yv"
+
+
+@pytest.fixture(autouse=True)
+def unknown_files() -> Iterator[None]:
+    """Whose a file is was asked of nobody before, and is of nobody after."""
+    naming.kind_of_file.cache_clear()
+    yield
+    naming.kind_of_file.cache_clear()
 
 
 @pytest.fixture
