@@ -24,6 +24,7 @@ public class History {
     final int partitions;
     final Set reads;
     final String deterministic; // what the job says of itself; null: nothing
+    private long end = Tasks.NONE; // every task of it had begun before this one
 
     Result(int job, int stage, int partitions, Set reads, String deterministic) {
       this.job = job;
@@ -31,6 +32,11 @@ public class History {
       this.partitions = partitions;
       this.reads = reads;
       this.deterministic = deterministic;
+    }
+
+    /** Whether this task may have begun while it ran. */
+    boolean mayHaveSeen(long task) {
+      return task < end;
     }
   }
 
@@ -107,9 +113,12 @@ public class History {
     return Integer.valueOf(generation).equals(whole.get(Integer.valueOf(shuffle)));
   }
 
-  /** Gives its result; null where it was not known. */
-  synchronized Result jobEnded(int job, boolean succeeded) {
+  /** Gives its result; null where it was not known. `nextTask`: no task from this one on was part of it. */
+  synchronized Result jobEnded(int job, boolean succeeded, long nextTask) {
     Result result = (Result) results.remove(Integer.valueOf(job));
+    if (result != null) {
+      result.end = nextTask;
+    }
     if (result != null && succeeded) {
       Iterator it = result.reads.iterator();
       while (it.hasNext()) {

@@ -68,23 +68,43 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
   }
 
-  /** A map stage of what is owed was submitted, for a job that says this of its computation. */
-  private class Again extends Act {
-    private final String said;
-    private final List unfinished = history.unfinished();
+  /** Something of what is owed has happened: results may be found that come to mix. */
+  private class Find extends Act {
+    final List unfinished = history.unfinished();
 
-    Again(int shuffle, int stage, Properties properties) {
-      super(MarkListener.AGAIN, shuffle, stage);
-      this.said = Choices.saysOfItself(properties);
+    Find(int verb, int shuffle, int stage) {
+      super(verb, shuffle, stage);
       underWay.incrementAndGet();
     }
 
     void act() throws Exception {
       try {
-        marks.submittedAgain(shuffle, stage, said, unfinished);
+        find();
       } finally {
         underWay.decrementAndGet();
       }
+    }
+
+    void find() throws Exception {
+      if (verb == WRITTEN) {
+        marks.written(shuffle, stage, unfinished);
+      } else {
+        marks.missed(unfinished);
+      }
+    }
+  }
+
+  /** A map stage of what is owed was submitted, for a job that says this of its computation. */
+  private class Again extends Find {
+    private final String said;
+
+    Again(int shuffle, int stage, Properties properties) {
+      super(MarkListener.AGAIN, shuffle, stage);
+      this.said = Choices.saysOfItself(properties);
+    }
+
+    void find() throws Exception {
+      marks.submittedAgain(shuffle, stage, said, unfinished);
     }
   }
 
@@ -188,7 +208,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     long now = drops == null ? 0L : drops.getCount();
     if (now != dropsSeen) {
       dropsSeen = now;
-      post(MISSED);
+      scheduler.post(new Ticket(new Find(MISSED, -1, -1)));
     }
   }
 
@@ -201,9 +221,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private void act(int verb, int shuffle, int stage) throws Exception {
-    if (verb == WRITTEN) {
-      marks.written(shuffle, stage);
-    } else if (verb == LOOK_WHETHER_SCATTERED) {
+    if (verb == LOOK_WHETHER_SCATTERED) {
       generations.lookWhetherScattered(shuffle);
     } else if (verb == RESULT_SUBMITTED) {
       marks.resultSubmitted(stage);
@@ -212,8 +230,6 @@ public class MarkListener extends SparkListener implements CleanerListener {
       marks.settle();
     } else if (verb == ASK_AGAIN) {
       marks.askAgain();
-    } else if (verb == MISSED) {
-      marks.missed();
     } else {
       marks.learnLive();
     }
@@ -259,12 +275,11 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
     noteDrops();
-    if (marks.isBusy() || underWay.get() > 0) {
-      if (event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
-        scheduler.post(new Ticket(new ResultTask(RESULT_TASK, event.stageId(), event.taskInfo())));
-      }
-      settle();
+    boolean mayBeWatched = marks.isWatched(event.stageId()) || underWay.get() > 0;
+    if (mayBeWatched && event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
+      scheduler.post(new Ticket(new ResultTask(RESULT_TASK, event.stageId(), event.taskInfo())));
     }
+    settle();
   }
 
   public void onStageCompleted(SparkListenerStageCompleted event) {
@@ -274,7 +289,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
       history.completed(shuffle, generations.presentOf(shuffle));
       sides.written(shuffle, history.inputsOf(shuffle), marks.firstTask(shuffle));
       if (generations.owes(shuffle)) {
-        post(WRITTEN, shuffle, event.stageInfo().stageId());
+        scheduler.post(new Ticket(new Find(WRITTEN, shuffle, event.stageInfo().stageId())));
       }
       if (generations.mayBeScattered(shuffle)) {
         post(LOOK_WHETHER_SCATTERED, shuffle, event.stageInfo().stageId());
@@ -323,7 +338,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onJobEnd(SparkListenerJobEnd event) {
     noteDrops();
     boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
-    History.Result result = history.jobEnded(event.jobId(), succeeded);
+    History.Result result = history.jobEnded(event.jobId(), succeeded, scheduler.nextTaskId());
     if (result != null && (marks.isWatched(result.stage) || underWay.get() > 0)) {
       scheduler.post(new Ticket(new ResultEnded(result.stage, succeeded)));
     }

@@ -113,6 +113,14 @@ public class Marks {
     if (isDeterministic || !generations.owes(shuffle)) {
       return;
     }
+    try {
+      rewrite(shuffle, unfinished);
+    } finally {
+      noteBusy();
+    }
+  }
+
+  private void rewrite(int shuffle, List unfinished) throws Exception {
     Recomputation again = new Recomputation(generations, history, stages, tracker);
     again.follow(shuffle);
     if (again.followsLoss) {
@@ -130,7 +138,6 @@ public class Marks {
       mayDiffer((Integer) kept.next(), "a local checkpoint under way keeps blocks that were computed from it");
     }
     dropBlocks();
-    noteBusy();
   }
 
   private void noteBusy() {
@@ -138,19 +145,19 @@ public class Marks {
   }
 
   /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
-  void missed() throws Exception {
+  void missed(List unfinished) throws Exception {
     learnLive();
+    forgetWatched();
     Iterator it = generations.owed().iterator();
     while (it.hasNext()) {
       int shuffle = ((Integer) it.next()).intValue();
       Stage stage = stages.writing(shuffle);
       boolean hasBegun = new Tasks(generations, tracker, shuffle).firstFrom(generations.owedSince(shuffle)) != Tasks.NONE;
       if (hasBegun || (stage != null && stages.isRunning(stage))) {
-        submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null, history.unfinished());
-        written(shuffle, stage == null ? NO_STAGE : stage.id());
+        submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null, unfinished);
+        written(shuffle, stage == null ? NO_STAGE : stage.id(), unfinished);
       }
     }
-    forgetWatched();
     settle();
   }
 
@@ -209,7 +216,7 @@ public class Marks {
     while (it.hasNext()) {
       Integer shuffle = (Integer) it.next();
       History.Result result = history.takeDelivered(shuffle.intValue());
-      if (result != null && again.late.contains(shuffle)) {
+      if (result != null && again.late.contains(shuffle) && result.mayHaveSeen(again.firstAnew(shuffle))) {
         if (told.add(Integer.valueOf(result.job))) {
           mixes.ended(result, first, result.partitions, WRITTEN_AGAIN);
         }
@@ -225,7 +232,7 @@ public class Marks {
           mixes.ended(result, first, result.partitions, WRITTEN_AGAIN);
         }
       } else if (isOver && again.firstAnew(result.reads) != Tasks.NONE && !isWatched(result.stage)) {
-        watch(result, first, 0, again.firstAnew(result.reads), 0); // nor have its tasks
+        watch(new WatchedResult(result, first, 0, again.firstAnew(result.reads), 0, false)); // nor have its tasks
       }
     }
   }
@@ -238,7 +245,7 @@ public class Marks {
 
   /**
    * Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked.
-   * `begun`: gets the stages that have begun and delivered nothing. All of them can begin again.
+   * `begun`: gets the stages that would come to mix, and have delivered nothing. All of their tasks can begin again.
    */
   private Set results(Recomputation again, int shuffle, Set begun) {
     Set untouchable = new TreeSet();
@@ -247,10 +254,7 @@ public class Marks {
       ResultStage result = (ResultStage) results.get(i);
       boolean reads = again.isOneNew(Stages.reads(result));
       if (reads && !choices.isDeterministic(Stages.jobOf(result)) && !again.isReadAnew(result)) {
-        look(result, shuffle, again);
-        if (stages.isRunning(result) && Stages.delivered(result) == 0) {
-          begun.add(Integer.valueOf(result.id()));
-        }
+        look(result, shuffle, again, begun);
       }
       if (stages.isRunning(result) || Stages.delivered(result) > 0) {
         untouchable.addAll(Stages.ancestors(result));
@@ -259,26 +263,34 @@ public class Marks {
     return untouchable;
   }
 
-  private void look(ResultStage result, int shuffle, Recomputation again) {
+  private void look(ResultStage result, int shuffle, Recomputation again, Set begun) {
     boolean isLate = Stages.meet(Stages.reads(result), again.late);
+    boolean isRunning = stages.isRunning(result);
+    boolean isTorn = isRunning && (isLate ? again.isRead(result) : again.isReadBySome(result));
     boolean hasDelivered = Stages.delivered(result) > 0;
-    if (hasDelivered && (!stages.isRunning(result) || isLate || again.isReadBySome(result))) {
+    if (hasDelivered && (isTorn || !isRunning)) {
       mixes.result(result, shuffle, isLate);
     } else if (result.latestInfo().submissionTime().isDefined()) {
-      watch(result, shuffle);
+      watch(result, shuffle, isTorn);
+      boolean wouldMix = !hasDelivered && (isTorn || stages.areSomeToBegin(result));
+      if (isRunning && wouldMix && !result.rdd().isBarrier()) { // whose tasks begin together, or not at all
+        begun.add(Integer.valueOf(result.id()));
+      }
     }
   }
 
   /** What it has delivered, and what tasks will deliver that have begun by now, is of the old generation. */
-  private void watch(ResultStage stage, int shuffle) {
+  private void watch(ResultStage stage, int shuffle, boolean isTorn) {
     ActiveJob job = Stages.jobOf(stage);
     String said = Choices.saysOfItself(job.properties());
     History.Result result = new History.Result(job.jobId(), stage.id(), job.numPartitions(), Stages.reads(stage), said);
-    watch(result, shuffle, stage.latestInfo().attemptNumber(), stages.nextTaskId(), Stages.delivered(stage));
+    int attempt = stage.latestInfo().attemptNumber();
+    int delivered = Stages.delivered(stage);
+    watch(new WatchedResult(result, shuffle, attempt, stages.nextTaskId(), delivered, isTorn));
   }
 
-  private void watch(History.Result result, int shuffle, int attempt, long since, int delivered) {
-    watched.put(Integer.valueOf(result.stage), new WatchedResult(result, shuffle, attempt, since, delivered));
+  private void watch(WatchedResult result) {
+    watched.put(Integer.valueOf(result.result.stage), result);
   }
 
   private void mark(Set rewritten, Set untouchable) throws Exception {
@@ -356,9 +368,12 @@ public class Marks {
   private void kill(TaskSetManager tasks) {
     List running = scheduler.runningTasks(tasks);
     for (int i = 0; i < running.size(); i++) {
-      long task = ((Number) running.get(i)).longValue();
-      scheduler.kill(task, "its input is computed again and may differ (shuffle lifecycle)");
+      kill(((Number) running.get(i)).longValue());
     }
+  }
+
+  private void kill(long task) {
+    scheduler.kill(task, "its input is computed again and may differ (shuffle lifecycle)");
   }
 
   /** Of blocks that went under a stage it may have read some; what it computes from now on is of the new generation. */
@@ -367,17 +382,22 @@ public class Marks {
     Iterator it = gone.keySet().iterator();
     while (it.hasNext()) {
       Stage stage = (Stage) it.next();
-      int shuffle = ((Integer) gone.get(stage)).intValue();
-      if (Stages.delivered(stage) > 0) {
-        watched.remove(Integer.valueOf(stage.id()));
-        mixes.result((ResultStage) stage, shuffle, false);
-      } else if (hasJob(stage.id()) && !choices.isDeterministic(Stages.jobOf((ResultStage) stage))) {
-        watch((ResultStage) stage, shuffle);
+      if (!choices.areDeterministic(stages.jobsOf(stage))) {
+        beginsAgain(stage, ((Integer) gone.get(stage)).intValue());
       }
-      List sets = stages.sets(stage);
-      for (int i = 0; i < sets.size(); i++) {
-        kill((TaskSetManager) sets.get(i));
-      }
+    }
+  }
+
+  private void beginsAgain(Stage stage, int shuffle) {
+    if (Stages.delivered(stage) > 0) {
+      watched.remove(Integer.valueOf(stage.id()));
+      mixes.result((ResultStage) stage, shuffle, false);
+    } else if (hasJob(stage.id())) {
+      watch((ResultStage) stage, shuffle, true);
+    }
+    List sets = stages.sets(stage);
+    for (int i = 0; i < sets.size(); i++) {
+      kill((TaskSetManager) sets.get(i));
     }
   }
 
@@ -397,7 +417,7 @@ public class Marks {
     WatchedResult watch = (WatchedResult) watched.get(Integer.valueOf(stageId));
     if (watch != null) {
       watch.begins(task, isSpeculative);
-      tellMix(stageId, watch);
+      hear(stageId, watch);
     }
   }
 
@@ -406,7 +426,7 @@ public class Marks {
     WatchedResult watch = (WatchedResult) watched.get(Integer.valueOf(stageId));
     if (watch != null) {
       watch.delivers(task);
-      tellMix(stageId, watch);
+      hear(stageId, watch);
       lookAtResult(stageId);
     }
   }
@@ -420,13 +440,28 @@ public class Marks {
     noteBusy();
   }
 
-  private void tellMix(int stageId, WatchedResult watch) throws Exception {
-    if (watch.mixes()) {
+  private void hear(int stageId, WatchedResult watch) throws Exception {
+    if (watch.takeToBeginAgain() && hasJob(stageId)) {
+      killOld(stages.byId(stageId), watch);
+    } else if (watch.mixes()) {
       watched.remove(Integer.valueOf(stageId));
       if (hasJob(stageId)) {
         mixes.result((ResultStage) stages.byId(stageId), watch.input, false);
       } else {
         mixes.ended(watch.result, watch.input, watch.delivered(), "");
+      }
+    }
+  }
+
+  private void killOld(Stage stage, WatchedResult watch) {
+    List sets = stages.sets(stage);
+    for (int i = 0; i < sets.size(); i++) {
+      TaskSetManager manager = (TaskSetManager) sets.get(i);
+      for (Iterator it = scheduler.runningTasks(manager).iterator(); it.hasNext();) {
+        long task = ((Number) it.next()).longValue();
+        if (watch.isOld(task)) {
+          kill(task);
+        }
       }
     }
   }
@@ -480,7 +515,9 @@ public class Marks {
     dropBlocks();
     forgetOvertaken();
     putBack();
-    askAgain();
+    if (inherited) {
+      askAgain();
+    }
     forgetDeclared();
     forgetTorn();
   }
@@ -593,7 +630,7 @@ public class Marks {
   }
 
   /** A map stage has ended: was its shuffle written as a whole, by tasks that began when it was owed, and heard of? */
-  void written(int shuffle, int stageId) throws Exception {
+  void written(int shuffle, int stageId, List unfinished) throws Exception {
     long since = generations.owedSince(shuffle);
     Tasks tasks = new Tasks(generations, tracker, shuffle);
     boolean isFollowed = Long.valueOf(since).equals(followed.get(Integer.valueOf(shuffle)));
@@ -607,7 +644,7 @@ public class Marks {
       noteBusy();
     }
     if (wasOvertaken && tasks.areBeforeAndFrom(since)) { // the last of the older ones has ended before it was killed
-      submittedAgain(shuffle, stageId, null, history.unfinished());
+      submittedAgain(shuffle, stageId, null, unfinished);
     }
   }
 

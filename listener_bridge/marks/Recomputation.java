@@ -30,6 +30,7 @@ class Recomputation {
   private final Stages stages;
   private final MapOutputTrackerMaster tracker;
   private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again
+  private Set made; // what `madeOfNew` gives, once all is followed
   private final Map listed = new HashMap(); // shuffle -> Set of those that live stages write from it
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
@@ -91,9 +92,20 @@ class Recomputation {
         if (!rewritten.contains(reader) && isToBeRewritten(reader.intValue(), written)) {
           rewritten.add(reader);
           left.add(reader);
+        } else if (!renewed.containsKey(reader) && isWrittenSince(reader.intValue(), written)) {
+          renewed.put(reader, Long.valueOf(tasksOf(reader.intValue()).first()));
+          left.add(reader);
         }
       }
     }
+    made = null;
+  }
+
+  /** All of it, from what was written again before we came to it: it is new, and what lies behind it may be a mix. */
+  private boolean isWrittenSince(int reader, Integer written) {
+    Tasks tasks = tasksOf(reader);
+    long since = ((Long) renewed.get(written)).longValue();
+    return tasks.areAll() && since != Tasks.NONE && tasks.first() > since;
   }
 
   /**
@@ -135,6 +147,13 @@ class Recomputation {
 
   /** What is written again, and what was made of that before we came to it. */
   Set madeOfNew() {
+    if (made == null) {
+      made = findMadeOfNew();
+    }
+    return new TreeSet(made);
+  }
+
+  private Set findMadeOfNew() {
     Set found = new TreeSet(rewritten);
     found.removeAll(overtaken);
     ArrayList left = new ArrayList(found);
@@ -186,6 +205,9 @@ class Recomputation {
       forgetPart(reader);
       generations.forgotten(reader);
     }
+    if (!isWanted(stage) && isWrittenSince(reader, written)) {
+      return false; // and all of it was
+    }
     if (!isWanted(stage)) {
       owe(reader);
       boolean isOld = tasksOf(reader).first() < ((Long) renewed.get(written)).longValue();
@@ -233,7 +255,8 @@ class Recomputation {
 
   /** Whether it is under way, begun when all that it reads of what is written again was there again. */
   boolean isReadAnew(ResultStage result) {
-    long first = stages.isRunning(result) ? stages.firstTask(result) : 0L;
+    boolean isAllOfIt = stages.isRunning(result) && !isLaterAttempt(result);
+    long first = isAllOfIt ? stages.firstTask(result) : 0L;
     for (Iterator it = newOf(Stages.reads(result)).iterator(); it.hasNext();) {
       Tasks tasks = tasksOf(((Integer) it.next()).intValue());
       if (!tasks.areAll() || first <= tasks.last()) {
@@ -243,28 +266,46 @@ class Recomputation {
     return true;
   }
 
-  /** Whether some of its tasks may have read what is written again, and others have not. */
+  /** What earlier attempts of it have delivered was read nobody knows when. */
+  private static boolean isLaterAttempt(ResultStage result) {
+    return Stages.delivered(result) > 0 && result.latestInfo().attemptNumber() > 0;
+  }
+
+  /** Whether a task of it may have read what is written again, or the mix that was there in between. */
+  boolean isRead(ResultStage result) {
+    return firstAnew(Stages.reads(result)) <= stages.lastTask(result);
+  }
+
+  /** The same, and others have not. */
   boolean isReadBySome(ResultStage result) {
-    long first = firstAnew(Stages.reads(result));
-    return stages.firstTask(result) < first && first <= stages.lastTask(result);
+    long first = isLaterAttempt(result) ? 0L : stages.firstTask(result);
+    return isRead(result) && first < firstAnew(Stages.reads(result));
   }
 
   /** The first task that wrote one of these again; NONE where nothing is there yet. */
   long firstAnew(Set read) {
     long first = Tasks.NONE;
     for (Iterator it = newOf(read).iterator(); it.hasNext();) {
-      Integer shuffle = (Integer) it.next();
-      Long since = (Long) renewed.get(shuffle);
-      first = Math.min(first, since == null ? tasksOf(shuffle.intValue()).first() : since.longValue());
+      first = Math.min(first, firstAnew((Integer) it.next()));
     }
     return first;
   }
 
+  long firstAnew(Integer shuffle) {
+    Long since = (Long) renewed.get(shuffle);
+    return since == null ? tasksOf(shuffle.intValue()).first() : since.longValue();
+  }
+
   private Set newOf(Set read) {
-    Set made = madeOfNew();
-    made.addAll(overtaken);
-    made.retainAll(read);
-    return made;
+    madeOfNew();
+    Set found = new TreeSet();
+    for (Iterator it = read.iterator(); it.hasNext();) {
+      Object shuffle = it.next();
+      if (made.contains(shuffle) || overtaken.contains(shuffle)) {
+        found.add(shuffle);
+      }
+    }
+    return found;
   }
 
   private Tasks tasksOf(int shuffle) {

@@ -206,6 +206,12 @@ public class Stages {
     return manager == null ? nextTaskId() : scheduler.lastTask(manager);
   }
 
+  /** Whether tasks of it are still to begin, and none has come to its end. */
+  boolean areSomeToBegin(Stage stage) {
+    TaskSetManager manager = present(stage);
+    return manager != null && !scheduler.haveAllBegunOrOneSucceeded(manager);
+  }
+
   /** The task set of its present attempt; null where all of its tasks have ended. */
   private TaskSetManager present(Stage stage) {
     for (Iterator it = sets(stage).iterator(); it.hasNext();) {

@@ -5,23 +5,27 @@ package shufflelifecycle;
  *
  * The tasks that began before that was heard of are the old ones, and of the old generation. It mixes where one of them
  * delivers and another partition is left to a later one. Which is known when that one begins; a speculative copy of an
- * old one may come to nothing, so it counts when it delivers.
+ * old one may come to nothing, so it counts when it delivers. Where the old ones have not all read the same, one that
+ * delivers is enough.
  */
 class WatchedResult {
   final History.Result result;
   final int input; // the shuffle that is written again
   private final int attempt; // the one that has read the old generation
   private final long since; // the first task that is not an old one
+  private final boolean isTorn; // old ones have read both, or a mix
   private int delivered; // by old ones
   private int deliveredAnew = 0;
+  private boolean isBegunAgain = false;
   private boolean hasBegunAnew = false; // a later attempt, or a later task
 
-  WatchedResult(History.Result result, int input, int attempt, long since, int delivered) {
+  WatchedResult(History.Result result, int input, int attempt, long since, int delivered, boolean isTorn) {
     this.result = result;
     this.input = input;
     this.attempt = attempt;
     this.since = since;
     this.delivered = delivered;
+    this.isTorn = isTorn;
   }
 
   int delivered() {
@@ -55,7 +59,18 @@ class WatchedResult {
   }
 
   boolean mixes() {
-    return hasBegunAnew && delivered > 0;
+    return (hasBegunAnew || isTorn) && delivered > 0;
+  }
+
+  /** Whether the old ones that run would make it a mix, and do not have to: said once. */
+  boolean takeToBeginAgain() {
+    boolean isTo = hasBegunAnew && delivered == 0 && !isBegunAgain;
+    isBegunAgain |= isTo;
+    return isTo;
+  }
+
+  boolean isOld(long task) {
+    return task < since;
   }
 
   /** Where all has been delivered: what was not by later tasks was by old ones, also by those nobody counted. */

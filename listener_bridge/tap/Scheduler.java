@@ -106,18 +106,32 @@ public class Scheduler {
   public long firstTask(TaskSetManager manager) {
     long first = Long.MAX_VALUE;
     for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
-      first = Math.min(first, ((Number) it.next()).longValue());
+      first = Math.min(first, ((TaskInfo) it.next()).taskId());
     }
     return first;
   }
 
-  /** The number of the last one; -1 where none has begun. */
+  /** The number of the last one, copies of others left out; -1 where none has begun. */
   public long lastTask(TaskSetManager manager) {
     long last = -1L;
     for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
-      last = Math.max(last, ((Number) it.next()).longValue());
+      TaskInfo task = (TaskInfo) it.next();
+      last = task.speculative() ? last : Math.max(last, task.taskId());
     }
     return last;
+  }
+
+  /** Whether each of the set's tasks has begun, or one has succeeded: the scheduler may not have come to its end yet. */
+  public boolean haveAllBegunOrOneSucceeded(TaskSetManager manager) {
+    java.util.TreeSet begun = new java.util.TreeSet();
+    for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
+      TaskInfo task = (TaskInfo) it.next();
+      if (task.successful()) {
+        return true;
+      }
+      begun.add(Integer.valueOf(task.index()));
+    }
+    return begun.size() == manager.taskSet().tasks().length;
   }
 
   private List unfailed(TaskSetManager manager) {
@@ -127,7 +141,7 @@ public class Scheduler {
       while (it.hasNext()) {
         TaskInfo task = (TaskInfo) it.next();
         if (!task.finished() || task.successful()) {
-          found.add(Long.valueOf(task.taskId()));
+          found.add(task);
         }
       }
     }

@@ -7,15 +7,16 @@ within the same attempt reads what is there now: nothing fails, so the numbers o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import TaskContext
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import App, application
+from tests.spark.mixing.conftest import MAPS, App, application
 from tests.spark.mixing.test_branches import KEYS, tokens
 from tests.spark.mixing.test_late import hear, stopped
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
@@ -32,20 +33,26 @@ def app(folder: Path) -> Iterator[App]:
         yield found
 
 
-def read(rdd: Any, held: Gate, free: int, failing: int) -> Any:
-    """Tasks from index `free` on wait at the gate when they have read; then `failing` of them fail, once."""
-    folder = held.folder
+def read(rdd: Any, held: Gate, failing: Gate | None, free: int) -> Any:
+    """Tasks from index `free` on wait at the gate when they have read; the last one at `failing`, to fail once."""
+    folder, elsewhere = held.folder, failing.folder if failing else ""
 
     def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
         found = list(rows)
+        fails = elsewhere and index == READERS - 1 and not Gate(elsewhere).arrived()
         if index >= free:
-            is_first = not Path(folder, f"arrived-{index}").exists()
-            Gate(folder).pass_through(index)
-            if is_first and index >= READERS - failing:
-                raise RuntimeError("this task fails once")
+            Gate(elsewhere if fails else folder).pass_through(context().taskAttemptId())
+        if fails:
+            raise RuntimeError("this task fails once")
         return iter(found)
 
     return rdd.mapPartitionsWithIndex(wait)
+
+
+def context() -> TaskContext:
+    found = TaskContext.get()
+    assert found is not None
+    return found
 
 
 @dataclass
@@ -63,7 +70,23 @@ class Result:
 
 
 @contextmanager
-def reading(app: App, held: Gate, free: int = 0, failing: int = 0, **properties: str) -> Iterator[Result]:
+def reading(app: App, work: Callable[[Any], Any], *gates: Gate, free: int = 0, **properties: str) -> Iterator[Result]:
+    """`work` of A is under way, `free` of its tasks have ended, and each of the others waits at a gate."""
+    a, told = deleted_behind(app)
+
+    def run() -> Any:
+        with app.properties(**properties):
+            return work(a).collect()
+
+    with app.job(run, *gates) as running:
+        wait_for(lambda: sum(gate.arrived() for gate in gates) == READERS - free, "tasks that have read A")
+        wait_for(lambda: delivered(app) == free, "what is delivered already")
+        lose_all(app, a)
+        yield Result(a, made(app, a), running, told)
+
+
+def deleted_behind(app: App) -> tuple[Any, Callable[[], list[tuple[int, bool]]]]:
+    """A, made of what was deleted; and what is told from now on."""
     x = tokens(app)
     a = made(app, x, READERS)
     assert a.count() == KEYS
@@ -76,15 +99,7 @@ def reading(app: App, held: Gate, free: int = 0, failing: int = 0, **properties:
         found = app.log.of(facts.GenerationsMixed)[before:]
         return [(fact.delivered, fact.failed) for fact in found]
 
-    def work() -> Any:
-        with app.properties(**properties):
-            return read(a, held, free, failing).collect()
-
-    with app.job(work, held) as running:
-        wait_for(lambda: held.arrived() == READERS - free, "tasks that have read A")
-        wait_for(lambda: delivered(app) == free, "what is delivered already")
-        lose_all(app, a)
-        yield Result(a, made(app, a), running, told)
+    return a, told
 
 
 def delivered(app: App) -> int:
@@ -93,73 +108,124 @@ def delivered(app: App) -> int:
     return sum(stage.numCompletedTasks for stage in stages if stage is not None)
 
 
-def test_what_has_delivered_nothing_begins_again(app: App) -> None:
-    held = app.gate()
-    with reading(app, held, failing=1) as found:
-        assert found.other.count() == KEYS
-        held.open()
-        assert found.agreeing() == KEYS
-        assert found.told() == []
+@contextmanager
+def hearing_late(app: App, queue: Gate) -> Iterator[None]:
+    """What happens in here is heard of at its end."""
+    with stopped(app, queue):
+        assert app.spark.sparkContext.parallelize([0], 1).count() == 1, "whose task is the last that is heard of"
+        yield
+        hear(app, queue)
 
 
-def test_also_where_it_is_heard_of_late(app: App) -> None:
-    """A is there again when the hook hears that it was lost."""
-    held, queue = app.gate(), app.gate()
-    with reading(app, held, failing=1) as found:
-        with stopped(app, queue):
-            assert app.spark.sparkContext.parallelize([0], 1).count() == 1, "whose task is the last that it hears of"
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_has_delivered_nothing_begins_again_with_the_task_that_does(app: App, is_late: bool) -> None:
+    held, failing, queue = app.gate(), app.gate(), app.gate()
+    with reading(app, lambda a: read(a, held, failing, 0), held, failing) as found:
+        with hearing_late(app, queue) if is_late else nullcontext():
             assert found.other.count() == KEYS
-            hear(app, queue)
+        failing.open()
+        wait_for(lambda: held.arrived() == READERS + 1, "both again")
         held.open()
         assert found.agreeing() == KEYS
         assert found.told() == []
 
 
 def test_a_task_that_is_tried_again_reads_another_generation_than_was_delivered(app: App) -> None:
-    held = app.gate()
-    with reading(app, held, free=1, failing=1) as found:
+    held, failing = app.gate(), app.gate()
+    held.open()
+    with reading(app, lambda a: read(a, held, failing, 1), failing, free=1) as found:
         assert found.other.count() == KEYS
-        held.open()
+        failing.open()
         assert 0 < found.agreeing() < KEYS
         assert found.told() == [(1, False)]
 
 
-def test_what_goes_on_as_it_is_mixes_nothing(app: App) -> None:
-    held = app.gate()
-    with reading(app, held, free=1) as found:
-        assert found.other.count() == KEYS
-        held.open()
-        assert found.agreeing() == 0, "all of it is of the old one"
-        assert found.told() == []
-
-
 def test_strict_fails_it(app: App) -> None:
-    held = app.gate()
-    with reading(app, held, free=1, failing=1, strict="true") as found:
+    held, failing = app.gate(), app.gate()
+    with reading(app, lambda a: read(a, held, failing, 1), failing, held, free=1, strict="true") as found:
         assert found.other.count() == KEYS
-        held.open()
+        failing.open()
         assert "mixes two generations" in str(found.running.exception(120))
         assert found.told() == [(1, True)]
 
 
-def test_declared_deterministic_goes_on(app: App) -> None:
+@pytest.mark.parametrize("free", [0, 1])
+def test_what_goes_on_as_it_is_mixes_nothing(app: App, free: int) -> None:
     held = app.gate()
-    with reading(app, held, failing=1, deterministic="true") as found:
+    with reading(app, lambda a: read(a, held, None, free), held, free=free) as found:
         assert found.other.count() == KEYS
+        held.open()
+        assert found.agreeing() == 0, "all of it is of the old one"
+        assert held.arrived() == READERS - free, "and no task was begun again for it"
+        assert found.told() == []
+
+
+def test_a_barrier_stage_goes_on_too(app: App) -> None:
+    """Spark cannot have a result of it begin again."""
+    held = app.gate()
+    folder = held.folder
+
+    def wait(rows: Iterator[Any]) -> Iterator[Any]:
+        found = list(rows)
+        Gate(folder).pass_through(context().partitionId())
+        return iter(found)
+
+    with reading(app, lambda a: a.barrier().mapPartitions(wait), held) as found:
+        assert found.other.count() == KEYS
+        held.open()
+        assert found.agreeing() == 0
+        assert found.told() == []
+
+
+def test_declared_deterministic_goes_on(app: App) -> None:
+    held, failing = app.gate(), app.gate()
+    with reading(app, lambda a: read(a, held, failing, 0), held, failing, deterministic="true") as found:
+        assert found.other.count() == KEYS
+        failing.open()
         held.open()
         assert 0 < found.agreeing() < KEYS, "as it declared"
         assert found.told() == []
 
 
-def test_what_was_delivered_and_heard_of_late_is_told(app: App) -> None:
-    """One task has read the old generation and another one the new when the hook hears of it, and the job is over."""
-    held, queue = app.gate(), app.gate()
-    with reading(app, held, failing=1) as found:
-        with stopped(app, queue):
-            assert app.spark.sparkContext.parallelize([0], 1).count() == 1, "whose task is the last that it hears of"
+def test_a_mix_that_is_heard_of_when_its_job_is_over_is_told(app: App) -> None:
+    held, failing, queue = app.gate(), app.gate(), app.gate()
+    with reading(app, lambda a: read(a, held, failing, 0), held, failing) as found:
+        with hearing_late(app, queue):
             assert found.other.count() == KEYS
+            failing.open()
             held.open()
             agreed = found.agreeing()
-            hear(app, queue)
         assert 0 < agreed < KEYS
         assert len(found.told()) == 1
+
+
+def test_also_where_a_later_attempt_has_begun_with_the_new_one(app: App) -> None:
+    """What the first attempt has delivered is of the old generation, and all of the second one reads the new."""
+    first, second, queue = app.gate(), app.gate(), app.gate()
+    with reading(app, lambda a: read(a, second, first, 1), first, second, free=1) as found:
+        with hearing_late(app, queue):
+            first.open()
+            wait_for(second.arrived, "the second attempt, which has read A anew")
+        second.open()
+        assert 0 < found.agreeing() < KEYS
+        assert len(found.told()) == 1
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_lies_behind_an_input_that_is_there_again_is_looked_at(app: App, is_late: bool) -> None:
+    """X -> A -> B: A was lost as a whole and B in part, and all is there again when the hook hears of it."""
+    held, queue = app.gate(), app.gate()
+    a, told = deleted_behind(app)
+    b = app.keep(a.map(lambda row: (row[0], row[1])).partitionBy(MAPS, lambda key: 7 * key))
+    assert b.count() == KEYS
+    with hearing_late(app, queue) if is_late else nullcontext():
+        lose_all(app, a)
+        app.lose_output(shuffle_of(b))
+        with app.job(lambda: app.hold(b, held, 0).collect(), held, queue) as running:
+            wait_for(held.arrived, "a task of the result")
+            if is_late:
+                hear(app, queue)
+            held.open()
+            result = running.result(120)
+    assert len(set(result) & set(a.collect())) == KEYS
+    assert told() == []
