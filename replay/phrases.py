@@ -96,7 +96,8 @@ def _job_ended(event: e.JobEnded, names: Names) -> str:
 def _submitted(event: e.StageSubmitted, names: Names) -> str:
     reads = f", reads app {_shuffles(event.reads)}" if event.reads else ""
     writes = f", writes app shuffle {event.writes}" if event.writes is not None else ""
-    return f"{names.stage(event.stage)} submitted: {count(event.tasks, 'task')}{reads}{writes}"
+    given_up = f", gives up {names.generation(event.gives_up)}" if event.gives_up is not None else ""
+    return f"{names.stage(event.stage)} submitted: {count(event.tasks, 'task')}{reads}{writes}{given_up}"
 
 
 def _completed(event: e.StageCompleted, names: Names) -> str:

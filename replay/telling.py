@@ -99,6 +99,11 @@ def _joined(scene: Scene, event: e.WriterJoined) -> Said:
         yield event.shuffle_id, f"{scene.names.stage_of_job(event.writer)} goes on writing it"
 
 
+def _given_up(scene: Scene, event: e.StageSubmitted) -> Said:
+    if event.gives_up is not None and scene.is_ours(event.gives_up):
+        yield event.gives_up, f"{scene.names.stage_of_job(event.stage)} had asked to write it, and does not"
+
+
 def _complete(scene: Scene, event: e.GenerationCompleted) -> Said:
     if scene.is_ours(event.shuffle_id):
         yield event.shuffle_id, f"complete, {size(event.bytes)}"
@@ -250,6 +255,7 @@ _TELLINGS: dict[type, Callable[[Scene, Any], Said]] = {
     e.GenerationStarted: _started,
     e.GenerationAdopted: _adopted,
     e.WriterJoined: _joined,
+    e.StageSubmitted: _given_up,
     e.GenerationCompleted: _complete,
     e.ReaderRegistered: _read,
     e.StageCompleted: _reader_done,

@@ -178,6 +178,7 @@ class StageSubmitted:
     name: str = ""
     cached: bool = False
     behind: tuple[AppShuffle, ...] = ()
+    gives_up: ShuffleId | None = None  #: What it had asked to write before this was told, and does not write.
 
 
 @dataclass(frozen=True, slots=True)

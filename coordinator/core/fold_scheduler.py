@@ -22,7 +22,19 @@ from coordinator.core.ids import (
     add_span,
 )
 from coordinator.core.making import altering, replace
-from coordinator.core.state import Attempt, Execution, Gap, Generation, Job, Meta, Recovery, Shuffle, State, given_to
+from coordinator.core.state import (
+    Attempt,
+    Execution,
+    Gap,
+    Generation,
+    Job,
+    Meta,
+    Recovery,
+    Shuffle,
+    State,
+    edit,
+    given_to,
+)
 
 # What nearly every job alters, named by what has become of the record.
 _numbered = altering(Meta, "next_stage")
@@ -111,10 +123,21 @@ def _shrink_gap(state: State, job: JobId) -> None:
 
 
 def _stage_submitted(state: State, at: e.Recorded, event: e.StageSubmitted) -> None:
+    if event.gives_up is not None:
+        _was_no_writer(state, at, event.gives_up, event.stage)
     known = state.attempts.get(event.stage) or Attempt(event.stage)
     state.attempts[event.stage] = _submitted(
         known, running=True, submitted=True, reads=event.reads, writes=event.writes, name=event.name
     )
+
+
+def _was_no_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: StageAttempt) -> None:
+    """As if it had never asked to write it."""
+    _drop_writer(state, at, shuffle_id, stage)
+    edit(state.attempts, stage, writing=None)
+    generation = state.generations.get(shuffle_id)
+    if generation is not None:
+        state.generations[shuffle_id] = replace(generation, written_by=generation.written_by - {stage})
 
 
 def _stage_completed(state: State, at: e.Recorded, event: e.StageCompleted) -> None:

@@ -13,7 +13,7 @@ from coordinator.core import asking, caches, cuts, pressure
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
-from coordinator.core.ids import AppShuffle, ExecutionId, within
+from coordinator.core.ids import AppShuffle, ExecutionId, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.state import Execution, State
@@ -59,6 +59,7 @@ def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
     known = desk.state.attempts.get(command.stage)
     if known is not None and known.submitted:
         return
+    asked = _asked_wrongly(desk.state, command)
     desk.emit(
         e.StageSubmitted(
             command.stage,
@@ -68,9 +69,10 @@ def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
             command.name,
             command.cached,
             command.behind,
+            asked,
         )
     )
-    _give_up_what_it_does_not_write(desk, command)
+    _lose_what_nobody_writes(desk, asked)
     behind = caches.behind(command)
     for app_shuffle in command.reads:
         if not (app_shuffle in behind and cuts.is_gone(desk.state.current(app_shuffle))):
@@ -79,13 +81,17 @@ def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
         asking.ask_to_write(desk, command.writes, command.stage, command.tasks)
 
 
-def _give_up_what_it_does_not_write(desk: Desk, command: c.ReportStageSubmitted) -> None:
-    """Who had asked before its stage was told may have asked for another shuffle: what it alone began has no writer."""
-    writing = desk.state.attempts[command.stage].writing
-    begun = desk.state.generations.get(writing) if writing is not None else None
-    if begun is None or begun.app_shuffle == command.writes or begun.completed:
-        return
-    if begun.life is Life.WRITING and begun.writers == {command.stage}:
+def _asked_wrongly(state: State, command: c.ReportStageSubmitted) -> ShuffleId | None:
+    """Who had asked to write before its stage was told may have asked for what another one writes, or nobody does."""
+    attempt = state.attempts.get(command.stage)
+    asked = state.generations.get(attempt.writing) if attempt is not None and attempt.writing is not None else None
+    return asked.shuffle_id if asked is not None and asked.app_shuffle != command.writes else None
+
+
+def _lose_what_nobody_writes(desk: Desk, given_up: ShuffleId | None) -> None:
+    """What was begun by nobody else has never been written; what others write, or have written, stays what it is."""
+    begun = desk.state.generations.get(given_up) if given_up is not None else None
+    if begun is not None and begun.life is Life.WRITING and not begun.written_by:
         lose(desk, begun, Loss.INVALIDATED)
 
 

@@ -137,6 +137,12 @@ def _of_job_ended(state: State, event: e.JobEnded) -> Touched:
     return found.union(*(_used(state, a) for a in state.attempts.values() if job.lists(a.stage.stage)))
 
 
+def _of_submitted(state: State, event: e.StageSubmitted) -> Touched:
+    """What it was taken for a writer of."""
+    given_up = state.generations.get(event.gives_up) if event.gives_up is not None else None
+    return _and_read(state, (given_up.app_shuffle,)) if given_up is not None else ()
+
+
 def _of_stage(state: State, event: e.StageCompleted) -> Touched:
     """What attempts of this stage used; and the cut of the job that it finishes."""
     number = event.stage.stage
@@ -159,6 +165,7 @@ def _of_recovery(state: State, event: Any) -> Touched:
 _TOUCHED: dict[type, Callable[[State, Any], Touched]] = {
     e.JobStarted: _of_job_started,
     e.JobEnded: _of_job_ended,
+    e.StageSubmitted: _of_submitted,
     e.StageCompleted: _of_stage,
     e.LineageLearned: _of_lineage,
     e.PrematureDeletion: _of_missed,

@@ -204,13 +204,17 @@ class Machine(RuleBasedStateMachine):
                 assert kinds <= {e.FenceRequested, e.SweepChanged}  # what was due by now, whoever came
 
     @precondition(lambda self: self.spark.running or self.witness.state.shuffles)
-    @rule(data=st.data(), write=st.booleans(), anybody=st.booleans())
-    def ask(self, data: st.DataObject, write: bool, anybody: bool) -> None:
-        """A task asks past the stream: before its stage is told, after it has ended, or of no stage at all."""
+    @rule(data=st.data(), write=st.booleans(), anybody=st.booleans(), mistaken=st.booleans())
+    def ask(self, data: st.DataObject, write: bool, anybody: bool, mistaken: bool) -> None:
+        """A task asks past the stream: before its stage is told, after it has ended, of no stage, or mistakenly."""
         known = sorted(self.witness.state.shuffles)
         running = [r for _, r in sorted(self.spark.running.items())]
         if running and not anybody:
             one = data.draw(st.sampled_from(running))
+            if write and mistaken and known:
+                self.asked_early = True
+                self.do(c.GetShuffleId(data.draw(st.sampled_from(known)), one.stage, write=True))
+                return
             shuffles = (*one.reads, *(() if one.writes is None else (one.writes,)))
             if shuffles:
                 asked = data.draw(st.sampled_from(shuffles))

@@ -104,7 +104,9 @@ _LINES: dict[type, Callable[[Teller, Any], str]] = {
     e.SweepChanged: lambda t, x: "more to sweep" if x.pending else "swept",
     e.JobStarted: lambda t, x: f"job {x.job}",
     e.JobEnded: lambda t, x: f"job {x.job} ended" if x.succeeded else f"job {x.job} failed",
-    e.StageSubmitted: lambda t, x: f"s{x.stage} submitted",
+    e.StageSubmitted: lambda t, x: (
+        f"s{x.stage} submitted" + (f", gives up {t.name_of(x.gives_up)}" if x.gives_up else "")
+    ),
     e.StageCompleted: _stage_completed,
     e.ExecutionStarted: lambda t, x: f"execution {x.execution}",
     e.ExecutionEnded: lambda t, x: f"execution {x.execution} ended",

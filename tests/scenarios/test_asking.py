@@ -9,6 +9,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core import commands as c
+from coordinator.core.events import Recorded, StageSubmitted
+from coordinator.core.evolve import evolve
 from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId, spans_of
 from coordinator.core.rejections import Ready
 from coordinator.core.values import Level, Outputs
@@ -185,6 +187,58 @@ def test_35_what_a_task_asked_to_write_and_its_stage_does_not_is_given_up(told: 
     story.whole("s0>A, s1:A.")
     assert story.write("C", "s2") == "ready C1"
     story.job(told)
-    assert story.submit("s2")[:3] == ["s2.0 submitted", "C1 lost: invalidated", "invalidate C1"]
+    assert story.submit("s2")[:3] == ["s2.0 submitted, gives up C1", "C1 lost: invalidated", "invalidate C1"]
     story.complete("s2")
     assert "C1" not in story.lives()
+
+
+@pytest.mark.parametrize("told", ["s2>B, s3:B!", "s3>B, s2:B!", "s2!"])
+def test_38_who_asked_to_write_what_others_write_is_no_writer_of_it_once_its_stage_says_so(told: str) -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    assert story.write("A", "s2") == "ready A1"
+    story.job(told)
+    assert story.submit("s2")[0] == "s2.0 submitted, gives up A1"
+    assert story.state.generations[1].writers == {attempt_of("s0")}
+    assert story.state.generations[1].written_by == {attempt_of("s0")}
+    story.complete("s2")
+    assert story.life("A1") == "writing"
+    assert story.complete("s0") == ["s0.0 completed", "A1 complete"]
+    assert story.run("s1")[-2:] == ["A1 expired: read by a stage that wrote", "fence A1"]
+
+
+def test_38_what_another_has_half_written_is_left_to_its_next_attempt() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.fail("s0")
+    assert story.write("A", "s2") == "ready A1"
+    story.job("s2>B, s3:B!")
+    assert story.submit("s2") == ["s2.0 submitted, gives up A1", "B1 begun by s2.0"]
+    assert story.submit("s0.1", tasks=4) == ["s0.1 submitted", "A1 continued by s0.1"]
+
+
+def test_38_what_nobody_needs_goes_when_its_last_writer_turns_out_to_be_none() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    assert story.write("A", "s2") == "ready A1"
+    assert story.end(0) == ["job 0 ended"]
+    story.job("s2>B, s3:B!")
+    assert story.submit("s2") == [
+        "s2.0 submitted, gives up A1",
+        "B1 begun by s2.0",
+        "A1 expired: given up half-written",
+        "fence A1",
+    ]
+
+
+def test_38_an_older_log_still_says_who_writes() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.write("A", "s2")
+    here = story.state.meta.next_sequence
+    older = Recorded(here, story.now_ms, here, StageSubmitted(attempt_of("s2")))
+    assert evolve(story.state, older).generations[ShuffleId(1)].writers == {attempt_of("s0"), attempt_of("s2")}

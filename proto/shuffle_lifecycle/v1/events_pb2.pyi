@@ -443,7 +443,7 @@ class JobEnded(_message.Message):
     def __init__(self, job: _Optional[int] = ..., succeeded: bool = ..., failure: _Optional[str] = ...) -> None: ...
 
 class StageSubmitted(_message.Message):
-    __slots__ = ("stage", "reads", "writes", "tasks", "name", "cached", "behind")
+    __slots__ = ("stage", "reads", "writes", "tasks", "name", "cached", "behind", "gives_up")
     STAGE_FIELD_NUMBER: _ClassVar[int]
     READS_FIELD_NUMBER: _ClassVar[int]
     WRITES_FIELD_NUMBER: _ClassVar[int]
@@ -451,6 +451,7 @@ class StageSubmitted(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     CACHED_FIELD_NUMBER: _ClassVar[int]
     BEHIND_FIELD_NUMBER: _ClassVar[int]
+    GIVES_UP_FIELD_NUMBER: _ClassVar[int]
     stage: _common_pb2.StageAttempt
     reads: _containers.RepeatedScalarFieldContainer[int]
     writes: int
@@ -458,7 +459,8 @@ class StageSubmitted(_message.Message):
     name: str
     cached: bool
     behind: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ..., behind: _Optional[_Iterable[int]] = ...) -> None: ...
+    gives_up: int
+    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ..., behind: _Optional[_Iterable[int]] = ..., gives_up: _Optional[int] = ...) -> None: ...
 
 class StageCompleted(_message.Message):
     __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records", "task_ms")

@@ -14,8 +14,9 @@ from coordinator.core.events import (
     GenerationsMixed,
     Recorded,
     RootGone,
+    StageSubmitted,
 )
-from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, Sequence, StageId
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, Sequence, ShuffleId, StageAttempt, StageId
 from coordinator.core.values import RootKind
 from coordinator.wire.logfile import read_log
 from replay.names import Names
@@ -84,3 +85,8 @@ def test_sizes_and_times_read_well() -> None:
     assert place("map at /home/ann/jobs/chain.py:12") == place("map at chain.py:12") == "map at chain.py:12"
     assert place("collect at NativeMethodAccessorImpl.java:0") == "collect at NativeMethodAccessorImpl.java:0"
     assert few(range(11)) == "0, 1, 2, 3, 4, 5, 6, 7 and 3 more"
+
+
+def test_who_had_asked_to_write_another_shuffle_is_told_to_give_it_up() -> None:
+    submitted = StageSubmitted(StageAttempt(StageId(3), 0), tasks=2, gives_up=ShuffleId(7))
+    assert phrase(submitted, Names()) == "stage 3.0 submitted: 2 tasks, gives up #7"
