@@ -17,7 +17,7 @@ from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, Stage
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover, Rejection
-from coordinator.core.state import DENIED, Generation, Recovery, State
+from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
 from coordinator.core.values import Level, Loss, Rescue
 
 
@@ -148,7 +148,7 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
     generation = desk.state.current(app_shuffle)
     shuffle = desk.state.shuffles.get(app_shuffle)
     if missing_tasks is None and _writes_another(desk.state, app_shuffle, stage):
-        return _not_its_own(app_shuffle, stage, desk.state.attempts[stage].writes)
+        return _not_its_own(app_shuffle, stage, _own(desk.state, desk.state.attempts[stage]))
     if missing_tasks is None and _is_past(desk.state, stage):
         return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
@@ -243,9 +243,16 @@ def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_t
 def _writes_another(state: State, app_shuffle: AppShuffle, stage: StageAttempt) -> bool:
     """Whether the stage is known to write something else, or nothing."""
     attempt = state.attempts.get(stage)
-    if attempt is None or attempt.writes == app_shuffle:
+    if attempt is None:
         return False
-    return attempt.submitted or attempt.writes is not None
+    own = _own(state, attempt)
+    return own != app_shuffle and (attempt.submitted or own is not None)
+
+
+def _own(state: State, attempt: Attempt) -> AppShuffle | None:
+    """What it writes: as its submission has told, else as it has asked."""
+    asked = state.generations.get(attempt.writing) if attempt.writing is not None else None
+    return attempt.writes if attempt.submitted or asked is None else asked.app_shuffle
 
 
 def _not_its_own(app_shuffle: AppShuffle, stage: StageAttempt, own: AppShuffle | None) -> Rejection:

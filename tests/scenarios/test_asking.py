@@ -242,3 +242,16 @@ def test_38_an_older_log_still_says_who_writes() -> None:
     here = story.state.meta.next_sequence
     older = Recorded(here, story.now_ms, here, StageSubmitted(attempt_of("s2")))
     assert evolve(story.state, older).generations[ShuffleId(1)].writers == {attempt_of("s0"), attempt_of("s2")}
+
+
+def test_38_who_asked_to_read_before_its_stage_was_told_writes_one_shuffle_at_the_most() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A.")
+    assert story.read("A", "s2") == "ready A1"
+    assert story.write("B", "s2") == "ready B1"
+    assert story.write("C", "s2") == "invalid"
+    assert str(story.last) == (
+        "stage 2.0 asks to write app shuffle 2; expected app shuffle 1, which it writes. "
+        "A stage writes one app shuffle at the most; check the id."
+    )
+    assert story.write("B", "s2") == "ready B1"
