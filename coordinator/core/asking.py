@@ -71,12 +71,15 @@ def _register(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
 
 
 def _is_over(state: State, stage: StageAttempt) -> bool:
-    """A task that outlived its attempt asks. Where no live job lists the stage, none will: stage ids only grow."""
+    """A task that outlived its attempt asks. Where no live job lists the stage, none will: stage ids only grow.
+
+    Nor is a stage waited for that lies far beyond all that were listed: it might never come, and would read for ever.
+    """
     if stage in state.attempts:
         return False
     listing = [job for job in state.jobs.values() if job.lists(stage.stage)]
     if not listing:
-        return stage.stage < state.meta.next_stage
+        return not state.meta.is_to_come(stage.stage)
     return any(stage <= done for job in listing for done in job.done if done.stage == stage.stage)
 
 
@@ -176,7 +179,8 @@ def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
     if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
         return Ready(generation.shuffle_id, generation.locator)
     shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
-    return _not_ready(desk, shuffle_id, f"stage {stage} is over: no live job lists it, or a later attempt writes")
+    what = "over" if stage.stage < desk.state.meta.next_stage else "far off"
+    return _not_ready(desk, shuffle_id, f"stage {stage} is {what}: no live job lists it, or a later attempt writes")
 
 
 def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:

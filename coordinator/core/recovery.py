@@ -242,7 +242,7 @@ def _wanted(state: State) -> set[AppShuffle]:
 
 def _is_done(state: State, recovery: Recovery, wanted: set[AppShuffle]) -> bool:
     """Everything is back, or wanted by nobody; who asked before its job was told may want it still."""
-    if recovery.stage is not None and recovery.stage.stage >= state.meta.next_stage:
+    if recovery.stage is not None and state.meta.is_to_come(recovery.stage.stage):
         return False
     if any(_is_fencing(state, awaited) for awaited in recovery.awaited):
         return False

@@ -57,6 +57,10 @@ V = TypeVar("V")
 #: In ``recovered``: the bound is reached, nobody will recover this generation.
 DENIED = RecoveryId(0)
 
+#: Who asks before its stage is told is waited for where that stage is among the next so many. Every job lists new ones,
+#: so a stage that never comes is passed by some later job. What is further off counts once its submission is told.
+AHEAD = 100
+
 _NONE_ATTEMPTS: frozenset[StageAttempt] = frozenset()
 _FIRST_STAGE = StageId(0)
 
@@ -118,6 +122,10 @@ class Meta:
     def full(self) -> bool:
         """Whether a disk is full."""
         return any(disk.full for disk in self.disks)
+
+    def is_to_come(self, stage: StageId) -> bool:
+        """Whether a job that is told soon may list the stage."""
+        return self.next_stage <= stage < self.next_stage + AHEAD
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from coordinator.core.events import Recorded, StageSubmitted
 from coordinator.core.evolve import evolve
 from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId, spans_of
 from coordinator.core.rejections import Ready
+from coordinator.core.state import AHEAD
 from coordinator.core.values import Level, Outputs
 from tests.scenarios.story import EAGER, Story, attempt_of, delayed, shuffle
 
@@ -255,3 +256,53 @@ def test_38_who_asked_to_read_before_its_stage_was_told_writes_one_shuffle_at_th
         "A stage writes one app shuffle at the most; check the id."
     )
     assert story.write("B", "s2") == "ready B1"
+
+
+NEXT, FAR = f"s{1 + AHEAD}", f"s{2 + AHEAD}"
+
+
+def test_38_a_stage_far_beyond_all_that_were_listed_is_not_waited_for() -> None:
+    """It might never come, and would read for ever."""
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    assert story.read("A", FAR) == "ready A1"
+    far_off = f"not ready: stage {attempt_of(FAR)} is far off: no live job lists it, or a later attempt writes"
+    assert story.write("A", FAR) == far_off
+    assert story.write("B", FAR) == far_off
+    assert story.log == []
+    assert story.look("")[-2:] == ["A1 expired: in no live cut", "fence A1"]
+
+
+def test_38_one_that_may_come_is_waited_for_until_later_jobs_have_passed_it() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    assert story.read("A", NEXT) == "ready A1"
+    story.look("")
+    assert story.life("A1") == "readable"
+    passed = 2 + AHEAD
+    assert story.job(f"s{passed}>B, s{passed + 1}:B!") == ["job 1", "A1 expired: in no live cut", "fence A1"]
+
+
+def test_38_nor_is_a_recovery_opened_for_one_far_off_or_kept_open_for_one_that_was_passed() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.delete_all()
+    assert story.read("A", FAR) == "not ready: gone, and nobody who runs has missed it"
+    assert story.miss("A1", FAR) == "not ready: gone, and nobody who runs has missed it"
+    assert story.log == []
+    assert story.read("A", NEXT) == "recover A1: recovery 1 of A"
+    passed = 2 + AHEAD
+    assert story.job(f"s{passed}>B, s{passed + 1}:B!") == ["job 1", "recovery 1 closed"]
+
+
+def test_38_what_is_far_off_counts_once_it_is_submitted_and_until_it_has_ended() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.delete_all()
+    far = attempt_of(FAR)
+    assert story.do(c.ReportStageSubmitted(far, (shuffle("A"),))) == [
+        f"s{far} submitted",
+        f"A1 missed by s{far}",
+        "recovery 1 of A1",
+    ]
+    assert story.do(c.ReportStageCompleted(far)) == [f"s{far} completed", "recovery 1 closed"]
