@@ -192,6 +192,8 @@ class StageCompleted:
     output_bytes: int = 0
     output_records: int = 0
     task_ms: int = 0  #: Run time of its tasks, added up; 0 where nobody measured it.
+    #: What it has read to an end of what had been lost and recovered: recoveries of that are counted anew.
+    recovered: tuple[AppShuffle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,8 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
         _forget_attempt(state, at, earlier)
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
+    for app_shuffle in event.recovered:
+        edit(state.shuffles, app_shuffle, recoveries=0)
     _note_cost(state, attempt, event.task_ms)
     state.attempts.pop(attempt.stage, None)
     for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:

@@ -15,7 +15,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
-from coordinator.core.state import DENIED, Generation, Recovery, Shuffle, State
+from coordinator.core.state import DENIED, Attempt, Generation, Recovery, Shuffle, State
 from coordinator.core.values import Deletion, Loss, Rescue, Suspension
 
 
@@ -24,11 +24,17 @@ class Plan:
     """What the asking stage needs and is not simply there, up the lineage. Ids in the order of the walk."""
 
     gone: list[ShuffleId] = field(default_factory=list)
+    recoveries: int = 0  #: Of the one of them that was recovered most often since it was read.
     half_written: Generation | None = None  #: The asking stage's own output, where it cannot be completed.
     rescued: list[ShuffleId] = field(default_factory=list)
     awaited: list[ShuffleId] = field(default_factory=list)
     partial: list[AppShuffle] = field(default_factory=list)
     lineage_known: bool = True
+
+    def write_anew(self, shuffle_id: ShuffleId, shuffle: Shuffle) -> None:
+        """One more that is gone, or as good as gone."""
+        self.gone.append(shuffle_id)
+        self.recoveries = max(self.recoveries, shuffle.recoveries)
 
 
 def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> Recovery | None:
@@ -63,10 +69,10 @@ def _join_for(desk: Desk, half: Generation, stage: StageAttempt | None) -> bool:
 
 def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: StageAttempt | None) -> Recovery | None:
     """Opens the recovery of a generation that nobody has missed before. None: the bound is reached."""
-    if _deny(desk, desk.state.shuffles[app_shuffle], missing):
-        return None
     state = desk.state
     plan = plan_for(state, app_shuffle, stage)
+    if _deny(desk, plan, missing):
+        return None
     recovery = state.meta.next_recovery
     mixing = () if state.meta.settings.declared_deterministic else tuple(_mixing(state, plan))
     desk.emit(
@@ -96,8 +102,9 @@ def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) 
     plan = Plan(lineage_known=state.shuffles[app_shuffle].told)
     _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
     plan.half_written = _half_written(state, app_shuffle, stage)
-    if plan.half_written is not None and state.recovered.get(plan.half_written.shuffle_id, DENIED) == DENIED:
-        plan.gone.append(plan.half_written.shuffle_id)
+    half = plan.half_written
+    if half is not None and state.recovered.get(half.shuffle_id, DENIED) == DENIED:
+        plan.write_anew(half.shuffle_id, state.shuffles[half.app_shuffle])
     return plan
 
 
@@ -141,7 +148,7 @@ def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
     generation = state.generations.get(shuffle.current)
     if generation is None or generation.life is Life.FENCED:
         if shuffle.current not in state.recovered:
-            plan.gone.append(shuffle.current)
+            plan.write_anew(shuffle.current, shuffle)
         return True
     if generation.life is Life.EXPIRED:
         plan.rescued.append(generation.shuffle_id)
@@ -192,11 +199,15 @@ def was_never_whole(state: State, app_shuffle: AppShuffle) -> bool:
     return shuffle.fate is Life.DELETED and not shuffle.was_whole
 
 
-def _deny(desk: Desk, shuffle: Shuffle, missing: ShuffleId) -> bool:
-    """Whether the bound is reached; then deletion is suspended and the job sees Spark's own failure."""
+def _deny(desk: Desk, plan: Plan, missing: ShuffleId) -> bool:
+    """Whether the bound is reached; then deletion is suspended and the job sees Spark's own failure.
+
+    All that is gone counts: an input that is read to its end each time may be recovered again and again for the sake of
+    an output that is lost again and again.
+    """
     meta = desk.state.meta
     for count, limit in (
-        (shuffle.recoveries, meta.settings.recoveries_per_shuffle),
+        (plan.recoveries, meta.settings.recoveries_per_shuffle),
         (meta.recoveries, meta.settings.recoveries),
     ):
         if count >= limit:
@@ -205,6 +216,16 @@ def _deny(desk: Desk, shuffle: Shuffle, missing: ShuffleId) -> bool:
                 desk.emit(e.DeletionSuspended(Suspension.RECOVERIES))
             return True
     return False
+
+
+def proved(state: State, attempt: Attempt) -> Iterable[AppShuffle]:
+    """What was recovered and is whole, and the attempt has now read to its end: its next loss is one like the first."""
+    for shuffle_id in attempt.reading:
+        generation = state.generations.get(shuffle_id)
+        if generation is not None and generation.complete and attempt.stage in generation.readers:
+            shuffle = state.shuffles.get(generation.app_shuffle)
+            if shuffle is not None and shuffle.current == shuffle_id and shuffle.recoveries:
+                yield generation.app_shuffle
 
 
 def app_shuffle_of(state: State, shuffle_id: ShuffleId) -> AppShuffle | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core import asking, caches, cuts, pressure
+from coordinator.core import asking, caches, cuts, pressure, recovery
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
@@ -97,8 +97,8 @@ def _lose_what_nobody_writes(desk: Desk, given_up: ShuffleId | None) -> None:
 
 def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
     """An attempt ended; if it ended well, what it wrote is complete."""
-    attempt = desk.state.attempts.get(command.stage)
-    written = attempt.writing if attempt is not None and not command.failure else None
+    attempt = desk.state.attempts.get(command.stage) if not command.failure else None
+    written = attempt.writing if attempt is not None else None
     desk.emit(
         e.StageCompleted(
             command.stage,
@@ -108,6 +108,7 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
             command.output_bytes,
             command.output_records,
             command.task_ms,
+            tuple(sorted(recovery.proved(desk.state, attempt))) if attempt is not None else (),
         )
     )
     if written is not None and written in desk.state.generations:

@@ -81,7 +81,8 @@ def _refused(t: Teller, event: e.FenceRefused) -> str:
 
 
 def _stage_completed(t: Teller, event: e.StageCompleted) -> str:
-    return f"s{event.stage} failed" if event.failure else f"s{event.stage} completed"
+    recovered = f", recovered {letters(event.recovered)}" if event.recovered else ""
+    return f"s{event.stage} failed" if event.failure else f"s{event.stage} completed{recovered}"
 
 
 def _cut(t: Teller, event: e.CutReported) -> str:

@@ -130,7 +130,7 @@ def test_declared_deterministic_a_half_written_one_is_completed_after_the_recove
     story.complete("s0.1")
     story.submit("s1.1", tasks=1)
     assert story.complete("s1.1")[:3] == [
-        "s1.1 completed",
+        "s1.1 completed, recovered A",
         "B1 complete",
         "A2 expired: read by a stage that wrote, held: missed before",
     ]

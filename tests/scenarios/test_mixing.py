@@ -64,7 +64,7 @@ def test_33_what_is_completed_from_a_new_input_is_written_whole() -> None:
         "B2 begun by s1.1 for recovery 1",
     ]
     assert story.complete("s1.1") == [
-        "s1.1 completed",
+        "s1.1 completed, recovered A",
         "B2 complete",
         "recovery 1 closed",
         "A2 expired: read by a stage that wrote, held: missed before",

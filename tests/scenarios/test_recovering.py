@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core import commands as c
-from coordinator.core.events import DeletionResumed, PrematureDeletion, Recorded
+from coordinator.core.events import DeletionResumed, PrematureDeletion, Recorded, StageCompleted
 from coordinator.core.evolve import evolve
 from coordinator.core.values import Capabilities, DirectiveKind, Settings
 from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
@@ -46,7 +46,7 @@ def test_25_one_recovery_names_all_that_is_gone_and_what_would_mix() -> None:
         "B1 missed by s1.1",
         "B2 begun by s1.1 for recovery 1",
     ]
-    assert story.complete("s1.1") == ["s1.1 completed", "B2 complete"]
+    assert story.complete("s1.1") == ["s1.1 completed, recovered A", "B2 complete"]
     assert story.submit("s2.1") == [
         "s2.1 submitted",
         "B2 read by s2.1",
@@ -56,7 +56,7 @@ def test_25_one_recovery_names_all_that_is_gone_and_what_would_mix() -> None:
         "C2 begun by s2.1 for recovery 1",
     ]
     assert story.complete("s2.1") == [
-        "s2.1 completed",
+        "s2.1 completed, recovered B",
         "C2 complete",
         "recovery 1 closed",
         "A2 expired: read by a stage that wrote, held: missed before",
@@ -121,7 +121,7 @@ def test_30_the_merely_expired_is_rescued_and_the_fencing_awaited() -> None:
         "D1 read by s8.0",
         "E2 read by s8.0",
         "A2 begun by s8.0 for recovery 1",
-        "s8.0 completed",
+        "s8.0 completed, recovered E",
         "A2 complete",
         "recovery 1 closed",
         "D1 expired: in no live cut, held: pin",
@@ -326,6 +326,63 @@ def test_39_an_older_log_counts_on_after_deletion_went_on() -> None:
         story.state.meta.next_sequence, story.now_ms, story.state.meta.next_sequence, DeletionResumed("me")
     )
     assert evolve(story.state, older).meta.recoveries == 1
+
+
+def test_39_what_was_recovered_and_then_read_has_its_recoveries_counted_anew() -> None:
+    """A loop that runs for a day loses an executor now and then: what was recovered each time is no failure."""
+    story = Story(EAGER, settings=Settings(recoveries_per_shuffle=2))
+    story.whole("s0>A, s1:A.")
+    for round_ in range(1, 6):
+        story.job("s2>A, s3:A.")
+        story.lose(A=0)
+        assert story.submit("s2")[1] == f"recovery {round_} of A{round_}"
+        story.complete("s2")
+        assert story.state.shuffles[shuffle("A")].recoveries == 1
+        story.submit("s3")
+        assert story.complete("s3") == ["s3.0 completed, recovered A"]
+        assert story.state.shuffles[shuffle("A")].recoveries == 0
+        story.end(round_)
+    assert story.state.meta.recoveries == 5
+
+
+def test_39_a_reader_that_fails_proves_nothing() -> None:
+    story = Story(EAGER, settings=Settings(recoveries_per_shuffle=1))
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.lose(A=0)
+    story.run("s0.1")
+    story.submit("s1")
+    assert story.fail("s1") == ["s1.0 failed"]
+    story.lose(A=0)
+    assert story.submit("s0.2")[1] == "A2 denied: 1 of 1"
+
+
+def test_39_what_is_read_only_to_recover_what_is_lost_again_and_again_is_bounded_with_it() -> None:
+    """A is read to its end each time, but B, which is made of it, is lost before anybody has read it."""
+    story = Story(settings=Settings(recoveries_per_shuffle=2))
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    for attempt in (1, 2):
+        story.lose(A=0, B=0)
+        assert f"recovery {attempt} of A{attempt} B{attempt}" in story.submit(f"s0.{attempt}")
+        story.complete(f"s0.{attempt}")
+        assert f"s1.{attempt} completed, recovered A" in story.run(f"s1.{attempt}")
+    story.lose(A=0, B=0)
+    assert story.submit("s0.3")[1:3] == ["A3 denied: 2 of 2", "suspended: recovery keeps failing"]
+
+
+def test_39_an_older_log_counts_what_was_recovered_and_read_all_the_same() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.lose(A=0)
+    story.run("s0.1")
+    story.submit("s1")
+    here = story.state.meta.next_sequence
+    older = Recorded(here, story.now_ms, here, StageCompleted(attempt_of("s1")))
+    assert evolve(story.state, older).shuffles[shuffle("A")].recoveries == 1
+    newer = Recorded(here, story.now_ms, here, StageCompleted(attempt_of("s1"), recovered=(shuffle("A"),)))
+    assert evolve(story.state, newer).shuffles[shuffle("A")].recoveries == 0
 
 
 def test_two_jobs_that_miss_the_same_join_one_recovery() -> None:

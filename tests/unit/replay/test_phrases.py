@@ -14,6 +14,7 @@ from coordinator.core.events import (
     GenerationsMixed,
     Recorded,
     RootGone,
+    StageCompleted,
     StageSubmitted,
 )
 from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, Sequence, ShuffleId, StageAttempt, StageId
@@ -90,3 +91,9 @@ def test_sizes_and_times_read_well() -> None:
 def test_who_had_asked_to_write_another_shuffle_is_told_to_give_it_up() -> None:
     submitted = StageSubmitted(StageAttempt(StageId(3), 0), tasks=2, gives_up=ShuffleId(7))
     assert phrase(submitted, Names()) == "stage 3.0 submitted: 2 tasks, gives up #7"
+
+
+def test_who_has_read_what_had_been_recovered_says_so() -> None:
+    completed = StageCompleted(StageAttempt(StageId(3), 0), shuffle_bytes_read=10, recovered=(AppShuffle(7),))
+    told = "stage 3.0 completed: read 10 B, read app shuffle 7, which had been recovered"
+    assert phrase(completed, Names()) == told
