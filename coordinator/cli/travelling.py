@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -124,11 +124,17 @@ def _said(read: Callable[[str], Point], text: str) -> Point:
 
 async def _travelled(source: Source, application: ApplicationId, where: Point) -> Traveller:
     """A traveller that has gone to the point; reads no further."""
+    traveller = await _gone(source, application, where)
+    _check(traveller)
+    return traveller
+
+
+async def _gone(source: Source, application: ApplicationId, where: Point) -> Traveller:
+    """The same; where the log ends before the point, at its end."""
     traveller = Traveller(where)
     async for batch in foldable_batches(source, application):
         if not traveller.take_all(batch):
             break
-    _check(traveller)
     return traveller
 
 
@@ -147,8 +153,7 @@ async def _step(here: Here, app: str, where: Point, from_there: bool) -> None:
     async with here.source() as source:
         application = await find(source, app)
         if here.form == "table" and sys.stdin.isatty() and sys.stdout.isatty():
-            log = [recorded async for recorded in foldable(source, application)]
-            _Walk(log).walk(where if from_there else travel.AtEvent(1))
+            await _Walk(source, application).walk(where if from_there else travel.AtEvent(1))
             return
         traveller = Traveller(where)
         async for recorded in foldable(source, application):
@@ -173,50 +178,69 @@ def _show_step(form: str, traveller: Traveller, recorded: Recorded, found: tuple
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk through a log on a terminal: enter is the next event, a number goes there, q ends it."""
+    """A walk through a log on a terminal: enter is the next event, a number goes there, q ends it.
 
-    log: list[Recorded]
+    The log may be longer than memory: events are read as they are asked for, and who goes somewhere, on or back, has
+    them read from the first one on.
+    """
 
-    def walk(self, start: Point) -> None:
+    source: Source
+    application: ApplicationId
+    traveller: Traveller = field(default_factory=Traveller)
+    ahead: Any = None  #: The events behind the traveller's.
+
+    async def walk(self, start: Point) -> None:
         """Until its reader has enough."""
-        traveller, index = self._go(start)
-        while True:
-            said = input(f"[{index:,} of {len(self.log):,}] {_KEYS} > ")
-            if said.strip().lower() in ("q", "quit", "exit"):
+        try:
+            await self._go(await self._number_of(start))
+            while await self._obey(self._asked()):
+                pass
+        finally:
+            await self._stop_reading()
+
+    async def _number_of(self, start: Point) -> int:
+        """Of the last event before the point; 0: there is none."""
+        if isinstance(start, travel.AtEvent):
+            return start.sequence
+        return (await _gone(self.source, self.application, start)).sequence
+
+    def _asked(self) -> str:
+        """What its reader says. Nothing else goes on here meanwhile; a thread that waits would not hear Ctrl-C."""
+        return input(f"[event {self.traveller.sequence:,}] {_KEYS} > ").strip().lower()
+
+    async def _obey(self, said: str) -> bool:
+        """Does what its reader says; False: no more."""
+        if said in ("q", "quit", "exit"):
+            return False
+        if said == "s":
+            output.say(Group(*_parts(moment(self.traveller))))
+        elif said.isdecimal():
+            await self._go(int(said))
+        elif (recorded := await anext(self.ahead, None)) is not None:
+            self._step(recorded)
+        else:
+            output.say("That was the last one.")
+        return True
+
+    async def _go(self, number: int) -> None:
+        """Folds all before the event of this number, and steps to it; where the log ends before it, to the last one."""
+        await self._stop_reading()
+        self.traveller, self.ahead = Traveller(), foldable(self.source, self.application)
+        while number and (recorded := await anext(self.ahead, None)) is not None:
+            if recorded.sequence >= number:
+                self._step(recorded)
                 return
-            if said.strip().lower() == "s":
-                output.say(Group(*_parts(moment(traveller))))
-            elif said.strip().isdecimal():
-                traveller, index = self._go(travel.AtEvent(int(said)))
-            elif index < len(self.log):
-                self._take(traveller, self.log[index])
-                index += 1
-            else:
-                output.say("That was the last one.")
+            self.traveller.take(recorded)
+        if number:
+            output.say(f"There is no event {number:,}.")
+            await self._go(self.traveller.sequence)
 
-    def _go(self, where: Point) -> tuple[Traveller, int]:
-        """Folds up to the event before the point, and steps to it."""
-        goal = Traveller(where)
-        index = sum(1 for _ in _while_taken(goal, self.log))
-        traveller = Traveller()
-        for recorded in self.log[: max(0, index - 1)]:
-            traveller.take(recorded)
-        if not goal.arrived and isinstance(where, travel.AtEvent):
-            output.say(f"There is no event {where.sequence:,}.")
-        if index:
-            self._take(traveller, self.log[index - 1])
-        return traveller, index
+    async def _stop_reading(self) -> None:
+        if self.ahead is not None:
+            await self.ahead.aclose()
 
-    def _take(self, traveller: Traveller, recorded: Recorded) -> None:
-        found = traveller.step(recorded)
-        _show_step("table", traveller, recorded, found or ())
-
-
-def _while_taken(traveller: Traveller, log: list[Recorded]) -> Any:
-    for recorded in log:
-        if not traveller.take(recorded):
-            return
-        yield recorded
+    def _step(self, recorded: Recorded) -> None:
+        _show_step("table", self.traveller, recorded, self.traveller.step(recorded) or ())
 
 
 # ---- showing ---------------------------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from coordinator.cli.sources.log import LogSource
 from coordinator.cli.travelling import _Walk
+from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.ids import LookId
+from coordinator.core.ids import JobId, LookId, StageId
 from replay.travel import AtEvent
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -121,15 +125,45 @@ def test_a_point_before_damage_is_still_shown(shufflectl: Shufflectl, tmp_path: 
     assert told.code == 6
 
 
-def test_a_walk_on_a_terminal_goes_on_back_and_to_its_end(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+async def test_a_walk_on_a_terminal_goes_on_back_and_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    said = iter(["", "5", "s", "99", "32", "", "q"])
-    monkeypatch.setattr("builtins.input", lambda _: next(said))
-    _Walk(deleted_and_missed().log).walk(AtEvent(18))
+    says(monkeypatch, "", "5", "s", "99", "32", "", "q")
+    await _Walk(LogSource(log_file(tmp_path / "app.log", deleted_and_missed())), APP).walk(AtEvent(18))
     shown = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
     steps = [int(line[:7]) for line in shown if line[:7].strip().isdecimal()]
     assert steps == [18, 19, 5, 32, 32], "99 is not there: it stays at the last one"
     assert any(line.startswith("event 5  ") for line in shown)
     assert "There is no event 99." in shown
     assert "That was the last one." in shown
+
+
+async def test_a_walk_on_a_terminal_holds_no_more_of_a_long_log_than_it_reads_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = Told()
+    for job in range(300):
+        told.say(c.ReportJobStarted(JobId(job), StageId(job)), c.ReportJobEnded(JobId(job)))
+    log = log_file(tmp_path / "app.log", told)
+    del told
+    before, held = events_in_memory(), list[int]()
+    says(monkeypatch, "400", "", "20", "", "q", tell=lambda: held.append(events_in_memory() - before))
+    await _Walk(LogSource(log), APP).walk(AtEvent(1))
+    assert len(held) == 5
+    assert max(held) <= 32, "some segments of eight events"
+
+
+def says(monkeypatch: pytest.MonkeyPatch, *words: str, tell: Callable[[], None] = lambda: None) -> None:
+    """What the reader of a walk types; ``tell`` is called before each."""
+    said = iter(words)
+
+    def answer(_: str) -> str:
+        tell()
+        return next(said)
+
+    monkeypatch.setattr("builtins.input", answer)
+
+
+def events_in_memory() -> int:
+    gc.collect()
+    return sum(type(one) is e.Recorded for one in gc.get_objects())
