@@ -43,9 +43,13 @@ function take(next) {
   for (const row of rows) { row.text = told.texts[row.site]; row.because = told.texts[row.why]; row.numbers = Object.fromEntries(row.events.map((number, i) => [told.happenings[i], number])); }
   rows.sort((a, b) => a.begun - b.begun || a.id - b.id);
   if (whole) view = [0, Math.max(1, told.length_ms)];
-  if (chosen !== null) chosen = rows.find(row => row.id === chosen.id) || null;
+  const again = row => rows.find(one => one.id === row.id) || null;   // marked and pointed at is a shuffle, not its old numbers
+  if (chosen) chosen = again(chosen);
+  if (hover && hover.row) point({ row: again(hover.row) });
   series = stepped();
-  head(); keys(); filter(); lay(); draw();
+  head(); keys(); filter(); lay(byKey(), false);
+  if (hover && hover.node) point({ node: byKey().get(hover.node.key) });
+  draw();
 }
 
 /** Held and needed after each moment at which one of them changes. */
@@ -248,7 +252,8 @@ function drawBar(pen, width, row, y) {
 
 // ---- the graph: columns by depth, a stage between what it read and what it wrote --------------------------------------
 
-function lay() {
+/** ``old``: the nodes that are drawn, by their keys; ``anew``: somebody has asked for this picture. */
+function lay(old, anew) {
   const byApp = new Map(rows.map(row => [row.app, row]));       // the last generation of each
   const [stages, made] = gathered();
   const near = byApp.size <= NEAR ? null : around(byApp, stages, made);
@@ -256,7 +261,8 @@ function lay() {
   const used = place(kept, depths(kept, made), byApp);
   untangle(used);
   spread(used);
-  frame(used.length || 1, Math.max(1, ...used.filter(Boolean)));
+  stay(old);
+  frame(anew);
   el("which").textContent = near ? `around ${chosen ? `#${chosen.id}` : "the last shuffles"}: ${kept.length} of ${stages.size.toLocaleString("en")} stages` : "";
 }
 /** The stages with what they read and wrote, and which of them made each app shuffle last. */
@@ -294,7 +300,7 @@ function place(kept, depth, byApp) {
   const put = (key, column, thing) => {
     if (spots.has(key)) return spots.get(key);
     used[column] = (used[column] || 0) + 1;
-    const node = { column, rank: used[column] - 1, ...thing };
+    const node = { key: thing.stage ? `stage ${key.stage}` : `shuffle ${key}`, column, rank: used[column] - 1, ...thing };
     spots.set(key, node); nodes.push(node);
     return node;
   };
@@ -308,14 +314,46 @@ function place(kept, depth, byApp) {
 function spread(used) {
   for (const node of nodes) { node.x = node.column * COLUMN + 70; node.y = (node.rank - (used[node.column] - 1) / 2) * RANK; }
 }
-/** The canvas as high as it needs to be, and the camera on all of it, unless somebody has moved it. */
-function frame(columns, tallest) {
-  const width = graph.parentElement.clientWidth || 900;
-  el("graphs").style.height = `${Math.max(130, Math.min(GRAPH, tallest * RANK + 50))}px`;
-  const height = parseFloat(el("graphs").style.height), fit = Math.min(1.15, width / (columns * COLUMN + 30), height / (tallest * RANK + 20));
-  if (!camera || following) camera = { k: Math.max(.6, fit), x: 0, y: height / 2, fit };
-  if (following) camera.x = camera.k > fit ? 10 : Math.max(10, (width - columns * COLUMN * camera.k) / 2);
+const byKey = () => new Map(nodes.map(node => [node.key, node]));
+/** What was drawn before stays where it was, and what is new takes the free place of its column nearest to its neighbours. */
+function stay(old) {
+  const known = nodes.filter(node => old.has(node.key)), taken = new Map();
+  if (!known.length) return;
+  const moved = known.map(node => old.get(node.key).column - node.column).sort((a, b) => a - b), by = moved[moved.length >> 1];
+  const settle = (node, y) => { node.y = y; taken.set(node.column, [...(taken.get(node.column) || []), y]); };
+  for (const node of nodes) { node.column += by; node.x += by * COLUMN; }
+  const stays = node => old.has(node.key) && old.get(node.key).column === node.column;
+  for (const node of nodes.filter(stays)) settle(node, old.get(node.key).y);
+  const near = new Map(nodes.map(node => [node, []]));
+  for (const [a, b] of edges) { if (stays(a)) near.get(b).push(a.y); if (stays(b)) near.get(a).push(b.y); }
+  for (const node of nodes.filter(node => !stays(node))) {
+    const ys = near.get(node), wish = ys.length ? ys.reduce((all, y) => all + y, 0) / ys.length : node.y;
+    settle(node, nearest(wish, taken.get(node.column) || []));
+  }
 }
+/** The place nearest to a wish that is a row away from all that are taken. */
+function nearest(wish, taken) {
+  if (!taken.length) return wish;
+  const steps = taken.flatMap(y => [y - RANK, y + RANK]).filter(y => taken.every(other => Math.abs(other - y) > RANK - 1));
+  return steps.reduce((best, y) => Math.abs(y - wish) < Math.abs(best - wish) ? y : best);
+}
+/** The canvas as high as it needs to be, and the camera on all of it: unless somebody has moved it, or holds on to something. */
+function frame(anew) {
+  const [left, right] = reach(node => node.column), [top, bottom] = reach(node => node.y / RANK);
+  const columns = right - left + 1, tallest = bottom - top + 1, width = graph.parentElement.clientWidth || 900;
+  const before = anew ? 0 : parseFloat(el("graphs").style.height) || 0, height = Math.max(before, 130, Math.min(GRAPH, tallest * RANK + 50));
+  el("graphs").style.height = `${height}px`;
+  const held = chosen || drag || (hover && hover.node);
+  if (camera && !anew && (held || !following || nodes.every(node => isSeen(node, width, height)))) return;
+  const fit = Math.min(1.15, width / (columns * COLUMN + 30), height / (tallest * RANK + 20)), k = Math.max(.6, fit);
+  const x = k > fit ? 10 : Math.max(10, (width - columns * COLUMN * k) / 2);
+  if (!camera || following) camera = { k, x: x - left * COLUMN * k, y: height / 2 - (top + bottom) / 2 * RANK * k };
+}
+const reach = of => nodes.length ? [Math.min(...nodes.map(of)), Math.max(...nodes.map(of))] : [0, 0];
+const isSeen = (node, width, height) => {
+  const x = node.x * camera.k + camera.x, y = node.y * camera.k + camera.y;
+  return x > 10 && x < width - 10 && y > 10 && y < height - 10;
+};
 /** Each column in the order of what its nodes are connected with, twice there and back: fewer lines cross. */
 function untangle(used) {
   const next = new Map(nodes.map(node => [node, []]));
@@ -376,7 +414,7 @@ function drawNode(pen, node, lit) {
   const radius = 6 + 5 * Math.sqrt(node.row.bytes / Math.max(1, biggest()));
   pen.arc(node.x, node.y, radius, 0, 7);
   pen.fillStyle = colours[node.row.fate]; pen.fill();
-  if (lit || node.row === chosen) { pen.strokeStyle = colours.ink; pen.lineWidth = 2; pen.stroke(); }
+  if (lit || (chosen && node.row.app === chosen.app)) { pen.strokeStyle = colours.ink; pen.lineWidth = 2; pen.stroke(); }
   if (camera.k < .5) return;
   pen.fillStyle = colours.soft; pen.fillText(node.row.text.replace(/ at .*/, "").slice(0, 18) || `#${node.row.id}`, node.x, node.y + radius + 9);
 }
@@ -430,6 +468,8 @@ function tellRow(event, row) {
 }
 const local = (event, canvas) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top, box.width]; };
 const quiet = () => { tip.hidden = true; if (hover) { hover = null; draw(); } };
+/** Something is under the pointer, or what was there is gone. */
+function point(found) { hover = Object.values(found).every(Boolean) ? found : null; if (!hover) tip.hidden = true; }
 
 area.onpointermove = event => {
   const [x, , width] = local(event, area), ms = Math.max(0, Math.min(told.length_ms, momentAt(x, width)));
@@ -473,7 +513,7 @@ bars.onpointermove = event => {
   hover = { row }; draw(); tellRow(event, row);
 };
 bars.onclick = event => { const row = rowAt(event); if (row) follow(row); };
-function follow(row) { chosen = chosen === row ? null : row; following = true; lay(); draw(); }
+function follow(row) { chosen = chosen === row ? null : row; following = true; lay(byKey(), true); draw(); }
 const nodeAt = event => {
   const [x, y] = local(event, graph), gx = (x - camera.x) / camera.k, gy = (y - camera.y) / camera.k;
   return nodes.find(node => Math.hypot(node.x - gx, node.y - gy) < 15);
@@ -505,7 +545,7 @@ graph.addEventListener("wheel", event => {
 for (const canvas of [area, bars, graph]) canvas.onpointerleave = quiet;
 scroll.onscroll = () => { tip.hidden = true; draw(); };
 el("find").oninput = () => { filter(); scroll.scrollTop = 0; draw(); };
-addEventListener("resize", () => { if (told) { following = true; lay(); filter(); draw(); } });
+addEventListener("resize", () => { if (told) { following = true; lay(byKey(), true); filter(); draw(); } });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
 // ---- where the numbers are from ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, StageAttempt, StageId
 from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Policy, Settings
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
-from replay.timeline.page import live_page, page, policy
+from replay.timeline.page import data, live_page, page, policy
 from tests.support.browser import CHROMIUM, document
 from tests.unit.replay.logs import APP, Told, deleted_and_missed, wanted_while_fencing
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
@@ -123,6 +123,7 @@ def test_a_page_loads_nothing() -> None:
 
 # ---- in a browser ----------------------------------------------------------------------------------------------------
 
+#: Tells what is drawn, and of the first bar when the pointer is over it.
 _PROBE = """<script>
 setTimeout(() => {
   const named = id => document.getElementById(id), bars = named("bars"), box = bars.getBoundingClientRect();
@@ -142,8 +143,8 @@ setTimeout(() => {
 
 
 def probed(html: str, folder: Path) -> dict[str, Any]:
-    """What the page shows in a real browser, and of the first bar when the pointer is over it."""
-    (folder / "page.html").write_text(html.replace("</body>", _PROBE), encoding="utf-8")
+    """What a page tells that looks at itself in a real browser."""
+    (folder / "page.html").write_text(html, encoding="utf-8")
     shown = document(f"file://{folder / 'page.html'}", folder)
     found = re.search(r"<title>PROBE(.*?)PROBE</title>", shown, re.DOTALL)
     assert found is not None, shown[:2_000]
@@ -155,9 +156,104 @@ def probed(html: str, folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("shuffles", [3, 5_000])
 def test_a_browser_draws_it_and_hovering_names_the_call_site_and_the_events(shuffles: int, tmp_path: Path) -> None:
     log = deleted_and_missed().log if shuffles == 3 else many(shuffles)
-    told = probed(page(picture(log)), tmp_path)
+    told = probed(page(picture(log)).replace("</body>", _PROBE), tmp_path)
     assert min(told["area"], told["bars"], told["graph"]) > 500, "every canvas is drawn on"
     assert f"{shuffles:,}shuffles written" in told["tiles"]
     assert told["fits"], "nothing is wider than the window"
     site, event = ("map at chain.py:12", "event 8") if shuffles == 3 else ("groupBy at nightly.py:0", "event 6")
     assert (site in told["tip"], event in told["tip"]) == (True, True), told["tip"]
+
+
+#: Answers what a live page asks for, marks the first row, and tells before and after the second answer what is marked
+#: and where the nodes of the graph are.
+_REFRESHED = """<script>
+const answers = %s;
+window.fetch = async () => answers.length ? {status: 200, json: async () => answers.shift()} : {status: 204};
+window.requestAnimationFrame = draw => setTimeout(draw, 0);  // the browser's own frames keep to the wall's clock
+const named = id => document.getElementById(id), told = {};
+const send = (id, kind, x, y) => {
+  const box = named(id).getBoundingClientRect();
+  named(id).dispatchEvent(new PointerEvent(kind, {clientX: box.left + x, clientY: box.top + y, bubbles: true}));
+};
+const ratio = devicePixelRatio, pixels = (id, x, y, size) =>
+  named(id).getContext("2d").getImageData(x * ratio, y * ratio, Math.ceil(size * ratio), Math.ceil(size * ratio)).data;
+const ringed = ([x, y]) => {
+  const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
+  const wanted = [1, 3, 5].map(at => parseInt(ink.slice(at, at + 2), 16));
+  const near = pixels("graph", x - 20, y - 20, 40);
+  let found = 0;
+  for (let i = 0; i < near.length; i += 4) found += [...wanted, 255].every((value, k) => near[i + k] === value);
+  return found;
+};
+const spots = () => {
+  const {width, height} = named("graph").getBoundingClientRect(), met = {};
+  for (let x = 0; x < width; x += 5) for (let y = 0; y < height; y += 5) {
+    send("graph", "pointermove", x, y);
+    if (named("tip").hidden) continue;
+    const about = named("tip").textContent;
+    const [name] = about.match(/of app shuffle \\d+/) || about.match(/stage [\\d.]+/);
+    (met[name] = met[name] || []).push([x, y]);
+  }
+  send("graph", "pointerleave", 0, 0);
+  const mean = list => [0, 1].map(k => Math.round(list.reduce((all, one) => all + one[k], 0) / list.length));
+  return Object.fromEntries(Object.entries(met).map(([name, list]) => [name, mean(list)]));
+};
+const look = name => {
+  const right = named("bars").getBoundingClientRect().width - 20;
+  told[name] = {rows: [0, 1].map(row => pixels("bars", right, 6 + 18 * row, 1)[3]), asof: named("asof").textContent};
+  told[name].spots = spots();
+  setTimeout(() => { told[name].ring = ringed(told[name].spots["of app shuffle 0"]); }, 50);
+};
+setTimeout(() => { POINT; }, 700);
+setTimeout(() => look("before"), 1000);
+setTimeout(() => { HOVER; }, 1200);
+setTimeout(() => look("after"), 3000);
+setTimeout(() => { document.title = "PROBE" + JSON.stringify(told) + "PROBE"; }, 3600);
+</script><script type="application/json" """
+
+
+_POINTS, _CLICKS = "send('bars', 'pointermove', 400, 10)", "send('bars', 'click', 400, 10)"
+
+
+def refreshed(folder: Path, marks: str, then: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is marked, and where nodes are, before and after a live page has more to draw."""
+    log = [*deleted_and_missed().log, *more_branches()]
+    answers = ",".join(data(picture(log[:many])) for many in (19, len(log)))
+    probe = (_REFRESHED % f"[{answers}]").replace("POINT", marks).replace("HOVER", then)
+    html = live_page("chain").replace('<script type="application/json" ', probe)
+    told = probed(html, folder)
+    return told["before"], told["after"]
+
+
+def more_branches() -> list[e.Recorded]:
+    """Two further readers of app shuffle 1, each of which writes a shuffle of its own."""
+    found: list[e.Event] = []
+    for number in (10, 11):
+        stage, shuffle_id, app = StageAttempt(StageId(number), 0), ShuffleId(number), AppShuffle(number)
+        found += [
+            e.StageSubmitted(stage, reads=(AppShuffle(1),), writes=app, name=f"map at chain.py:{number}"),
+            e.ReaderRegistered(ShuffleId(2), stage),
+            e.GenerationStarted(shuffle_id, app, stage),
+            e.StageCompleted(stage),
+            e.GenerationCompleted(shuffle_id, 9_000_000),
+        ]
+    last = deleted_and_missed().log[-1]
+    return [
+        e.Recorded(Sequence(last.sequence + n), last.time_ms + 40 * n, Sequence(last.sequence + n), one)
+        for n, one in enumerate(found, 1)
+    ]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; what the page holds is checked above")
+@pytest.mark.parametrize(("marks", "then"), [(_CLICKS, ""), (_POINTS, _POINTS)])
+def test_what_is_marked_stays_marked_and_where_it_is_as_a_live_page_grows(
+    tmp_path: Path, marks: str, then: str
+) -> None:
+    before, after = refreshed(tmp_path, marks, then)
+    assert (before["asof"], after["asof"]) == ("live, as of event 19", "live, as of event 42")
+    assert before["rows"][0] > before["rows"][1] == 0, "the first row, and only that"
+    assert after["rows"] == before["rows"]
+    assert len(after["spots"]) > len(before["spots"]) >= 4
+    if marks == _CLICKS:
+        assert {name: after["spots"][name] for name in before["spots"]} == before["spots"]
+        assert min(before["ring"], after["ring"]) > 10, "its node has a ring, whichever generation is the last one"
