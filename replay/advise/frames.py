@@ -13,7 +13,7 @@ from replay.advise.advice import Advice, fuller
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.rows import row
 from replay.history import columns as k
-from replay.history.gathering import Read, find, spread
+from replay.history.gathering import Read, find, spread, whole_where_read
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -24,7 +24,8 @@ def read(spark: SparkSession, places: Iterable[str] | str, grace_ms: int = GRACE
     """A row for each run of an application that was found at or below these places; files that are no logs are not in
     it (`replay.history.read` names them). Nothing is read before the DataFrame is used, but names of files."""
     logs, _ = find(spark, [places] if isinstance(places, str) else places)
-    found = each_run_once(spread(spark, logs, Judge(grace_ms)))
+    judge = Judge(grace_ms)
+    found = each_run_once(whole_where_read(spread(spark, logs, judge), judge))
     return spark.createDataFrame(found.map(lambda advice: k.values(schema(), row(advice))), schema())
 
 

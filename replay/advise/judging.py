@@ -50,7 +50,7 @@ class Judge:
             ended=run.ended,
             task_seconds=run.task_ms / 1000,
             raw_bytes=run.raw_bytes,
-            place=_place(run),
+            place=run.place,
             warnings=run.warnings,
             shuffle_count=len(run.shuffles),
             written_bytes=sum(written.bytes for written in run.shuffles),
@@ -129,8 +129,3 @@ def _reads(run: Run) -> Counter[AppShuffle]:
     """How many stage attempts read each app shuffle to the end."""
     readings = Readings()
     return Counter(read for _, command in run.facts for read in readings.hear(command))
-
-
-def _place(run: Run) -> str:
-    first = run.files[0] if run.files else ""
-    return first if len(run.files) < 2 else first.rpartition("/")[0]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict, fuller
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.wording import byte_hours
-from replay.history.gathering import Read, Refused, find, spread
+from replay.history.gathering import Read, Refused, find, spread, whole
 from replay.units import count
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def make(
 
     with _told(progress, done, sum(log.bytes for log in logs)):
         found = spread(spark, logs, few, done).collect() if logs else []
-    silent = {log.place for log in logs} - {read.place for read in found}
+        silent = {log.place for log in logs} - {read.place for read in found}
+        found = whole(found, lambda parts: spread(spark, parts, few).collect())
     unread = (Refused(place, "it was listed and could not be opened") for place in silent)
     return put_together(found, (*refused, *unread), grace_ms)
 

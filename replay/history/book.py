@@ -114,6 +114,7 @@ class Book:
         self._untold = 0
         self._name = name
         self._start = r.ApplicationStart()
+        self._told_id = ""  #: By a job, which may stand in a log without the start.
         self._version = self._master = ""
         self._is_python = self._parents_missing = False
         self._task_ms = 0
@@ -140,9 +141,10 @@ class Book:
         if not self._is_over:
             _TAKERS[name](self, record)
 
-    def run(self, files: tuple[str, ...], raw_bytes: int) -> Run:
+    def run(self, place: str, files: tuple[str, ...], raw_bytes: int) -> Run:
         """All that was read."""
-        application, attempt = self._start.id or self._name, self._start.attempt or ""
+        application = self._start.id or self._told_id or self._name
+        attempt = self._start.attempt or ""
         started_ms = self._start.time or self._first_ms
         driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
         register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
@@ -158,6 +160,7 @@ class Book:
             spark_version=self._version,
             master=self._master,
             is_python=self._is_python,
+            begun=bool(self._start.time),
             started_ms=started_ms,
             ended_ms=self._last_ms,
             ended=self._ended,
@@ -167,6 +170,7 @@ class Book:
             task_ms=self._task_ms,
             readers_known=not self._parents_missing,
             files=files,
+            place=place,
             raw_bytes=raw_bytes,
         )
 
@@ -236,6 +240,7 @@ class Book:
             self._list(stage, by_id, record.id, None if stage.id == final else True)
         self._jobs[record.id] = tuple(by_id)
         about = record.properties or r.Properties()
+        self._told_id = self._told_id or about.application or ""
         last = self._stages.get(final)
         place = self._tell(
             record.time,

@@ -28,11 +28,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The files of one log, in their order. ``name`` is the application's id and attempt, as far as names tell."""
+    """The files of one log, in their order. ``name`` is the application's id and attempt, as far as names tell.
+
+    ``joined``: they are logs of their own, which tell parts of one run.
+    """
 
     name: str
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()
+    joined: bool = False
 
     @property
     def bytes(self) -> int:
@@ -41,9 +45,9 @@ class Log:
 
     @property
     def place(self) -> str:
-        """What people are shown: the file, or the folder of several."""
+        """What people are shown: the file, or the folder of several; of joined ones the first file."""
         first = shown(self.parts[0].path)
-        return first if len(self.parts) == 1 else first.rpartition("/")[0]
+        return first if len(self.parts) == 1 or self.joined else first.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)

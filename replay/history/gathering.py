@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from replay.history import finding
 from replay.history.finding import Log, Missing, Part
+from replay.history.joining import Piece, as_one, joined, piece_of
 from replay.history.reading import NotALog, read
 from replay.history.run import Run
 
@@ -47,11 +48,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Read(Generic[T]):
-    """What became of one log: something, or a reason."""
+    """What became of one log: something, or a reason. ``piece``: what it tells of its run."""
 
     place: str
     found: T | None
     why: str = ""
+    piece: Piece | None = None
 
 
 def find(spark: SparkSession, places: Iterable[str]) -> tuple[list[Log], list[Refused]]:
@@ -90,6 +92,29 @@ def spread(
     return found.union(_spread_remote(spark, remote, make, done)) if remote else found
 
 
+def whole(reads: Iterable[Read[T]], again: Callable[[list[Log]], Iterable[Read[T]]]) -> list[Read[T]]:
+    """What became of these logs, where those that tell parts of one run are read ``again``, as one."""
+    found = list(reads)
+    runs, copies = joined(read.piece for read in found if read.piece is not None)
+    if not runs and not copies:
+        return found
+    together = [as_one(run) for run in runs]
+    made = {read.place: read for read in again(together) if read.found is not None} if together else {}
+    parts = {piece for log, run in zip(together, runs, strict=True) if log.place in made for piece in run}
+    gone = parts | {copy.piece for copy in copies}
+    told: list[Read[T]] = [Read(copy.piece.log.place, None, copy.why) for copy in copies]
+    return [*(read for read in found if read.piece not in gone), *made.values(), *told]
+
+
+def whole_where_read(read: RDD[Read[T]], make: Callable[[Run], T]) -> RDD[Read[T]]:
+    """The same, by the workers: parts of a run that only the session can open stay apart."""
+
+    def work(found: tuple[str, Iterable[Read[T]]]) -> list[Read[T]]:
+        return whole(found[1], lambda logs: [_made(log, make, None) for log in logs])
+
+    return read.keyBy(lambda one: one.piece.whose if one.piece is not None else "").groupByKey().flatMap(work)
+
+
 # ---- local -----------------------------------------------------------------------------------------------------------
 
 
@@ -119,7 +144,8 @@ def batches(logs: Iterable[Log]) -> Iterator[list[Log]]:
 
 def _made(log: Log, make: Callable[[Run], T], done: Accumulator[int] | None, *opened: Any) -> Read[T]:
     try:
-        return Read(log.place, make(read(log, *opened)))
+        run = read(log, *opened)
+        return Read(log.place, make(run), piece=piece_of(log, run))
     except NotALog as error:
         return Read(log.place, None, str(error))
     except Exception as error:  # noqa: BLE001 - one log must never end the run of all

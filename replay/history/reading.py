@@ -52,7 +52,7 @@ def read(log: Log, open_part: Open = open_local) -> Run:
         reader.take(part, open_part)
     if not reader.events:
         raise NotALog(reader.why_not())
-    return reader.book.run(tuple(shown(part.path) for part in log.parts), reader.raw_bytes)
+    return reader.book.run(log.place, tuple(shown(part.path) for part in log.parts), reader.raw_bytes)
 
 
 @dataclass(slots=True)

@@ -81,6 +81,7 @@ class StageLine(Struct):
 class Properties(Struct):
     execution: str | None = field(name="spark.sql.execution.id", default=None)
     group: str | None = field(name="spark.jobGroup.id", default=None)
+    application: str | None = field(name="spark.app.id", default=None)
     call_site: str | None = field(name="callSite.short", default=None)
 
 

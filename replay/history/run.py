@@ -47,6 +47,7 @@ class Run:
     master: str = ""
     is_python: bool = False  #: Its call sites are PySpark's.
     readers_known: bool = True  #: The log says which stage reads which.
+    begun: bool = True  #: The log holds its start; else ``started_ms`` is the first time it tells.
     started_ms: int = 0
     ended_ms: int = 0
     ended: bool = False
@@ -55,4 +56,5 @@ class Run:
     facts: tuple[Fact, ...] = ()
     task_ms: int = 0  #: Run time of all its tasks that ended well.
     files: tuple[str, ...] = ()
+    place: str = ""  #: The file, or the folder of several.
     raw_bytes: int = 0  #: What was read, uncompressed.

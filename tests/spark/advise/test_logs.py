@@ -118,6 +118,30 @@ def test_advice_is_a_data_frame(spark: SparkSession, logs: Path) -> None:
     assert json.loads(advice.schema.json())["fields"][-1]["metadata"]["comment"].startswith("what an oracle")
 
 
+def _cut(logs: Path, folder: Path) -> int:
+    """A head and a tail of a log, in files of their own; answers how many bytes both have."""
+    lines = (logs / "plain").read_bytes().splitlines(keepends=True)
+    application = next(json.loads(line)["App ID"] for line in lines if b"SparkListenerApplicationStart" in line)
+    for name, some in (("head", lines[: len(lines) // 2]), ("tail", lines[len(lines) // 2 :])):
+        (folder / name).mkdir()
+        (folder / name / application).write_bytes(b"".join(some))
+    return sum(map(len, lines))
+
+
+def test_a_run_in_two_files_is_one_wherever_they_are_read(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    many_bytes = _cut(logs, tmp_path)
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.cut.link./logs", tmp_path.as_uri())
+    [whole] = report.make(spark, [str(logs / "plain")]).advices
+    for place in (str(tmp_path), "viewfs://cut/logs"):
+        found = report.make(spark, [place])
+        [advice] = found.advices
+        assert (advice.figures, advice.raw_bytes, found.refused) == (whole.figures, many_bytes, ())
+        assert "read as one" in advice.warnings[0]
+    [row] = frames.read(spark, str(tmp_path)).collect()
+    assert (row.raw_bytes, row.ended, row.gain_byte_seconds) == (many_bytes, True, whole.gain_byte_seconds)
+
+
 def test_what_python_cannot_open_the_session_reads(spark: SparkSession, logs: Path) -> None:
     """`viewfs:` is a scheme of Hadoop's, here with our folder behind it."""
     hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
