@@ -7,12 +7,21 @@ and names the event that it follows from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from coordinator.core import events as e
 from coordinator.core.evolve import apply
-from coordinator.core.ids import NO_SHUFFLE, ApplicationId, AppShuffle, Sequence, ShuffleId, StageAttempt
+from coordinator.core.ids import (
+    NO_SHUFFLE,
+    ApplicationId,
+    AppShuffle,
+    Sequence,
+    ShuffleId,
+    Span,
+    StageAttempt,
+    add_span,
+)
 from coordinator.core.state import State, empty
 from replay.ending import Ending, verdict
 from replay.holding import reasons
@@ -54,18 +63,27 @@ class Births:
     """Listens to a whole log for the app shuffle of one generation."""
 
     shuffle_id: ShuffleId
-    born: dict[ShuffleId, AppShuffle] = field(default_factory=dict)
+    found: AppShuffle | None = None
+    born: tuple[Span, ...] = ()
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event."""
-        if isinstance(recorded.event, (e.GenerationStarted, e.GenerationAdopted)):
-            self.born[recorded.event.shuffle_id] = recorded.event.app_shuffle
+        event = recorded.event
+        if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
+            self.born = add_span(self.born, Span(event.shuffle_id, event.shuffle_id))
+            if event.shuffle_id == self.shuffle_id:
+                self.found = event.app_shuffle
 
     def app_shuffle(self) -> AppShuffle:
         """Whose generation it is. Raises `UnknownShuffle`."""
-        if self.shuffle_id not in self.born:
-            raise UnknownShuffle(f"shuffle id {self.shuffle_id}", self.born, "one of the shuffle ids")
-        return self.born[self.shuffle_id]
+        if self.found is None:
+            raise UnknownShuffle(f"shuffle id {self.shuffle_id}", _numbers(self.born), "one of the shuffle ids")
+        return self.found
+
+
+def _numbers(spans: Iterable[Span]) -> Iterator[int]:
+    for span in spans:
+        yield from range(span.first, span.last + 1)
 
 
 @dataclass(slots=True)
@@ -79,6 +97,8 @@ class Teller:
     chapters: dict[ShuffleId, list[Line]] = field(default_factory=dict)
     endings: dict[ShuffleId, Ending] = field(default_factory=dict)
     reading: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
+    call_site: str = ""
+    announced: tuple[Span, ...] = ()
     cause: e.Recorded | None = None
     told_last: int = 0
     last: e.Recorded | None = None
@@ -108,15 +128,15 @@ class Teller:
     def story(self, only: ShuffleId | None) -> Story:
         """What was heard, told."""
         if not self.common and not self.chapters:
-            raise UnknownShuffle(f"app shuffle {self.app_shuffle}", self.names.lineage, "one of the app shuffles")
-        known = self.names.lineage.get(self.app_shuffle)
+            known = _numbers(self.announced)
+            raise UnknownShuffle(f"app shuffle {self.app_shuffle}", known, "one of the app shuffles")
         chapters = [self._chapter(shuffle_id) for shuffle_id in sorted(self.chapters) if only in (None, shuffle_id)]
         meta = self.state.meta
         return Story(
             application=meta.application or ApplicationId(""),
             name=meta.driver.name,
             app_shuffle=self.app_shuffle,
-            call_site=known.call_site if known is not None else "",
+            call_site=self.call_site,
             last_sequence=self.last.sequence if self.last is not None else Sequence(0),
             lines=shortened(self.common),
             chapters=tuple(chapters),
@@ -140,7 +160,11 @@ class Teller:
         return self.cause if followed else None
 
     def _follow(self, recorded: e.Recorded) -> None:
-        """Remembers who reads a generation of ours until the stage has ended."""
+        """Remembers who reads a generation of ours until the stage has ended, and what was announced."""
         event = recorded.event
+        if isinstance(event, e.LineageLearned):
+            told = event.lineage.app_shuffle
+            self.announced = add_span(self.announced, Span(told, told))
+            self.call_site = event.lineage.call_site if told == self.app_shuffle else self.call_site
         if isinstance(event, e.ReaderRegistered) and self.names.shuffle_of.get(event.shuffle_id) == self.app_shuffle:
             self.reading[event.reader] = event.shuffle_id

@@ -175,11 +175,10 @@ def _there(state: State, generation: Generation, names: Names) -> There:
 
 
 def _past(gone: Gone, names: Names) -> Past:
-    lineage = names.lineage.get(gone.app_shuffle)
     return Past(
         gone.shuffle_id,
         gone.app_shuffle,
-        lineage.call_site if lineage is not None else "",
+        names.call_site(gone.app_shuffle) or gone.call_site,
         gone.life,
         gone.cause,
         gone.bytes,

@@ -154,9 +154,8 @@ class Heard:
         going = self.going.get(event.shuffle_id)
         if going is None:
             return
-        known = self.names.lineage.get(going.app_shuffle)
         job = self.names.job_of(event.stage.stage) if event.stage is not None else None
-        going.call_site = known.call_site if known is not None else ""
+        going.call_site = self.names.call_site(going.app_shuffle)
         going.missed, going.missed_by = recorded, self.names.stage_of_job(event.stage)
         going.job_ms = self.job_ms.get(job, recorded.time_ms) if job is not None else recorded.time_ms
         going.chain.append(self._cause(recorded))

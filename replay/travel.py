@@ -243,6 +243,7 @@ class Gone:
 
     shuffle_id: ShuffleId
     app_shuffle: AppShuffle
+    call_site: str
     life: Life  #: DELETED or LOST.
     cause: str
     bytes: int  #: What it held.
@@ -334,6 +335,7 @@ class Traveller:
         return Gone(
             event.shuffle_id,
             generation.app_shuffle,
+            self.names.call_site(generation.app_shuffle),
             Life.DELETED if deleted else Life.LOST,
             event.cause.value,
             generation.bytes,
@@ -355,4 +357,4 @@ def at(log: Iterable[e.Recorded], where: Point) -> Traveller:
 
 def difference(before: Traveller, after: Traveller) -> tuple[Changed, ...]:
     """What has changed from one point to a later one."""
-    return between(before.state, after.state, after.names)
+    return between(before.state, after.state, after.names.with_earlier(before.names))

@@ -69,6 +69,7 @@ class Bar:
     reading: set[StageAttempt] = field(default_factory=set)
     missed: int = 0
     events: dict[str, int] = field(default_factory=dict)
+    call_site: str = ""
 
 
 @dataclass(slots=True)
@@ -78,7 +79,7 @@ class Stage:
     attempt: StageAttempt
     begun_ms: int
     name: str = ""
-    job: JobId | None = None
+    job: str = ""  #: What it is called.
     done_ms: int | None = None
     failed: bool = False
 
@@ -119,6 +120,7 @@ class Picture:
             self._forget(self.bars.pop(oldest))
         bar = self.bars[shuffle_id] = Bar(shuffle_id, app_shuffle, recorded.time_ms)
         bar.events["begun"] = recorded.sequence
+        bar.call_site = self.names.call_site(app_shuffle)
         return bar
 
     def note(self, recorded: e.Recorded, what: str) -> Bar | None:
@@ -126,13 +128,16 @@ class Picture:
         bar = self.bars.get(getattr(recorded.event, "shuffle_id", None))  # type: ignore[arg-type]
         if bar is not None:
             bar.events[what] = recorded.sequence
+            bar.call_site = self.names.call_site(bar.app_shuffle) or bar.call_site
         return bar
 
     def start(self, recorded: e.Recorded, attempt: StageAttempt, name: str = "") -> Stage:
         """The stage attempt, known from here on at the latest."""
         stage = self.stages.get(attempt)
         if stage is None:
-            stage = self.stages[attempt] = Stage(attempt, recorded.time_ms, name, self.names.job_of(attempt.stage))
+            job = self.names.job_of(attempt.stage)
+            called = self.names.job(job) if job is not None else ""
+            stage = self.stages[attempt] = Stage(attempt, recorded.time_ms, name, called)
         return stage
 
     def write(self, shuffle_id: ShuffleId, writer: StageAttempt) -> None:
@@ -324,7 +329,7 @@ def numbers(picture: Picture) -> dict[str, Any]:
         [
             str(s.attempt),
             text(place(s.name)),
-            text(_job(picture, s.job)),
+            text(s.job),
             since(s.begun_ms),
             since(s.done_ms),
             int(s.failed),
@@ -355,11 +360,10 @@ def _row(
     since: Callable[[int | None], int | None],
 ) -> list[Any]:
     """One bar; what each place holds, the page knows by `COLUMNS`."""
-    lineage = picture.names.lineage.get(bar.app_shuffle)
     return [
         bar.shuffle_id,
         bar.app_shuffle,
-        text(place(lineage.call_site) if lineage is not None else ""),
+        text(place(picture.names.call_site(bar.app_shuffle) or bar.call_site)),
         since(bar.begun_ms),
         since(bar.complete_ms),
         since(picture.last_ms if bar.reading and not picture.ended else bar.read_ms),
@@ -381,7 +385,3 @@ COLUMNS = (
     "id", "app", "site", "begun", "complete", "read", "expired", "gone", "bytes", "fate", "why", "reads", "writer",
     "readers", "events",
 )  # fmt: skip
-
-
-def _job(picture: Picture, job: JobId | None) -> str:
-    return picture.names.job(job) if job is not None else ""
