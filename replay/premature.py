@@ -7,27 +7,33 @@ under it, does not miss the shuffle. Invariant: the same log gives the same answ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.evolve import apply
-from coordinator.core.ids import AppShuffle, Sequence, ShuffleId
+from coordinator.core.ids import AppShuffle, JobId, Sequence, ShuffleId, StageAttempt, StageId
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State, empty
 from coordinator.core.values import Policy, Rule
-from replay.names import Names
+from replay.names import Known, Names
 from replay.phrases import phrase
-from replay.simulate import Fact, Pace, facts_of, simulate
-from replay.simulate.driver import Driver
+from replay.simulate.baseline import Costs
+from replay.simulate.driver import Driver, Pace
+from replay.simulate.facts import Fact
+from replay.simulate.fetching import Readings
 from replay.simulate.ledger import Ledger
+from replay.simulate.outcome import Miss as Cost
+from replay.simulate.reading import Listener
 from replay.simulate.rewriting import Rewriter
-from replay.simulate.running import Otherwise
+from replay.simulate.running import AsRecorded, Otherwise
+from replay.simulate.slots import slots_of
 from replay.units import size, span
 
 _SECOND_MS = 1_000
+Hear: TypeAlias = Callable[[e.Recorded], None]
 #: What is told between the expiry and the miss; a fence that was refused is asked for again.
 _GOING_ON = (e.HoldChanged, e.FenceRequested, e.FenceRefused, e.GenerationFenced, e.GenerationDeleted)
 
@@ -70,19 +76,33 @@ class Premature:
 
 def premature(log: Iterable[e.Recorded]) -> tuple[Premature, ...]:
     """Every premature deletion, in the order of the log."""
-    records = list(log)
-    heard = Heard()
-    for recorded in records:
-        heard.hear(recorded)
-    return told(heard, records)
+    records, inquiry = list(log), Inquiry()
+    for hear in inquiry.passes():
+        for recorded in records:
+            hear(recorded)
+    return inquiry.found
 
 
-def told(heard: Heard, log: Iterable[e.Recorded]) -> tuple[Premature, ...]:
-    """What was heard of this log, with its cost and what would have kept it; the log is gone through only for that."""
-    if not heard.misses:
-        return ()
-    trial = _Trial(log)
-    return tuple(_told(miss, trial) for miss in heard.misses)
+@dataclass(slots=True)
+class Inquiry:
+    """Finds them in a log that may be longer than memory: it is read once, and twice more where anything was missed.
+
+    What is held is what was missed, what is alive in the run (in the recorded one, and in each that is tried), and the
+    numbers of the stages and generations that there were.
+    """
+
+    found: tuple[Premature, ...] = ()
+
+    def passes(self) -> Iterator[Hear]:
+        """Who is to hear the whole log, one after the other."""
+        missed = _Missed()
+        yield missed.hear
+        if missed.ids:
+            heard = _Heard(frozenset(missed.ids))
+            yield heard.hear
+            trial = _Trial(heard)
+            yield trial.hear
+            self.found = trial.told()
 
 
 # ---- what happened ---------------------------------------------------------------------------------------------------
@@ -103,24 +123,60 @@ class _Miss:
 
 
 @dataclass(slots=True)
-class Heard:
-    """Hears a log; remembers the chain of every generation that was let go, until it is gone for good."""
+class _Missed:
+    """Hears which generations were missed."""
 
+    ids: set[ShuffleId] = field(default_factory=set)
+
+    def hear(self, recorded: e.Recorded) -> None:
+        if isinstance(recorded.event, e.PrematureDeletion):
+            self.ids.add(recorded.event.shuffle_id)
+
+
+@dataclass(slots=True)
+class _Beforehand:
+    """Hears what a trial has to know of the whole run before it begins."""
+
+    ran: set[StageId] = field(default_factory=set)
+    readings: Readings = field(default_factory=Readings)
+    looked: bool = False
+
+    def hear(self, event: e.Event) -> None:
+        if isinstance(event, e.StageSubmitted):
+            self.ran.add(event.stage.stage)
+            self.readings.submitted(event)
+        elif isinstance(event, e.StageCompleted):
+            self.readings.over(event)
+        elif isinstance(event, e.ShuffleCleaned):
+            self.readings.forget(event.app_shuffle)
+        elif isinstance(event, e.LookEnded):
+            self.looked = True
+
+
+@dataclass(slots=True)
+class _Heard:
+    """Hears how those came to be let go that were missed."""
+
+    missed: frozenset[ShuffleId]
     state: State = field(default_factory=empty)
     names: Names = field(default_factory=Names)
     going: dict[ShuffleId, _Miss] = field(default_factory=dict)
-    job_ms: dict[int, int] = field(default_factory=dict)
+    job_ms: Known[JobId, int] = field(default_factory=Known)
     facts: dict[int, e.Recorded] = field(default_factory=dict)
     misses: list[_Miss] = field(default_factory=list)
     rewriting: dict[AppShuffle, _Miss] = field(default_factory=dict)  #: Missed, and not complete again.
+    beforehand: _Beforehand = field(default_factory=_Beforehand)
 
     def hear(self, recorded: e.Recorded) -> None:
         event = recorded.event
         if recorded.because == recorded.sequence:
             self.facts = {recorded.sequence: recorded}
         self.names.hear(recorded)
+        self.beforehand.hear(event)
         if isinstance(event, e.JobStarted):
-            self.job_ms[event.job] = recorded.time_ms
+            self.job_ms.begin(event.job, recorded.time_ms)
+        elif isinstance(event, e.JobEnded):
+            self.job_ms.end(event.job)
         elif isinstance(event, e.GenerationExpired):
             self._expired(recorded, event)
         elif isinstance(event, e.ExpiryTakenBack) or (isinstance(event, e.FenceRefused) and event.keep):
@@ -137,7 +193,7 @@ class Heard:
 
     def _expired(self, recorded: e.Recorded, event: e.GenerationExpired) -> None:
         generation = self.state.generations.get(event.shuffle_id)
-        if generation is None:
+        if generation is None or event.shuffle_id not in self.missed:
             return
         fact = self.facts.get(recorded.because)
         chain = [self._cause(fact)] if fact is not None and fact is not recorded else []
@@ -190,15 +246,50 @@ class _Change:
 
 
 class _Trial:
-    """The recorded run, and what becomes of it otherwise. Every change is tried once."""
+    """The recorded run, and what becomes of it with each change, all at once as the log goes by."""
 
-    def __init__(self, records: Iterable[e.Recorded]) -> None:
-        self._facts = list(facts_of(records))
-        self.recorded = simulate(self._facts, keep_log=False)
-        self._looked = self.recorded.looks > 0
-        self._tried: dict[_Change, Ledger] = {}
+    def __init__(self, heard: _Heard) -> None:
+        self._misses = heard.misses
+        self._looked = heard.beforehand.looked
+        self._recorded = Ledger(keeps_lives=False)
+        self._as_recorded = AsRecorded(self._recorded.hear)
+        self._costs = Costs()
+        self._wanted = {miss.app_shuffle for miss in heard.misses}
+        self._now_ms = 0
+        ran, behind = heard.beforehand.ran, frozenset(heard.beforehand.readings.behind)
+        changes = dict.fromkeys(change for miss in heard.misses for change in self._changes(miss))
+        self._tried = {change: _Otherwise.of(change, ran, behind) for change in changes}
+        self._listener = Listener(self._take)
 
-    def advice(self, miss: _Miss) -> tuple[Advice, ...]:
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event of the log."""
+        self._listener.hear(recorded)
+
+    def told(self) -> tuple[Premature, ...]:
+        """Every miss, once the whole log was heard."""
+        self._listener.close()
+        self._recorded.close(self._now_ms)
+        for run in self._tried.values():
+            run.close(self._now_ms)
+        costs = {cost.shuffle_id: cost for cost in self._recorded.misses(self._costs.task_ms)}
+        return tuple(_told(miss, costs.get(miss.shuffle_id), self._advice_on(miss)) for miss in self._misses)
+
+    def _take(self, fact: Fact) -> None:
+        self._now_ms = max(self._now_ms, fact.time_ms)
+        self._as_recorded.take(fact)
+        self._count(fact)
+        for run in self._tried.values():
+            run.take(fact)
+
+    def _count(self, fact: Fact) -> None:
+        """What writing what was missed takes."""
+        command = fact.command
+        if isinstance(command, c.RegisterApplication):
+            self._costs.slots = slots_of(command.driver.master)
+        elif not isinstance(command, c.ReportStageSubmitted) or command.writes in self._wanted:
+            self._costs.hear([fact])
+
+    def _advice_on(self, miss: _Miss) -> tuple[Advice, ...]:
         """What keeps it; what holds least first."""
         tried = (self._advice(change, miss.app_shuffle) for change in dict.fromkeys(self._changes(miss)))
         return tuple(sorted(filter(None, tried), key=lambda one: (one.extra_byte_seconds, one.change)))
@@ -217,38 +308,41 @@ class _Trial:
             yield _Change("policy frontier instead of eager", Policy(Rule.FRONTIER, False, miss.policy.grace_ms))
 
     def _advice(self, change: _Change, app_shuffle: AppShuffle) -> Advice | None:
-        ledger = self._tried.get(change)
-        if ledger is None:
-            ledger = self._tried[change] = self._try(change)
+        ledger = self._tried[change].ledger
         misses = ledger.misses({})
         if any(one.app_shuffle == app_shuffle for one in misses):
             return None
-        extra = ledger.byte_seconds - self.recorded.held_byte_seconds
-        return Advice(change.name, extra, len(misses))
-
-    def _try(self, change: _Change) -> Ledger:
-        """The recorded run with the change; a simulated driver answers, since what was recorded may never be asked."""
-        facts = self._facts if change.pinned is None else list(_pinned(self._facts, change.pinned))
-        ledger = Ledger()
-        rewriter = Rewriter.of(fact.command for fact in facts)
-        Otherwise(change.policy, Driver(Pace()), rewriter, ledger.hear).run(facts)
-        ledger.close(max(fact.time_ms for fact in facts))
-        return ledger
+        return Advice(change.name, ledger.byte_seconds - self._recorded.byte_seconds, len(misses))
 
 
-def _pinned(facts: Iterable[Fact], app_shuffle: AppShuffle) -> Iterator[Fact]:
-    """The facts, with a pin as soon as the shuffle is announced."""
-    done = False
-    for fact in facts:
-        yield fact
-        lineage: Any = getattr(fact.command, "lineage", ())
-        if not done and any(told.app_shuffle == app_shuffle for told in lineage):
-            yield Fact(fact.time_ms, c.SetPin(app_shuffle, "what if"))
-            done = True
+@dataclass(slots=True)
+class _Otherwise:
+    """The recorded run with a change; a simulated driver answers, since what was recorded may never be asked."""
+
+    to_pin: AppShuffle | None
+    run: Otherwise
+    ledger: Ledger
+
+    @classmethod
+    def of(cls, change: _Change, ran: Set[StageId], behind: frozenset[StageAttempt]) -> _Otherwise:
+        ledger = Ledger(keeps_lives=False)
+        return cls(change.pinned, Otherwise(change.policy, Driver(Pace()), Rewriter(ran, behind), ledger.hear), ledger)
+
+    def take(self, fact: Fact) -> None:
+        """One more; what is to be pinned is pinned as soon as it is announced."""
+        self.run.take(fact)
+        lineage: Any = getattr(fact.command, "lineage", ()) if self.to_pin is not None else ()
+        if any(told.app_shuffle == self.to_pin for told in lineage):
+            self.run.take(Fact(fact.time_ms, c.SetPin(AppShuffle(self.to_pin or 0), "what if")))
+            self.to_pin = None
+
+    def close(self, now_ms: int) -> None:
+        """That was all."""
+        self.run.close()
+        self.ledger.close(now_ms)
 
 
-def _told(miss: _Miss, trial: _Trial) -> Premature:
-    cost = next((one for one in trial.recorded.misses if one.shuffle_id == miss.shuffle_id), None)
+def _told(miss: _Miss, cost: Cost | None, advice: tuple[Advice, ...]) -> Premature:
     sequence = miss.missed.sequence if miss.missed is not None else Sequence(0)
     guessed = cost.recomputed_task_seconds if cost is not None else None
     return Premature(
@@ -262,7 +356,7 @@ def _told(miss: _Miss, trial: _Trial) -> Premature:
         tuple(miss.chain),
         cost.recomputed_bytes if cost is not None else 0,
         miss.rewritten_ms / _SECOND_MS if miss.rewritten_ms else guessed,
-        trial.advice(miss),
+        advice,
     )
 
 

@@ -20,7 +20,7 @@ from coordinator.cli.looking import Application
 from coordinator.cli.sources.api import foldable
 from coordinator.cli.verb import verb
 from replay.plain import plain
-from replay.premature import Heard, Premature, told, worth
+from replay.premature import Inquiry, Premature, worth
 from replay.units import clock, count, place, size
 
 
@@ -32,11 +32,11 @@ def premature(here: Here, app: Application) -> Any:
 async def _premature(here: Here, app: str) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        heard = Heard()
-        async for recorded in foldable(source, application):
-            heard.hear(recorded)
-        again = [recorded async for recorded in foldable(source, application)] if heard.misses else []
-        found = told(heard, again)
+        inquiry = Inquiry()
+        for hear in inquiry.passes():
+            async for recorded in foldable(source, application):
+                hear(recorded)
+        found = inquiry.found
         if here.form != "table":
             output.data(here.form, [plain(one) for one in found])
             return

@@ -45,6 +45,11 @@ class Readings:
         """An attempt begins."""
         self._running[stage.stage] = stage
 
+    def forget(self, app_shuffle: AppShuffle) -> None:
+        """Nothing can read it again."""
+        self._weights.pop(app_shuffle, None)
+        self._maps.pop(app_shuffle, None)
+
     def over(self, over: _Over) -> tuple[AppShuffle, ...] | None:
         """What an attempt has read to its end: nothing where it failed; None: nobody has told of its beginning."""
         stage = self._running.pop(over.stage, None)

@@ -37,6 +37,7 @@ class _Held:
     fenced_ms: int | None = None
     gone_ms: int | None = None
     end: str = ""
+    cleaned: bool = False  #: Spark has forgotten its app shuffle.
 
 
 @dataclass(slots=True)
@@ -50,8 +51,9 @@ class _Missed:
 
 @dataclass(slots=True)
 class Ledger:
-    """Listens to a log."""
+    """Listens to a log. Without ``keeps_lives`` it forgets what is gone and can no longer be missed."""
 
+    keeps_lives: bool = True
     held_bytes: int = 0
     peak_bytes: int = 0
     deleted_bytes: int = 0
@@ -60,6 +62,7 @@ class Ledger:
     _byte_ms: int = 0
     _held: dict[ShuffleId, _Held] = field(default_factory=dict)
     _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
+    _born: dict[AppShuffle, list[_Held]] = field(default_factory=dict)  #: Not cleaned yet; where lives are not kept.
     _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
     _readings: Readings = field(default_factory=Readings)
     _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
@@ -131,9 +134,11 @@ class Ledger:
         self._call_sites[event.lineage.app_shuffle] = event.lineage.call_site
 
     def _started(self, now_ms: int, event: e.GenerationStarted | e.GenerationAdopted) -> None:
-        self._held[event.shuffle_id] = _Held(event.shuffle_id, event.app_shuffle)
+        held = self._held[event.shuffle_id] = _Held(event.shuffle_id, event.app_shuffle)
+        if not self.keeps_lives:
+            self._born.setdefault(event.app_shuffle, []).append(held)
         if isinstance(event, e.GenerationAdopted):
-            self._held[event.shuffle_id].written_ms = now_ms
+            held.written_ms = now_ms
         else:
             self._writing[event.writer] = event.shuffle_id
 
@@ -212,6 +217,19 @@ class Ledger:
         held.end = f"lost: {event.cause.value}" if isinstance(event, e.GenerationLost) else event.cause.value
         if isinstance(event, e.GenerationDeleted) and event.cause is Deletion.POLICY:
             self.deleted_bytes += held.bytes
+        self._forget(held)
+
+    def _cleaned(self, now_ms: int, event: e.ShuffleCleaned) -> None:
+        self._readings.forget(event.app_shuffle)
+        for held in self._born.pop(event.app_shuffle, ()):
+            held.cleaned = True
+            self._forget(held)
+        if not self.keeps_lives:
+            self._call_sites.pop(event.app_shuffle, None)
+
+    def _forget(self, held: _Held) -> None:
+        if held.cleaned and held.gone_ms is not None:
+            self._held.pop(held.shuffle_id, None)
 
     def _premature(self, now_ms: int, event: e.PrematureDeletion) -> None:
         held = self._held.get(event.shuffle_id)
@@ -237,5 +255,6 @@ _HEARD: dict[type, Any] = {
     e.GenerationFenced: Ledger._fenced,  # noqa: SLF001
     e.GenerationDeleted: Ledger._gone,  # noqa: SLF001
     e.GenerationLost: Ledger._gone,  # noqa: SLF001
+    e.ShuffleCleaned: Ledger._cleaned,  # noqa: SLF001
     e.PrematureDeletion: Ledger._premature,  # noqa: SLF001
 }

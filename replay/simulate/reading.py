@@ -37,6 +37,28 @@ def facts_of(log: Iterable[e.Recorded]) -> Iterator[Fact]:
         reader.go_on(records)
 
 
+class Listener:
+    """The same where a log goes by event by event: tells each command when the next one's events begin."""
+
+    def __init__(self, tell: Callable[[Fact], None]) -> None:
+        self._tell = tell
+        self._reader = Reader()
+        self._records: list[e.Recorded] = []
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event."""
+        if self._records and self._records[0].because != recorded.because:
+            self.close()
+        self._records.append(recorded)
+
+    def close(self) -> None:
+        """Nothing more follows from the last one."""
+        if self._records:
+            self._tell(self._reader.read(self._records))
+            self._reader.go_on(self._records)
+            self._records = []
+
+
 class Reader:
     """Goes along a log, with the state before each command."""
 

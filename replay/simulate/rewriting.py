@@ -7,7 +7,7 @@ deepest first, from what is gone up to what the stage reads; what is there is re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
 from coordinator.core import caches, cuts
@@ -21,9 +21,10 @@ from replay.simulate.fetching import went_behind
 class Rewriter:
     """Finds what is missing, and names stages that were listed and skipped for it."""
 
-    taken: set[StageId]  #: Stages that ran in the record, or stand for one that would have.
+    ran: Set[StageId]  #: Stages that ran in the record.
     behind: frozenset[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
+    _taken: set[StageId] = field(default_factory=set)  #: Stages that stand for one that would have run.
     _unlisted: int = 0
 
     @classmethod
@@ -36,6 +37,10 @@ class Rewriter:
         """It was written. An attempt that wrote a part may tell the whole, with what failed ones left."""
         known = 0 if whole else self.weights.get(app_shuffle, 0)
         self.weights[app_shuffle] = max(known, written_bytes)
+
+    def forget(self, app_shuffle: AppShuffle) -> None:
+        """Nothing can read it again."""
+        self.weights.pop(app_shuffle, None)
 
     def before(self, state: State, command: c.ReportStageSubmitted) -> Iterator[list[c.Command]]:
         """What has to be done before the stage can run: one list of commands a map stage."""
@@ -54,8 +59,8 @@ class Rewriter:
         """One that the reader's job listed and never ran; else a number that no stage has."""
         listing = min((job for job in state.jobs.values() if job.lists(reader)), key=_number, default=None)
         for stage in _listed(listing):
-            if stage not in self.taken:
-                self.taken.add(stage)
+            if stage not in self.ran and stage not in self._taken:
+                self._taken.add(stage)
                 return stage
         self._unlisted += 1
         return StageId(-self._unlisted)

@@ -30,12 +30,24 @@ Hear = Callable[[list[e.Recorded]], None]
 
 def as_recorded(facts: Iterable[Fact], hear: Hear) -> None:
     """Everything at its place: ticks and outcomes too."""
-    core = Core()
+    run = AsRecorded(hear)
     for fact in facts:
+        run.take(fact)
+
+
+@dataclass(slots=True)
+class AsRecorded:
+    """The same, fact by fact."""
+
+    hear: Hear
+    core: Core = field(default_factory=Core)
+
+    def take(self, fact: Fact) -> None:
+        """One more."""
         if fact.command is not None:
-            hear(core.carry_out(fact.command, fact.time_ms))
+            self.hear(self.core.carry_out(fact.command, fact.time_ms))
         elif fact.event is not None:
-            hear(core.keep(fact.event, fact.time_ms))
+            self.hear(self.core.keep(fact.event, fact.time_ms))
 
 
 @dataclass(slots=True)
@@ -57,11 +69,19 @@ class Otherwise:
     def run(self, facts: Iterable[Fact]) -> None:
         """From the first fact to the last; what would happen after it is not known."""
         for fact in facts:
-            self.now_ms = max(self.now_ms, fact.time_ms)
-            self._pass_time()
-            if fact.kind in (Kind.FACT, Kind.ASKED) and fact.command is not None:
-                rule = _OTHERWISE.get(type(fact.command), Otherwise._as_it_is)
-                rule(self, fact, fact.command)
+            self.take(fact)
+        self.close()
+
+    def take(self, fact: Fact) -> None:
+        """One more fact, and what has become due by then."""
+        self.now_ms = max(self.now_ms, fact.time_ms)
+        self._pass_time()
+        if fact.kind in (Kind.FACT, Kind.ASKED) and fact.command is not None:
+            rule = _OTHERWISE.get(type(fact.command), Otherwise._as_it_is)
+            rule(self, fact, fact.command)
+
+    def close(self) -> None:
+        """That was the last one."""
         self._pass_time()
 
     def _do(self, command: c.Command, now_ms: int | None = None) -> None:
@@ -102,6 +122,10 @@ class Otherwise:
             settings = replace(settings, pressure_capacity_bytes=self.capacity_bytes)
         chosen = command.policy if self.policy is None else self.policy
         self._do(replace(command, policy=chosen, settings=settings))
+
+    def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:
+        self.rewriter.forget(command.app_shuffle)
+        self._do(command)
 
     def _set_policy(self, fact: Fact, command: c.SetPolicy) -> None:
         if self.policy is None:
@@ -182,6 +206,7 @@ class Otherwise:
 
 _OTHERWISE: dict[type, Any] = {
     c.RegisterApplication: Otherwise._register,  # noqa: SLF001 - the class's own table
+    c.ReportShuffleCleaned: Otherwise._cleaned,  # noqa: SLF001
     c.SetPolicy: Otherwise._set_policy,  # noqa: SLF001
     c.ReportJobStarted: Otherwise._job,  # noqa: SLF001
     c.ReportStageSubmitted: Otherwise._submit,  # noqa: SLF001

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+
+import pytest
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, Span, StageId
 from coordinator.core.values import Outputs, Policy, Rule
-from replay.premature import premature, worth
-from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed
+from replay import names
+from replay.premature import Inquiry, Premature, premature, worth
+from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed, lineage
 
 LATER_MS = 12_000
 
@@ -148,3 +153,62 @@ def test_nothing_missed_is_nothing_told() -> None:
     told.carried_out()
     assert premature(told.log) == ()
     assert len(premature(deleted_and_missed().log)) == 1
+
+
+def goes_on(told: Told, jobs: int) -> Iterator[e.Recorded]:
+    """So many further jobs, each with a shuffle that is deleted, and cleaned by Spark; told as the log goes by."""
+    for number in range(10, 10 + jobs):
+        app, writer, reader = AppShuffle(number), attempt(2 * number), attempt(2 * number + 1)
+        stages = (Span(writer.stage, reader.stage),)
+        told.say(c.ReportJobStarted(JobId(number), reader.stage, (app,), None, stages, (lineage(number, "map at x"),)))
+        told.stage(writer.stage, "map at x", writes=number)
+        told.done(writer.stage, 1_000)
+        told.stage(reader.stage, "count at x", reads=(number,))
+        told.done(reader.stage)
+        told.say(c.ReportJobEnded(JobId(number)))
+        told.carried_out()
+        told.say(c.ReportShuffleCleaned(app))
+        told.said.clear()
+        yield from told.log
+        told.log.clear()
+
+
+def inquired(log: Callable[[], Iterator[e.Recorded]]) -> tuple[int, tuple[Premature, ...]]:
+    """How many bytes were held at the most, of a log that is in nobody's memory, and what was found."""
+    inquiry = Inquiry()
+    tracemalloc.start()
+    try:
+        for hear in inquiry.passes():
+            for recorded in log():
+                hear(recorded)
+        return tracemalloc.get_traced_memory()[1], inquiry.found
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_grows_with_what_was_missed_and_not_with_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "_OVER", 20)
+
+    def log(jobs: int) -> Iterator[e.Recorded]:
+        told = comes_back(Policy(Rule.EAGER, observe=False))
+        yield from told.log
+        told.log.clear()
+        yield from goes_on(told, jobs)
+
+    short, few = inquired(lambda: log(50))
+    long, found = inquired(lambda: log(400))
+    assert [(one.chain, one.recomputed_bytes) for one in found] == [(one.chain, one.recomputed_bytes) for one in few]
+    assert len(found) == 1
+    assert found[0].advice
+    assert (long - short) / 350 < 500, "bytes a job: numbers of stages and generations, and no fact"
+
+
+def test_a_log_in_which_nothing_was_missed_is_gone_through_once() -> None:
+    told = Told()
+    told.whole_chain()
+    inquiry, passes = Inquiry(), 0
+    for hear in inquiry.passes():
+        passes += 1
+        for recorded in told.log:
+            hear(recorded)
+    assert (passes, inquiry.found) == (1, ())
