@@ -7,6 +7,7 @@ the same log shows the same there, whichever source holds it.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -205,8 +206,14 @@ class _Walk:
         return (await _gone(self.source, self.application, start)).sequence
 
     def _asked(self) -> str:
-        """What its reader says. Nothing else goes on here meanwhile; a thread that waits would not hear Ctrl-C."""
-        return input(f"[event {self.traveller.sequence:,}] {_KEYS} > ").strip().lower()
+        """What its reader says. Nothing else goes on meanwhile; Ctrl-C ends it here, not at what is awaited next."""
+        loops = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return input(f"[event {self.traveller.sequence:,}] {_KEYS} > ").strip().lower()
+        except EOFError:
+            return "q"
+        finally:
+            signal.signal(signal.SIGINT, loops)
 
     async def _obey(self, said: str) -> bool:
         """Does what its reader says; False: no more."""

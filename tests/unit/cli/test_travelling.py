@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -151,6 +153,24 @@ async def test_a_walk_on_a_terminal_holds_no_more_of_a_long_log_than_it_reads_at
     await _Walk(LogSource(log), APP).walk(AtEvent(1))
     assert len(held) == 5
     assert max(held) <= 32, "some segments of eight events"
+
+
+def test_a_walk_on_a_terminal_ends_with_ctrl_c_and_with_the_end_of_input(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    walk = _Walk(LogSource(log_file(tmp_path / "app.log", deleted_and_missed())), APP)
+    monkeypatch.setattr("builtins.input", lambda _: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(walk.walk(AtEvent(1)))
+    monkeypatch.setattr("builtins.input", raising(EOFError))
+    asyncio.run(walk.walk(AtEvent(1)))
+
+
+def raising(error: type[BaseException]) -> Callable[[str], str]:
+    def answer(_: str) -> str:
+        raise error
+
+    return answer
 
 
 def says(monkeypatch: pytest.MonkeyPatch, *words: str, tell: Callable[[], None] = lambda: None) -> None:
