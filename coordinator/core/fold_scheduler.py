@@ -7,7 +7,7 @@ stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from coordinator.core import events as e
@@ -178,13 +178,20 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
         _forget_attempt(state, at, earlier)
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
-    for app_shuffle in event.recovered:
-        edit(state.shuffles, app_shuffle, recoveries=0)
+    if event.recovered:
+        _count_recoveries_anew(state, event.recovered)
     _note_cost(state, attempt, event.task_ms)
     state.attempts.pop(attempt.stage, None)
     for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
         finished = job.finished or job.final_stage == attempt.stage.stage
         state.jobs[job.job] = _done(job, finished=finished, done=job.done | {attempt.stage})
+
+
+def _count_recoveries_anew(state: State, proved: Iterable[AppShuffle]) -> None:
+    """Somebody has read what was recovered: recovering serves the application, too."""
+    state.meta = replace(state.meta, recoveries=0)
+    for app_shuffle in proved:
+        edit(state.shuffles, app_shuffle, recoveries=0)
 
 
 def _note_cost(state: State, attempt: Attempt, task_ms: int) -> None:

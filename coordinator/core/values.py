@@ -80,7 +80,7 @@ class Settings:
     delete_indeterminate: bool = False  #: Let guessing rules, and any under ``strict``, delete what is indeterminate.
     premature_budget: int = 8  #: Premature deletions after which deletion suspends itself.
     recoveries_per_shuffle: int = 4  #: Until it is read to its end; Spark aborts at a stage's fourth loss in a row.
-    recoveries: int = 256
+    recoveries: int = 256  #: Of an application, until one is read to its end.
     busy_retry_ms: int = 50  #: First pause after a refused fence whose holder we do not know; doubles.
     delete_retry_ms: int = 200  #: First pause after a failed deletion; doubles.
     retry_limit_ms: int = 30_000

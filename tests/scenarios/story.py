@@ -124,6 +124,11 @@ class Story:
     def state(self) -> Any:
         return self.witness.state
 
+    @property
+    def recoveries(self) -> int:
+        """How many were opened."""
+        return int(self.state.meta.next_recovery) - 1
+
     def do(self, command: c.Command) -> list[str]:
         """Carries out any command; what follows, as lines."""
         self.last, self.log = self.witness.do(command, self.now_ms)

@@ -243,7 +243,7 @@ def test_a_report_and_its_retry_on_another_replica_after_the_recovery() -> None:
     story.run("s0.1")
     (again,), log = story.witness.answer([report], 3_000)
     assert (again, log) == (first, [])
-    assert story.state.meta.recoveries == 1
+    assert story.recoveries == 1
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def test_a_loss_of_what_a_recovery_has_just_written() -> None:
     assert "recovery 1 closed" in story.run("s2.1")
     story.run("s3.1")
     story.end()
-    assert story.state.meta.recoveries == 2
+    assert story.recoveries == 2
 
 
 def test_a_partial_loss_in_the_middle_of_a_recovery() -> None:
@@ -188,7 +188,7 @@ def test_a_partial_loss_in_the_middle_of_a_recovery() -> None:
     assert story.submit("s1.2") == ["s1.2 submitted", "A2 read by s1.2", "B2 continued by s1.2"]
     story.complete("s1.2")
     assert "recovery 1 closed" in story.run("s2.1")
-    assert story.state.meta.recoveries == 1
+    assert story.recoveries == 1
 
 
 def test_the_writer_of_a_recovery_fails_before_its_end_and_the_same_generation_goes_on() -> None:
@@ -196,7 +196,7 @@ def test_the_writer_of_a_recovery_fails_before_its_end_and_the_same_generation_g
     story.fail("s0.1")
     assert story.submit("s0.2", tasks=4) == ["s0.2 submitted", "A2 continued by s0.2"]
     story.complete("s0.2")
-    assert story.state.meta.recoveries == 1
+    assert story.recoveries == 1
 
 
 def test_an_indeterminate_writer_in_a_recovery_fails() -> None:
@@ -222,7 +222,7 @@ def test_a_recovery_whose_job_is_cancelled_closes_and_the_next_job_joins_it() ->
     story.complete("s11")
     story.run("s12", "s13")
     story.end(1)
-    assert story.state.meta.recoveries == 1
+    assert story.recoveries == 1
 
 
 def test_two_threads_miss_different_ends_of_one_lineage() -> None:
@@ -239,7 +239,7 @@ def test_two_threads_miss_different_ends_of_one_lineage() -> None:
     assert story.read("B", "s12") == "ready B2"
     story.run("s20")
     assert not [r for r in story.state.recoveries.values() if r.open]
-    assert story.state.meta.recoveries == 1
+    assert story.recoveries == 1
 
 
 def test_report_missing_in_every_state_with_every_id() -> None:

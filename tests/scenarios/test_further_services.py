@@ -108,7 +108,7 @@ def test_two_stages_miss_two_inputs_of_a_remote_service_in_one_instant() -> None
     story.end()
     story.delete_all()
     assert story.lives() == ""
-    assert story.state.meta.recoveries == 2
+    assert story.recoveries == 2
 
 
 def test_strict_keeps_only_what_is_indeterminate() -> None:
@@ -462,4 +462,4 @@ def test_ten_rounds_with_a_loss_in_every_third_one_delete_all_but_the_last() -> 
         story.end(n)
         story.delete_all()
         assert story.lives() == f"{name}1 readable"
-    assert (story.state.meta.premature, story.state.meta.recoveries) == (0, 0)
+    assert (story.state.meta.premature, story.recoveries) == (0, 0)

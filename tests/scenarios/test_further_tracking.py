@@ -380,7 +380,7 @@ def test_a_barrier_stage_that_is_tried_four_times() -> None:
     assert story.run("s1")[-2:] == [f"A4 {READ}", "fence A4"]
     assert len(story.outstanding(INVALIDATE)) == 3
     story.delete_all()
-    assert story.state.meta.recoveries == 0
+    assert story.recoveries == 0
 
 
 def test_history_observes_and_pins_too() -> None:

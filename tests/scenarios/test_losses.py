@@ -29,7 +29,7 @@ def test_26_the_dedup_race() -> None:
     assert story.complete("s0.1") == ["s0.1 completed", "A2 complete", "recovery 1 closed"]
     assert story.miss("A1", "s1") == "recover A1: recovery 1 of A"
     assert story.lives() == "A2 readable"
-    assert story.state.meta.recoveries == 1
+    assert story.recoveries == 1
 
 
 def test_26_the_same_where_the_service_completes() -> None:
@@ -106,7 +106,7 @@ def test_28_the_next_generation_missing_is_another_recovery() -> None:
     story.run("s0.1")
     story.submit("s1.1")
     assert story.miss("A2", "s1.1") == "recover A2: recovery 2 of A"
-    assert story.state.meta.recoveries == 2
+    assert story.recoveries == 2
 
 
 def test_29_reported_missing_and_cannot_be_completed() -> None:
