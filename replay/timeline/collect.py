@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageAttempt
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion, Ending
 from replay.names import Names
 from replay.units import left, place
@@ -55,7 +55,6 @@ class Bar:
     app_shuffle: AppShuffle
     begun_ms: int
     writer: StageAttempt | None = None
-    job: JobId | None = None
     complete_ms: int | None = None
     read_ms: int | None = None  #: When the last stage that read it ended.
     expired_ms: int | None = None
@@ -211,7 +210,7 @@ def _stage_done(picture: Picture, at: e.Recorded, event: e.StageCompleted) -> No
 
 def _started(picture: Picture, at: e.Recorded, event: e.GenerationStarted) -> None:
     bar = picture.begin(at, event.shuffle_id, event.app_shuffle)
-    bar.writer, bar.job = event.writer, event.job
+    bar.writer = event.writer
     picture.start(at, event.writer)
     picture.write(event.shuffle_id, event.writer)
 
