@@ -105,7 +105,7 @@ class Branches {
           found.add(written);
           found.addAll(Stages.ancestors(parent));
         } else {
-          readsNew |= again.rewritten.contains(written) || going.contains(written);
+          readsNew |= again.allNew().contains(written) || going.contains(written);
           left.add(parent);
         }
       }

@@ -250,7 +250,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     int shuffle = Row.shuffleOf(stage);
     if (shuffle >= 0 && generations.owes(shuffle)) {
       scheduler.post(new Ticket(new Again(shuffle, stage.stageId(), event.properties())));
-    } else if (shuffle < 0 && marks.isBusy()) {
+    } else if (shuffle < 0 && (marks.isBusy() || mayBeWatched(stage.stageId()))) {
       post(RESULT_SUBMITTED, -1, stage.stageId());
     }
     if (sides.areThere()) {
@@ -267,16 +267,19 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
   }
 
+  private boolean mayBeWatched(int stageId) {
+    return marks.isWatched(stageId) || underWay.get() > 0;
+  }
+
   public void onTaskStart(SparkListenerTaskStart event) {
-    if (marks.isWatched(event.stageId()) || underWay.get() > 0) {
+    if (mayBeWatched(event.stageId())) {
       scheduler.post(new Ticket(new ResultTask(RESULT_BEGINS, event.stageId(), event.taskInfo())));
     }
   }
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
     noteDrops();
-    boolean mayBeWatched = marks.isWatched(event.stageId()) || underWay.get() > 0;
-    if (mayBeWatched && event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
+    if (mayBeWatched(event.stageId()) && event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
       scheduler.post(new Ticket(new ResultTask(RESULT_TASK, event.stageId(), event.taskInfo())));
     }
     settle();
@@ -339,7 +342,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     noteDrops();
     boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
     History.Result result = history.jobEnded(event.jobId(), succeeded, scheduler.nextTaskId());
-    if (result != null && (marks.isWatched(result.stage) || underWay.get() > 0)) {
+    if (result != null && mayBeWatched(result.stage)) {
       scheduler.post(new Ticket(new ResultEnded(result.stage, succeeded)));
     }
     settle();

@@ -46,6 +46,7 @@ public class Marks {
   private final Stages stages;
   private final Levels levels;
   private final CachedBlocks blocks;
+  private final LateReads lateReads = new LateReads();
   private final Choices choices = new Choices();
   private final Mixes mixes;
   private volatile Tap tap;
@@ -133,7 +134,7 @@ public class Marks {
     Set untouchable = results(again, shuffle, begun);
     mark(again.rewritten, untouchable);
     killLateTasks(again, begun);
-    Iterator kept = blocks.outdate(again.rewritten).iterator();
+    Iterator kept = blocks.outdate(again.allNew()).iterator();
     while (kept.hasNext()) {
       mayDiffer((Integer) kept.next(), "a local checkpoint under way keeps blocks that were computed from it");
     }
@@ -141,7 +142,7 @@ public class Marks {
   }
 
   private void noteBusy() {
-    busy = !marked.isEmpty() || !overtaken.isEmpty() || !watched.isEmpty() || blocks.isWaiting();
+    busy = !marked.isEmpty() || !overtaken.isEmpty() || blocks.isWaiting();
   }
 
   /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
@@ -247,13 +248,15 @@ public class Marks {
    * Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked.
    * `begun`: gets the stages that would come to mix, and have delivered nothing. All of their tasks can begin again.
    */
-  private Set results(Recomputation again, int shuffle, Set begun) {
+  private Set results(Recomputation again, int shuffle, Set begun) throws Exception {
     Set untouchable = new TreeSet();
     List results = stages.results();
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
-      boolean reads = again.isOneNew(Stages.reads(result));
-      if (reads && !choices.isDeterministic(Stages.jobOf(result)) && !again.isReadAnew(result)) {
+      boolean reads = again.isOneNew(Stages.reads(result)) && !choices.isDeterministic(Stages.jobOf(result));
+      if (reads && again.isReadAnew(result)) {
+        lookBeside(result);
+      } else if (reads) {
         look(result, shuffle, again, begun);
       }
       if (stages.isRunning(result) || Stages.delivered(result) > 0) {
@@ -263,10 +266,18 @@ public class Marks {
     return untouchable;
   }
 
-  private void look(ResultStage result, int shuffle, Recomputation again, Set begun) {
+  /** It has read what was written again; what it reads beside that may be of before. */
+  private void lookBeside(ResultStage result) {
+    int root = sides.between(Stages.reads(result));
+    if (root != Sides.NONE) {
+      readsBoth(root, result.id(), null);
+    }
+  }
+
+  private void look(ResultStage result, int shuffle, Recomputation again, Set begun) throws Exception {
     boolean isLate = Stages.meet(Stages.reads(result), again.late);
     boolean isRunning = stages.isRunning(result);
-    boolean isTorn = isRunning && (isLate ? again.isRead(result) : again.isReadBySome(result));
+    boolean isTorn = isRunning && (isLate ? again.isRead(result) : again.isReadBySome(result) || isTorn(result));
     boolean hasDelivered = Stages.delivered(result) > 0;
     if (hasDelivered && (isTorn || !isRunning)) {
       mixes.result(result, shuffle, isLate);
@@ -277,6 +288,13 @@ public class Marks {
         begun.add(Integer.valueOf(result.id()));
       }
     }
+  }
+
+  /** Whether its tasks, or one of them, have read more than one generation already, or may do so yet. */
+  private boolean isTorn(ResultStage result) throws Exception {
+    WatchedResult before = (WatchedResult) watched.get(Integer.valueOf(result.id()));
+    boolean isTornSince = before != null && before.isTornSince(stages.firstTask(result));
+    return isTornSince || (stages.lastTask(result) >= 0 && lateReads.areBelow(result.rdd()));
   }
 
   /** What it has delivered, and what tasks will deliver that have begun by now, is of the old generation. */
@@ -353,7 +371,7 @@ public class Marks {
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
       Integer writes = Integer.valueOf(Stages.writes(stage));
-      boolean reads = Stages.meet(Stages.reads(stage), again.rewritten);
+      boolean reads = Stages.meet(Stages.reads(stage), again.allNew());
       boolean begins = begun.contains(Integer.valueOf(stage.id()));
       if (begins || (reads && (stage instanceof ResultStage || again.rewritten.contains(writes)))) {
         boolean isOvertaken = begins || again.overtaken.contains(writes);
@@ -395,7 +413,7 @@ public class Marks {
     } else if (hasJob(stage.id())) {
       watch((ResultStage) stage, shuffle, true);
     }
-    List sets = stages.sets(stage);
+    List sets = stage.rdd().isBarrier() ? new ArrayList() : stages.sets(stage); // of which Spark would abort a result
     for (int i = 0; i < sets.size(); i++) {
       kill((TaskSetManager) sets.get(i));
     }
@@ -479,7 +497,7 @@ public class Marks {
     }
     Stage stage = stages.byId(stageId);
     boolean isLater = watch.isLater(stage.latestInfo().attemptNumber());
-    if ((isLater || !stages.isRunning(stage)) && Stages.delivered(stage) > 0) {
+    if ((isLater || !stages.isRunning(stage)) && watch.delivered() > 0) {
       watched.remove(Integer.valueOf(stageId));
       mixes.result((ResultStage) stage, watch.input, false);
       unmarkAbove(stage);

@@ -33,6 +33,7 @@ class Recomputation {
   private Set made; // what `madeOfNew` gives, once all is followed
   private final Map listed = new HashMap(); // shuffle -> Set of those that live stages write from it
   final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
+  final Set renewedWhole = new TreeSet(); // those that were written again as a whole before we came to it: they stay
   final Set late = new TreeSet(); // those of them that were a mix before we came to it
   final Set overtaken = new TreeSet(); // those of them that tasks are writing that may have read the old generation
   final Set stayed = new TreeSet(); // of live jobs, of the old generation: complete, or behind what is
@@ -94,6 +95,7 @@ class Recomputation {
           left.add(reader);
         } else if (!renewed.containsKey(reader) && isWrittenSince(reader.intValue(), written)) {
           renewed.put(reader, Long.valueOf(tasksOf(reader.intValue()).first()));
+          renewedWhole.add(reader);
           left.add(reader);
         }
       }
@@ -128,10 +130,17 @@ class Recomputation {
     }
   }
 
+  /** What is written again, and what was so already. */
+  Set allNew() {
+    Set found = new TreeSet(rewritten);
+    found.addAll(renewedWhole);
+    return found;
+  }
+
   /** What was made of an old generation, directly or not, of any job; also what is gone meanwhile. When all is followed. */
   Set madeOfOld() {
     Set found = new TreeSet(overtaken); // until they are written by other tasks
-    for (Iterator it = rewritten.iterator(); it.hasNext();) {
+    for (Iterator it = allNew().iterator(); it.hasNext();) {
       found.addAll(readersOf((Integer) it.next(), false));
     }
     ArrayList left = new ArrayList(found);
@@ -206,7 +215,8 @@ class Recomputation {
       generations.forgotten(reader);
     }
     if (!isWanted(stage) && isWrittenSince(reader, written)) {
-      return false; // and all of it was
+      followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was written again meanwhile
+      return false;
     }
     if (!isWanted(stage)) {
       owe(reader);
@@ -255,7 +265,7 @@ class Recomputation {
 
   /** Whether it is under way, begun when all that it reads of what is written again was there again. */
   boolean isReadAnew(ResultStage result) {
-    boolean isAllOfIt = stages.isRunning(result) && !isLaterAttempt(result);
+    boolean isAllOfIt = stages.isRunning(result) && !isLaterAttempt(result) && stages.lateSets(result).isEmpty();
     long first = isAllOfIt ? stages.firstTask(result) : 0L;
     for (Iterator it = newOf(Stages.reads(result)).iterator(); it.hasNext();) {
       Tasks tasks = tasksOf(((Integer) it.next()).intValue());

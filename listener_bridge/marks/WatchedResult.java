@@ -69,6 +69,11 @@ class WatchedResult {
     return isTo;
   }
 
+  /** Whether what it has read was of both already, as long as a task runs, or has delivered, that was old then. */
+  boolean isTornSince(long first) {
+    return (isTorn || hasBegunAnew) && first < since;
+  }
+
   boolean isOld(long task) {
     return task < since;
   }

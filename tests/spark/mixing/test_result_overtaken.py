@@ -16,9 +16,10 @@ import pytest
 from pyspark import TaskContext
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, App, application
+from tests.spark.mixing.conftest import TIMEOUT, App, application
 from tests.spark.mixing.test_branches import KEYS, tokens
-from tests.spark.mixing.test_late import hear, stopped
+from tests.spark.mixing.test_cached import lose_block
+from tests.spark.mixing.test_late import NO_SHUFFLE, hear, stopped
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.support.spark import Gate, shuffle_of, wait_for
 
@@ -85,12 +86,19 @@ def reading(app: App, work: Callable[[Any], Any], *gates: Gate, free: int = 0, *
         yield Result(a, made(app, a), running, told)
 
 
-def deleted_behind(app: App) -> tuple[Any, Callable[[], list[tuple[int, bool]]]]:
+def deleted_behind(
+    app: App, source: Any = None, deleted: Any = None
+) -> tuple[Any, Callable[[], list[tuple[int, bool]]]]:
     """A, made of what was deleted; and what is told from now on."""
-    x = tokens(app)
-    a = made(app, x, READERS)
+    x = tokens(app) if deleted is None else deleted
+    a = made(app, x if source is None else source, READERS)
     assert a.count() == KEYS
     app.delete(shuffle_of(x))
+    return a, telling(app)
+
+
+def telling(app: App) -> Callable[[], list[tuple[int, bool]]]:
+    """What is told from now on."""
     app.log.settle()
     before = len(app.log.of(facts.GenerationsMixed))
 
@@ -99,13 +107,19 @@ def deleted_behind(app: App) -> tuple[Any, Callable[[], list[tuple[int, bool]]]]
         found = app.log.of(facts.GenerationsMixed)[before:]
         return [(fact.delivered, fact.failed) for fact in found]
 
-    return a, told
+    return told
 
 
 def delivered(app: App) -> int:
     tracker = app.spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
     return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+
+def heard(app: App) -> None:
+    """All that has happened was heard of, and the scheduler has done what was asked of it for that."""
+    app.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(30_000)
+    app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn there
 
 
 @contextmanager
@@ -177,6 +191,93 @@ def test_a_barrier_stage_goes_on_too(app: App) -> None:
         assert found.told() == []
 
 
+def test_a_barrier_stage_over_cached_blocks_is_not_aborted(app: App) -> None:
+    held = app.gate()
+    a, told = deleted_behind(app)
+    cached = app.keep(a.map(lambda row: (row[0], row[1])).cache())
+    assert cached.count() == KEYS
+    folder = held.folder
+
+    def wait(rows: Iterator[Any]) -> Iterator[Any]:
+        found = list(rows)
+        Gate(folder).pass_through(context().partitionId())
+        return iter(found)
+
+    with app.job(lambda: cached.barrier().mapPartitions(wait).collect(), held) as running:
+        wait_for(lambda: held.arrived() == READERS, "tasks that have read")
+        lose_block(app, cached)
+        lose_all(app, a)
+        other = made(app, a)
+        assert other.count() == KEYS
+        heard(app)
+        held.open()
+        assert len(set(running.result(120)) & set(other.collect())) == 0
+    assert len(told()) == 1, "it might have read a block of the new generation"
+
+
+def test_a_task_that_reads_one_partition_after_the_other_begins_again(app: App) -> None:
+    """It has begun, and opens the next partition of A only when it comes to it."""
+    held = app.gate()
+    a, told = deleted_behind(app)
+    folder = held.folder
+
+    def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        found = list(rows)
+        if index == 0:
+            Gate(folder).pass_through(context().taskAttemptId())
+        return iter(found)
+
+    with app.job(lambda: a.mapPartitionsWithIndex(wait).coalesce(1).collect(), held) as running:
+        wait_for(held.arrived, "one that has read the first partition")
+        lose_all(app, a)
+        other = made(app, a)
+        assert other.count() == KEYS
+        held.open()
+        assert len(set(running.result(120)) & set(other.collect())) == KEYS
+    assert told() == []
+
+
+@pytest.mark.parametrize("strict", ["false", "true"])
+def test_what_a_later_attempt_delivers_is_no_mix(app: App, strict: str) -> None:
+    """It is heard of before the submission of that attempt is."""
+    writing, failing, second, queue = app.gate(), app.gate(), app.gate(), app.gate()
+    writing.open()
+    x = tokens(app)
+    a, told = deleted_behind(app, app.hold(x, writing, 0), x)
+    elsewhere, folder = failing.folder, second.folder
+
+    def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        found = list(rows)
+        if not Path(elsewhere, f"arrived-{index}").exists():
+            Gate(elsewhere).pass_through(index)
+            raise RuntimeError("this task fails once")
+        if index == READERS - 1:
+            Gate(folder).pass_through(index)
+        return iter(found)
+
+    def run() -> Any:
+        with app.properties(strict=strict):
+            return a.mapPartitionsWithIndex(wait).collect()
+
+    with app.job(run, writing, failing, second, queue) as running:
+        wait_for(lambda: failing.arrived() == READERS, "tasks that have read A")
+        writing.close()
+        for who in Path(writing.folder).glob("arrived-*"):
+            who.unlink()
+        lose_all(app, a)
+        failing.open()
+        wait_for(writing.arrived, "X is there again, and A is being written")
+        heard(app)
+        with stopped(app, queue):
+            writing.open()
+            wait_for(second.arrived, "a task of the second attempt")
+            wait_for(lambda: delivered(app) >= 1, "another one that has delivered")
+            hear(app, queue)
+        second.open()
+        assert len(set(running.result(120)) & set(a.collect())) == KEYS
+    assert told() == []
+
+
 def test_declared_deterministic_goes_on(app: App) -> None:
     held, failing = app.gate(), app.gate()
     with reading(app, lambda a: read(a, held, failing, 0), held, failing, deterministic="true") as found:
@@ -185,47 +286,3 @@ def test_declared_deterministic_goes_on(app: App) -> None:
         held.open()
         assert 0 < found.agreeing() < KEYS, "as it declared"
         assert found.told() == []
-
-
-def test_a_mix_that_is_heard_of_when_its_job_is_over_is_told(app: App) -> None:
-    held, failing, queue = app.gate(), app.gate(), app.gate()
-    with reading(app, lambda a: read(a, held, failing, 0), held, failing) as found:
-        with hearing_late(app, queue):
-            assert found.other.count() == KEYS
-            failing.open()
-            held.open()
-            agreed = found.agreeing()
-        assert 0 < agreed < KEYS
-        assert len(found.told()) == 1
-
-
-def test_also_where_a_later_attempt_has_begun_with_the_new_one(app: App) -> None:
-    """What the first attempt has delivered is of the old generation, and all of the second one reads the new."""
-    first, second, queue = app.gate(), app.gate(), app.gate()
-    with reading(app, lambda a: read(a, second, first, 1), first, second, free=1) as found:
-        with hearing_late(app, queue):
-            first.open()
-            wait_for(second.arrived, "the second attempt, which has read A anew")
-        second.open()
-        assert 0 < found.agreeing() < KEYS
-        assert len(found.told()) == 1
-
-
-@pytest.mark.parametrize("is_late", [False, True])
-def test_what_lies_behind_an_input_that_is_there_again_is_looked_at(app: App, is_late: bool) -> None:
-    """X -> A -> B: A was lost as a whole and B in part, and all is there again when the hook hears of it."""
-    held, queue = app.gate(), app.gate()
-    a, told = deleted_behind(app)
-    b = app.keep(a.map(lambda row: (row[0], row[1])).partitionBy(MAPS, lambda key: 7 * key))
-    assert b.count() == KEYS
-    with hearing_late(app, queue) if is_late else nullcontext():
-        lose_all(app, a)
-        app.lose_output(shuffle_of(b))
-        with app.job(lambda: app.hold(b, held, 0).collect(), held, queue) as running:
-            wait_for(held.arrived, "a task of the result")
-            if is_late:
-                hear(app, queue)
-            held.open()
-            result = running.result(120)
-    assert len(set(result) & set(a.collect())) == KEYS
-    assert told() == []
