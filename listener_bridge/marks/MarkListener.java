@@ -135,7 +135,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
       if (verb == RESULT_BEGINS) {
         marks.resultBegins(stage, task.taskId(), task.speculative());
       } else {
-        marks.resultDelivered(stage, task.taskId());
+        marks.resultDelivered(stage, task.taskId(), task.partitionId());
       }
     }
   }

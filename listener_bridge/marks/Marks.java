@@ -440,10 +440,10 @@ public class Marks {
   }
 
   /** A task of a result stage has delivered. */
-  void resultDelivered(int stageId, long task) throws Exception {
+  void resultDelivered(int stageId, long task, int partition) throws Exception {
     WatchedResult watch = (WatchedResult) watched.get(Integer.valueOf(stageId));
     if (watch != null) {
-      watch.delivers(task);
+      watch.delivers(task, partition);
       hear(stageId, watch);
       lookAtResult(stageId);
     }

@@ -1,5 +1,8 @@
 package shufflelifecycle;
 
+import java.util.Set;
+import java.util.TreeSet;
+
 /**
  * A result stage that has read, or may have read, what is written again: does it come to mix?
  *
@@ -15,8 +18,8 @@ class WatchedResult {
   private final long since; // the first task that is not an old one
   private final boolean isTorn; // old ones have read both, or a mix
   private int delivered; // by old ones
-  private int deliveredAnew = 0;
-  private boolean isBegunAgain = false;
+  private final Set deliveredAnew = new TreeSet(); // partitions
+  private boolean areOldEnded = false;
   private boolean hasBegunAnew = false; // a later attempt, or a later task
 
   WatchedResult(History.Result result, int input, int attempt, long since, int delivered, boolean isTorn) {
@@ -49,12 +52,14 @@ class WatchedResult {
     hasBegunAnew |= task >= since && !isSpeculative;
   }
 
-  void delivers(long task) {
-    if (task < since) {
-      delivered++;
-    } else {
+  /** Spark takes the first one of a partition, and says of each later one that it succeeded too. */
+  void delivers(long task, int partition) {
+    Integer part = Integer.valueOf(partition);
+    if (task >= since) {
       hasBegunAnew = true;
-      deliveredAnew++;
+      deliveredAnew.add(part);
+    } else if (!deliveredAnew.contains(part)) {
+      delivered++;
     }
   }
 
@@ -64,8 +69,8 @@ class WatchedResult {
 
   /** Whether the old ones that run would make it a mix, and do not have to: said once. */
   boolean takeToBeginAgain() {
-    boolean isTo = hasBegunAnew && delivered == 0 && !isBegunAgain;
-    isBegunAgain |= isTo;
+    boolean isTo = hasBegunAnew && delivered == 0 && !areOldEnded;
+    areOldEnded |= isTo;
     return isTo;
   }
 
@@ -80,6 +85,6 @@ class WatchedResult {
 
   /** Where all has been delivered: what was not by later tasks was by old ones, also by those nobody counted. */
   boolean hasMixed() {
-    return 0 < deliveredAnew && deliveredAnew < result.partitions;
+    return !deliveredAnew.isEmpty() && deliveredAnew.size() < result.partitions;
   }
 }
