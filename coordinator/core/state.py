@@ -57,9 +57,10 @@ V = TypeVar("V")
 #: In ``recovered``: the bound is reached, nobody will recover this generation.
 DENIED = RecoveryId(0)
 
-#: Who asks before its stage is told is waited for where that stage is among the next so many. Every job lists new ones,
-#: so a stage that never comes is passed by some later job. What is further off counts once its submission is told.
-AHEAD = 100
+#: Who asks before its stage is told is waited for where that stage is among the next so many: a job over a long lineage
+#: lists hundreds. Every job lists new ones, so a stage that never comes is passed by some later job. What is further
+#: off counts once its submission is told.
+AHEAD = 1_000
 
 _NONE_ATTEMPTS: frozenset[StageAttempt] = frozenset()
 _FIRST_STAGE = StageId(0)

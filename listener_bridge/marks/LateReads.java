@@ -11,7 +11,8 @@ import org.apache.spark.rdd.RDD;
  * RDDs of which one task reads several partitions one after the other, and opens the next one only when it comes to it:
  * that it has begun says nothing of what it has read.
  *
- * All others of Spark's open what they read when their task begins (read in 3.5.8 to 4.3.0).
+ * Shown of `CoalescedRDD`; of the others as Spark's code reads. All other RDDs are taken for opening what they read when
+ * their task begins, those of other libraries too.
  */
 class LateReads {
   private static final Set THEIRS = new HashSet(Arrays.asList(new Object[] {

@@ -3,6 +3,7 @@ package shufflelifecycle;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.TreeSet;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.LiveListenerBus;
@@ -123,7 +124,7 @@ public class Scheduler {
 
   /** Whether each of the set's tasks has begun, or one has succeeded: the scheduler may not have come to its end yet. */
   public boolean haveAllBegunOrOneSucceeded(TaskSetManager manager) {
-    java.util.TreeSet begun = new java.util.TreeSet();
+    TreeSet begun = new TreeSet();
     for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
       TaskInfo task = (TaskInfo) it.next();
       if (task.successful()) {
