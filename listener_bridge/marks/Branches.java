@@ -105,7 +105,7 @@ class Branches {
           found.add(written);
           found.addAll(Stages.ancestors(parent));
         } else {
-          readsNew |= again.allNew().contains(written) || going.contains(written);
+          readsNew |= again.isNew(written) || going.contains(written);
           left.add(parent);
         }
       }

@@ -368,10 +368,11 @@ public class Marks {
   /** Their outputs and results would be of the old generation. `begun`: results of which that is all of them. */
   private void killLateTasks(Recomputation again, Set begun) {
     List live = stages.live();
+    Set allNew = again.allNew();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
       Integer writes = Integer.valueOf(Stages.writes(stage));
-      boolean reads = Stages.meet(Stages.reads(stage), again.allNew());
+      boolean reads = Stages.meet(Stages.reads(stage), allNew);
       boolean begins = begun.contains(Integer.valueOf(stage.id()));
       if (begins || (reads && (stage instanceof ResultStage || again.rewritten.contains(writes)))) {
         boolean isOvertaken = begins || again.overtaken.contains(writes);

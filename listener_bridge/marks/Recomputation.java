@@ -137,6 +137,10 @@ class Recomputation {
     return found;
   }
 
+  boolean isNew(Integer shuffle) {
+    return rewritten.contains(shuffle) || renewedWhole.contains(shuffle);
+  }
+
   /** What was made of an old generation, directly or not, of any job; also what is gone meanwhile. When all is followed. */
   Set madeOfOld() {
     Set found = new TreeSet(overtaken); // until they are written by other tasks
