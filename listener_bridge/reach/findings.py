@@ -18,6 +18,8 @@ from typing import NewType
 TargetId = NewType("TargetId", str)
 """What py4j calls a JVM object that it holds for Python, as `o12`; never used again for another one."""
 
+NAME = "`"  #: How the names of a program begin, in words for people.
+
 
 class Kind(Enum):
     """What a root is; the coordinator's words."""
@@ -62,6 +64,11 @@ class Root:
     kind: Kind
     needs: frozenset[int]
     why: str = ""
+
+    @property
+    def has_name(self) -> bool:
+        """Whether people know it by a name. Objects of py4j that no name is known for are called by their class."""
+        return self.kind not in (Kind.HANDLE, Kind.OBJECT) or self.why.startswith(NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from typing import Protocol
 from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reach import telling
 from listener_bridge.reach.candidates import Candidates
+from listener_bridge.reach.cycles import Cycles, collect
 from listener_bridge.reach.findings import Found, Root
 from listener_bridge.reach.pace import Pace
 from listener_bridge.tap.facts import Fact, MarkerPassed, Snapshot
@@ -73,10 +74,11 @@ class Looker:
         settle: Callable[[object, Request, str], None],
         missed: Callable[[], int],
         prompt_bytes: int = MUCH_BYTES,
+        collect: Callable[[], None] = collect,
     ) -> None:
         """`mark` posts a mark; `settle` has a request stand at one; `missed` counts how often reports were lost.
 
-        `prompt_bytes`: where less can go, looks are in no hurry.
+        `prompt_bytes`: where less can go, looks are in no hurry. `collect` drops what only cycles hold.
         """
         self.candidates = Candidates()
         self.looks = 0  #: Reported so far.
@@ -88,6 +90,8 @@ class Looker:
         self._missed = missed
         self._missed_seen = missed()
         self._prompt_bytes = prompt_bytes
+        self._collect = collect
+        self._cycles = Cycles(prompt_bytes, time.monotonic())
         self._told = telling.Told()
         self._taken = 0
         self._number = 0  # of the look that was told to begin last: later ones may speak from its place
@@ -97,6 +101,7 @@ class Looker:
         self._changed = threading.Condition()
         self._called_s: float | None = None  # when a look was called for that is not taken yet
         self._called_last_s = time.monotonic()
+        self._changes = 0  # as the sight had counted when it was read last
         self._let_go = 0  # shuffles that took hardly any room, deleted since the last look
         self._passed = ""
         self._stopped = False
@@ -182,12 +187,11 @@ class Looker:
 
     def _wait(self, pace: Pace) -> bool:
         """Wait for the next look's time; answers False where there will be none."""
-        seen = self._sight.changes()
         while not self._stopped:
             with self._changed:
                 now_s = time.monotonic()
-                if (dropped := self._sight.changes()) != seen:
-                    seen = dropped
+                if (changes := self._sight.changes()) != self._changes:
+                    self._changes = changes
                     self._note_call()
                 if self._called_s is not None:
                     pace.happened()
@@ -208,12 +212,21 @@ class Looker:
         self._taken += 1
         if not self._begin():
             return
+        self._changes = self._sight.changes()
         began_s = time.thread_time()
         found = self._sight.read()
         was_new = self._report(found)
         spent_s = time.thread_time() - began_s + found.jvm_s
         self.looking_s += spent_s
         pace.took(time.monotonic(), spent_s, was_new)
+        if found.everything is None and self._cycles.are_worth_it(time.monotonic(), found.roots, self.candidates.bytes):
+            self._drop_cycles()
+
+    def _drop_cycles(self) -> None:
+        before, began_s = self._sight.changes(), time.thread_time()
+        self._collect()
+        cost_s = time.thread_time() - began_s
+        self._cycles.collected(time.monotonic(), cost_s, self._sight.changes() != before)
 
     def _begin(self) -> bool:
         """Put the first mark, and wait until it has passed."""

@@ -20,8 +20,6 @@ from listener_bridge.reach.findings import Kind, Root
 from listener_bridge.reach.naming import tellable
 from listener_bridge.words import Request
 
-NAME = "`"  #: How the names of a program begin, in words for people.
-
 _KINDS = {
     Kind.PLAN: common_pb2.ROOT_KIND_PLAN,
     Kind.HANDLE: common_pb2.ROOT_KIND_HANDLE,
@@ -59,19 +57,14 @@ class Told:
 def _telling(found: Iterable[Root], known: Container[str]) -> list[Root]:
     """All that people know by a name, and of the others those that need something more; first who was told before."""
     needing = [root for root in found if root.needs]
-    told = [root for root in needing if _has_name(root)]
+    told = [root for root in needing if root.has_name]
     covered = set().union(*(root.needs for root in told))
-    others = [root for root in needing if not _has_name(root)]
+    others = [root for root in needing if not root.has_name]
     for root in sorted(others, key=lambda other: (other.root not in known, -len(other.needs), other.root)):
         if not root.needs <= covered:
             told.append(root)
             covered |= root.needs
     return told
-
-
-def _has_name(root: Root) -> bool:
-    """Objects of py4j that no name of the program is known for are called by their class."""
-    return root.kind not in (Kind.HANDLE, Kind.OBJECT) or root.why.startswith(NAME)
 
 
 def begin(look: int) -> Request:

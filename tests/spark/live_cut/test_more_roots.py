@@ -14,7 +14,7 @@ from pyspark import StorageLevel
 from pyspark.sql import functions
 
 from tests.spark.bridge.conftest import Run
-from tests.spark.live_cut.conftest import Program
+from tests.spark.live_cut.conftest import Program, attached
 from tests.support.spark import Gate, gate, in_background, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(180)]
@@ -296,3 +296,38 @@ def test_pandas_on_spark_holds_as_its_frame_does(program: Program) -> None:
     del frame
     program.look()
     assert int(doubled["w"].sum()) == 2 * sum(range(400))
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """Python's collector is on, and does not come by: as in a driver that waits for a long job."""
+    thresholds = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(10_000_000, 1_000, 1_000)
+    yield
+    gc.set_threshold(*thresholds)
+
+
+def test_what_only_a_cycle_holds_goes_without_waiting_for_the_collector(run: Run, no_collections: None) -> None:
+    """A failed job's exception and its frames hold one another, and the RDD; so does a function that calls itself."""
+    with attached(run, prompt_bytes="1k") as program:
+        keep_in_a_cycle(program.spark.sparkContext)
+        of_the_failed, of_the_function = program.written()
+        wait_for(lambda: {of_the_failed, of_the_function} <= program.gone(), "both to go")
+
+
+def keep_in_a_cycle(context: Any) -> None:
+    pairs = context.parallelize(range(4_000), 4).map(lambda n: (n % 20, n)).partitionBy(4)
+    assert pairs.count() == 4_000
+    failed: Any = None
+    try:
+        pairs.map(lambda _: 1 / 0).count()
+    except Exception as error:  # noqa: BLE001 - as programs do
+        failed = error  # and the frame that its traceback holds is this one
+    assert "ZeroDivisionError" in str(failed)
+    counted = context.parallelize(range(4_000), 4).map(lambda n: (n % 20, n)).partitionBy(3)
+
+    def twice(times: int) -> int:
+        return int(counted.count()) if times == 0 else twice(times - 1)
+
+    assert twice(2) == 4_000

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from listener_bridge.allowance import MUCH_BYTES
 from listener_bridge.reach.findings import Found, Kind, Root
 from listener_bridge.reach.looker import Looker
-from listener_bridge.reach.pace import QUIET_S
+from listener_bridge.reach.pace import IDLE_MIN_S, QUIET_S
 from listener_bridge.tap.facts import (
     Fact,
     KnownShuffle,
@@ -97,9 +97,9 @@ def present(*app_shuffles: int) -> Snapshot:
     return Snapshot("snapshot-1", tuple(KnownShuffle(shuffle, 2, 2) for shuffle in app_shuffles), (), ())
 
 
-def looking(eyes: Eyes) -> tuple[Looker, Stream]:
+def looking(eyes: Eyes, collect: Callable[[], None] = lambda: None) -> tuple[Looker, Stream]:
     stream = Stream()
-    looker = Looker(eyes, stream.mark, stream.settle, lambda: 0)
+    looker = Looker(eyes, stream.mark, stream.settle, lambda: 0, collect=collect)
     stream.looker = looker
     return looker, stream
 
@@ -274,3 +274,54 @@ def test_a_program_that_lets_go_of_hardly_anything_all_the_time_is_looked_at_aga
     looker.hear([ended(2_001, MUCH_BYTES)])
     stream.wait_for(lambda: "look-3-begins" in stream.told)
     looker.stop(LIMIT_S)
+
+
+def test_what_dies_while_one_looks_calls_for_another_look() -> None:
+    """The idle ones that follow would come ever later."""
+    eyes = Eyes((HELD,))
+    looker, stream = looking(eyes)
+    first = threading.Event()
+
+    def drop() -> None:
+        if not first.is_set():
+            first.set()
+            eyes.dropped += 1
+
+    eyes.on_read = drop
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    called_s = time.monotonic()
+    stream.wait_for(lambda: "look-2-begins" in stream.told)
+    assert time.monotonic() - called_s < IDLE_MIN_S
+    looker.stop(LIMIT_S)
+
+
+def test_where_something_without_a_name_holds_much_cycles_are_collected() -> None:
+    """What went by it calls for a look."""
+    nameless = Root("o2", Kind.OBJECT, frozenset({7}), "org.apache.spark.rdd.MapPartitionsRDD")
+    eyes = Eyes((HELD, nameless))
+    collected: list[int] = []
+
+    def collect() -> None:
+        collected.append(eyes.reads)
+        eyes.found, eyes.dropped = [Found((HELD,))], 1
+
+    looker, stream = looking(eyes, collect)
+    looker.hear([ended(7, MUCH_BYTES)])
+    looker.start(present(0))
+    stream.wait_for(lambda: any("o2" in report.report_cut.gone for report in stream.reports))
+    looker.stop(LIMIT_S)
+    assert len(collected) == 1
+
+
+def test_where_names_hold_all_nothing_is_collected() -> None:
+    eyes = Eyes((HELD,))
+    collected: list[int] = []
+    looker, stream = looking(eyes, lambda: collected.append(eyes.reads))
+    looker.hear([ended(0, MUCH_BYTES)])
+    looker.start()
+    for look in range(2, 5):
+        eyes.dropped += 1
+        stream.wait_for(lambda look=look: f"look-{look}-begins" in stream.told)  # type: ignore[misc]
+    looker.stop(LIMIT_S)
+    assert collected == []
