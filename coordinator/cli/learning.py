@@ -40,7 +40,7 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
         with session("learn", master) as spark:
             runs = teacher.spread(spark, recordings)
     else:
-        runs = [teacher.learned(recording) for recording in recordings]
+        runs = teacher.all_of(recordings)
     runs, twice = once(runs)
     for told in (*twice, *(f"{run.recording}: {run.why_not}" for run in runs if run.why_not)):
         output.remark(told)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -30,7 +30,7 @@ from coordinator.core.values import Lesson, Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.lessons import read_lessons
 from coordinator.wire.logfile import write_log
-from replay.history.finding import Missing
+from replay.history.finding import Missing, is_url
 from replay.plain import plain
 from replay.simulate.places import recordings_at
 from replay.simulate.recordings import Recording, Simulated, all_of, once, spread
@@ -151,6 +151,9 @@ async def _found(here: Here, named: str) -> list[Recording]:
     if _is_no_path(named):
         _check_source(here, named)
         return await _applications(here, named)
+    if is_url(named):
+        told = f"{named} is a URL, and records are read from a disk"
+        raise failure(Exit.USAGE, told, "a path", "Copy or mount them; `advise` reads Spark's logs at a URL.")
     found = recordings_at(named)
     if isinstance(found, Missing):
         raise failure(Exit.NOT_FOUND, f"{named}: {found.why}", "a log, or a folder of logs", "Check the path.")
@@ -196,7 +199,7 @@ def _segments(log: Sequence[Recorded]) -> list[Segment]:
 
 def _carried_out(recordings: Sequence[Recording], policies: _Policies, given: _Given, master: str) -> list[Simulated]:
     if not is_spread(recordings, master):
-        return list(all_of(recordings, policies, given.lessons, given.capacity_bytes))
+        return all_of(recordings, policies, given.lessons, given.capacity_bytes)
     with session("simulate", master) as spark:
         return spread(spark, recordings, policies, given.lessons, given.capacity_bytes)
 
@@ -225,8 +228,7 @@ def is_spread(recordings: Sequence[Recording], master: str) -> bool:
 def _show(here: Here, found: list[Simulated], each: bool, given: _Given) -> None:
     sums = total(one.summaries for one in found)
     if here.form != "table":
-        rows = [{**dict(plain(one)), "summaries": list(map(_row, one.summaries))} for one in found]
-        output.data(here.form, {"policies": list(map(_row, sums)), "applications": rows})
+        output.data(here.form, {"policies": list(map(_row, sums)), "applications": list(map(_application, found))})
         return
     if each and len(found) > 1:
         for one in found:
@@ -238,6 +240,12 @@ def _show(here: Here, found: list[Simulated], each: bool, given: _Given) -> None
     _table(sums)
     for told in (*_doubts(found, sums), *_untaught(sums, given)):
         output.say(Text(told, style="dim"))
+
+
+def _application(one: Simulated) -> Row:
+    """All but what it has to do with other records."""
+    told = {**dict(plain(replace(one, piece=None))), "summaries": list(map(_row, one.summaries))}
+    return {name: value for name, value in told.items() if name != "piece"}
 
 
 def _doubts(found: Sequence[Simulated], sums: Sequence[Summary]) -> Iterator[str]:

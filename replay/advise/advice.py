@@ -90,17 +90,7 @@ class Advice:
         return next(one for one in self.figures if one.holder == holder)
 
     @property
-    def run(self) -> tuple[str, str, int]:
-        """Which run it is: an id may be used again."""
-        return self.application_id, self.attempt, self.started_ms
-
-    @property
     def label(self) -> str:
         """What people call it."""
         attempt = f" ({self.attempt})" if self.attempt else ""
         return f"{self.name or self.application_id}{attempt}"
-
-
-def fuller(one: Advice, other: Advice) -> Advice:
-    """Of two logs of one run that which holds more."""
-    return min(one, other, key=lambda advice: (not advice.ended, -advice.raw_bytes, advice.place))

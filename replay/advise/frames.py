@@ -6,37 +6,27 @@ those of `advice`, so that `shufflectl advise -o json` and these tables say the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from replay.advise.advice import Advice, fuller
+from replay.advise.advice import Advice
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.rows import row
 from replay.history import columns as k
-from replay.history.gathering import Read, find, spread, whole_where_read
+from replay.history.gathering import each_run, find
 
 if TYPE_CHECKING:
-    from pyspark import RDD
     from pyspark.sql import DataFrame, SparkSession
 
 
 def read(spark: SparkSession, places: Iterable[str] | str, grace_ms: int = GRACE_MS) -> DataFrame:
     """A row for each run of an application that was found at or below these places; files that are no logs are not in
-    it (`replay.history.read` names them). Nothing is read before the DataFrame is used, but names of files."""
+    it (`replay.history.read` names them). Nothing is read before the DataFrame is used, but names of files, and logs
+    behind a URL, to know which of them are parts of one run."""
     logs, _ = find(spark, [places] if isinstance(places, str) else places)
-    judge = Judge(grace_ms)
-    found = each_run_once(whole_where_read(spread(spark, logs, judge), judge))
-    return spark.createDataFrame(found.map(lambda advice: k.values(schema(), row(advice))), schema())
-
-
-def each_run_once(read: RDD[Read[Advice]]) -> RDD[Advice]:
-    """Of several logs of one run that which holds most, as a report has it."""
-    return read.flatMap(_by_run).reduceByKey(fuller).values()
-
-
-def _by_run(read: Read[Advice]) -> Iterator[tuple[tuple[str, str, int], Advice]]:
-    if read.found is not None:
-        yield read.found.run, read.found
+    read = each_run(spark, logs, Judge(grace_ms))
+    found = read.flatMap(lambda one: [k.values(schema(), row(one.found))] if one.found is not None else [])
+    return spark.createDataFrame(found, schema())
 
 
 def schema() -> Any:

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
-from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict, fuller
+from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.wording import byte_hours
-from replay.history.gathering import Read, Refused, find, spread, whole
+from replay.history.gathering import Read, Refused, find, left_out, spread
+from replay.history.joining import whole
 from replay.units import count
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def make(
     with _told(progress, done, sum(log.bytes for log in logs)):
         found = spread(spark, logs, few, done).collect() if logs else []
         silent = {log.place for log in logs} - {read.place for read in found}
-        found = whole(found, lambda parts: spread(spark, parts, few).collect())
+        found = whole(found, lambda parts: spread(spark, parts, few).collect(), left_out)
     unread = (Refused(place, "it was listed and could not be opened") for place in silent)
     return put_together(found, (*refused, *unread), grace_ms)
 
@@ -88,30 +88,15 @@ def make(
 def put_together(found: Sequence[Read[Advice]], refused: Iterable[Refused] = (), grace_ms: int = GRACE_MS) -> Report:
     """The report of what became of each log."""
     failed = [Refused(read.place, read.why) for read in found if read.found is None]
-    advices, twice = _once([read.found for read in found if read.found is not None])
+    advices = [read.found for read in found if read.found is not None]
     ranked = sorted(advices, key=lambda one: (-one.gain_byte_seconds, -one.possible_byte_seconds, one.label))
-    left_out = sorted((*refused, *failed, *twice), key=lambda one: one.place)
-    return Report(tuple(ranked), tuple(left_out), grace_ms)
+    unread = sorted((*refused, *failed), key=lambda one: one.place)
+    return Report(tuple(ranked), tuple(unread), grace_ms)
 
 
 def _shortened(advice: Advice) -> Advice:
     heaviest = sorted(advice.shuffles, key=lambda one: (-one.idle_byte_seconds, -one.bytes, one.app_shuffle))
     return replace(advice, shuffles=tuple(heaviest[:MOST_SHUFFLES]))
-
-
-def _once(advices: Iterable[Advice]) -> tuple[list[Advice], list[Refused]]:
-    """Each run once: of several logs of the same one, that which holds most."""
-    runs: dict[tuple[str, str, int], list[Advice]] = {}
-    for advice in advices:
-        runs.setdefault(advice.run, []).append(advice)
-    kept = {run: reduce(fuller, found) for run, found in runs.items()}
-    twice = [
-        Refused(one.place, f"it is the same run of {one.application_id} as {kept[run].place}, which holds no less")
-        for run, found in runs.items()
-        for one in found
-        if one is not kept[run]
-    ]
-    return list(kept.values()), twice
 
 
 @contextmanager

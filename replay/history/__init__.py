@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read(spark: SparkSession, places: Iterable[str] | str) -> DataFrame:
-    """A row for each log at or below these places; see `frames.schema` for the columns and their units."""
+    """A row for each run at or below these places, and for each file without one; `frames.schema` has the columns."""
     from replay.history import frames
 
     return frames.read(spark, places)

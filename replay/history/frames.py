@@ -1,7 +1,7 @@
 """Runs as a DataFrame.
 
-Responsible for the columns of `read`. Refuses to judge (`replay.advise.frames` does). Invariant: a row for every log
-that was found; where nothing could be read, ``why`` says why and the rest is null.
+Responsible for the columns of `read`. Refuses to judge (`replay.advise.frames` does). Invariant: every log that was
+found is in it: in the row of its run, or in a row of its own, where ``why`` says why, and the rest is null.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from replay.history import columns as k
-from replay.history.gathering import Read, find, spread
+from replay.history.gathering import Read, each_run, find
 from replay.history.run import Run
 
 if TYPE_CHECKING:
@@ -20,10 +20,13 @@ Row = dict[str, Any]
 
 
 def read(spark: SparkSession, places: Iterable[str] | str) -> DataFrame:
-    """A row for each log at or below these places (directories, files, URLs). Logs are read when it is used."""
+    """A row for each run at or below these places (directories, files, URLs), and for each file without one.
+
+    Parts of a run are one row, and a copy is told as one, as `advise` has it. Logs are read when it is used; those
+    behind a URL now too, to know which of them are parts of one run."""
     logs, refused = find(spark, [places] if isinstance(places, str) else places)
     missing: list[Read[Row]] = [Read(one.place, None, one.why) for one in refused]
-    found = spread(spark, logs, of_run).union(spark.sparkContext.parallelize(missing, 1))
+    found = each_run(spark, logs, of_run).union(spark.sparkContext.parallelize(missing, 1))
     return spark.createDataFrame(found.map(_values), schema())
 
 

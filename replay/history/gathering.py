@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from replay.history import finding
 from replay.history.finding import Log, Missing, Part
-from replay.history.joining import Piece, as_one, joined, piece_of
+from replay.history.joining import Copy, Piece, as_one, joined, piece_of, whole
 from replay.history.reading import NotALog, read
 from replay.history.run import Run
 
@@ -92,27 +92,41 @@ def spread(
     return found.union(_spread_remote(spark, remote, make, done)) if remote else found
 
 
-def whole(reads: Iterable[Read[T]], again: Callable[[list[Log]], Iterable[Read[T]]]) -> list[Read[T]]:
-    """What became of these logs, where those that tell parts of one run are read ``again``, as one."""
-    found = list(reads)
-    runs, copies = joined(read.piece for read in found if read.piece is not None)
-    if not runs and not copies:
+def each_run(spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T]) -> RDD[Read[T]]:
+    """What ``make`` makes of each run, wherever its parts lie; and what is no log, or a copy.
+
+    Nothing is read before it is used, where workers open all files themselves. What only the session can open is read
+    by this call, to know which logs are to be read as one; what was made of them stays with the workers.
+    """
+    found = spread(spark, logs, make)
+    if not any(finding.is_url(log.parts[0].path) for log in logs):
+        return _whole_where_read(found, make)
+    return _whole_through_session(spark, found, make)
+
+
+def _whole_where_read(found: RDD[Read[T]], make: Callable[[Run], T]) -> RDD[Read[T]]:
+    def work(of_one: tuple[str, Iterable[Read[T]]]) -> list[Read[T]]:
+        return whole(of_one[1], lambda logs: [_made(log, make, None) for log in logs], left_out)
+
+    return found.keyBy(lambda one: one.piece.whose if one.piece is not None else one.place).groupByKey().flatMap(work)
+
+
+def _whole_through_session(spark: SparkSession, found: RDD[Read[T]], make: Callable[[Run], T]) -> RDD[Read[T]]:
+    from pyspark import StorageLevel
+
+    found = found.persist(StorageLevel.MEMORY_AND_DISK)
+    plan = joined(found.flatMap(lambda one: [one.piece] if one.piece is not None else []).collect())
+    gone = frozenset({piece for run in plan.runs for piece in run} | {copy.piece for copy in plan.copies})
+    if not gone:
         return found
-    together = [as_one(run) for run in runs]
-    made = {read.place: read for read in again(together) if read.found is not None} if together else {}
-    parts = {piece for log, run in zip(together, runs, strict=True) if log.place in made for piece in run}
-    gone = parts | {copy.piece for copy in copies}
-    told: list[Read[T]] = [Read(copy.piece.log.place, None, copy.why) for copy in copies]
-    return [*(read for read in found if read.piece not in gone), *made.values(), *told]
+    copies: list[Read[T]] = [left_out(copy) for copy in plan.copies]
+    rest = found.filter(lambda one: one.piece not in gone).union(spark.sparkContext.parallelize(copies, 1))
+    return rest.union(spread(spark, [as_one(run) for run in plan.runs], make)) if plan.runs else rest
 
 
-def whole_where_read(read: RDD[Read[T]], make: Callable[[Run], T]) -> RDD[Read[T]]:
-    """The same, by the workers: parts of a run that only the session can open stay apart."""
-
-    def work(found: tuple[str, Iterable[Read[T]]]) -> list[Read[T]]:
-        return whole(found[1], lambda logs: [_made(log, make, None) for log in logs])
-
-    return read.keyBy(lambda one: one.piece.whose if one.piece is not None else "").groupByKey().flatMap(work)
+def left_out(copy: Copy) -> Read[Any]:
+    """What is told of a log that is a copy."""
+    return Read(copy.piece.log.place, None, copy.why)
 
 
 # ---- local -----------------------------------------------------------------------------------------------------------

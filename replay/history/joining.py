@@ -1,8 +1,9 @@
-"""Which logs tell parts of one run.
+"""Which logs tell parts of one run, and which tell it again.
 
-Responsible for the head and the tails of a run that lie in files of their own, and for copies of such parts. Refuses to
-open a file: it goes by what each log told when it was read by itself. Invariant: logs are joined only where one of them
-holds the start of the run, Spark's id and attempt agree, and what they tell does not overlap.
+Responsible for the head and the tails of a run that lie in files of their own, and for copies, of such parts and of
+whole runs. Refuses to open a file: it goes by what each log told when it was read by itself. Invariant: logs are joined
+only where one of them holds the start of the run, Spark's id and attempt agree, and what they tell does not overlap; of
+what is there twice the fuller counts, once, and the other is named.
 
 A tail does not say whose it is: the id is in the name of its file, as Spark names event logs (up to the first dot,
 which begins an ending), or in the properties of its SQL jobs. Events of one moment are not written in the order of
@@ -11,10 +12,11 @@ their times, so a tail may begin a little before its head ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
-from replay.history.finding import Log, shown
+from replay.history.finding import Log, is_url, shown
 from replay.history.run import Run
 from replay.units import few
 
@@ -31,6 +33,7 @@ class Piece:
     ended: bool
     first_ms: int
     last_ms: int
+    raw_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,27 @@ class Copy:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What is to be done about some pieces. ``runs``: those in several logs, each in the order of time."""
+
+    runs: tuple[tuple[Piece, ...], ...]
+    copies: tuple[Copy, ...]
+
+
+class Told(Protocol):
+    """What became of one log. ``piece``: what it tells of its run; None where it could not be read."""
+
+    @property
+    def piece(self) -> Piece | None: ...
+
+
+T = TypeVar("T", bound=Told)
+
+
 def piece_of(log: Log, run: Run) -> Piece:
     """What this log, read by itself, told."""
-    return Piece(log, _whose(log, run), run.begun, run.ended, run.started_ms, run.ended_ms)
+    return Piece(log, _whose(log, run), run.begun, run.ended, run.started_ms, run.ended_ms, run.raw_bytes)
 
 
 def _whose(log: Log, run: Run) -> str:
@@ -55,27 +76,70 @@ def _whose(log: Log, run: Run) -> str:
     return named if told == log.name or names_attempt else told
 
 
-def joined(pieces: Iterable[Piece]) -> tuple[list[tuple[Piece, ...]], list[Copy]]:
-    """The runs that lie in several logs, each in the order of time, and the logs that are copies of a part of a run."""
+def whole(
+    found: Iterable[T], again: Callable[[list[Log]], Iterable[T]], left_out: Callable[[Copy], T]
+) -> list[T]:
+    """What became of these logs, where those that tell parts of one run are read ``again``, as one; what became of a
+    copy is made by ``left_out``. Parts that cannot be read as one stay as they were."""
+    told = list(found)
+    plan = joined(one.piece for one in told if one.piece is not None)
+    if not plan.runs and not plan.copies:
+        return told
+    together = [as_one(run) for run in plan.runs]
+    made = {one.piece.log.place: one for one in again(together) if one.piece is not None} if together else {}
+    parts = {piece for log, run in zip(together, plan.runs, strict=True) if log.place in made for piece in run}
+    gone = parts | {copy.piece for copy in plan.copies}
+    return [*(one for one in told if one.piece not in gone), *made.values(), *map(left_out, plan.copies)]
+
+
+def joined(pieces: Iterable[Piece]) -> Joined:
+    """The runs that lie in several logs, and the logs that are copies of a run or of a part of it."""
     runs: dict[str, list[list[Piece]]] = {}
+    headless: list[list[Piece]] = []
     copies: list[Copy] = []
     for piece in sorted(pieces, key=lambda one: (one.first_ms, not one.begun, one.last_ms, one.log.place)):
         known = runs.setdefault(piece.whose, [])
         if piece.begun:
             known.append([piece])
             continue
-        whole = next((run for run in reversed(known) if _covers(run[-1], piece)), None)
+        covering = next((run for run in reversed(known) if _covers(run[-1], piece)), None)
         before = next((run for run in reversed(known) if _may_follow(run[-1], piece)), None)
-        if whole is not None:
-            told = f"it tells a part of the run that is in {whole[0].log.place} too, and nothing else"
+        if covering is not None:
+            told = f"it tells a part of the run that is in {covering[0].log.place} too, and nothing else"
             copies.append(Copy(piece, told))
-        elif before is not None:
+        elif before is not None and _opened_alike(before[-1], piece):
             before.append(piece)
-    return [tuple(run) for found in runs.values() for run in found if len(run) > 1], copies
+        else:
+            headless.append([piece])
+    kept, twice = _once([*(run for found in runs.values() for run in found), *headless])
+    return Joined(tuple(run for run in kept if len(run) > 1), (*copies, *twice))
+
+
+def _once(runs: Iterable[list[Piece]]) -> tuple[list[tuple[Piece, ...]], list[Copy]]:
+    """Each run once: of those that are the same one, that which holds most."""
+    same: dict[tuple[str, int, bool], list[tuple[Piece, ...]]] = {}
+    for run in runs:
+        same.setdefault((run[0].whose, run[0].first_ms, run[0].begun), []).append(tuple(run))
+    kept, copies = [], []
+    for found in same.values():
+        best = min(found, key=_emptiness)
+        kept.append(best)
+        why = f"it is the same run of {best[0].whose} as {best[0].log.place}, which holds no less"
+        copies += [Copy(piece, why) for run in found if run is not best for piece in run]
+    return kept, copies
+
+
+def _emptiness(run: tuple[Piece, ...]) -> tuple[bool, int, str]:
+    return not run[-1].ended, -sum(piece.raw_bytes for piece in run), run[0].log.place
 
 
 def _may_follow(last: Piece, piece: Piece) -> bool:
     return not last.ended and piece.first_ms >= last.last_ms - _JITTER_MS
+
+
+def _opened_alike(last: Piece, piece: Piece) -> bool:
+    """What the workers open themselves and what the session reads for them cannot be read as one."""
+    return is_url(last.log.parts[0].path) == is_url(piece.log.parts[0].path)
 
 
 def _covers(last: Piece, piece: Piece) -> bool:

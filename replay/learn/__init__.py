@@ -22,10 +22,11 @@ from coordinator.core.ids import AppShuffle, StageAttempt
 from coordinator.core.lineages import kind_of
 from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
+from replay.history.joining import Copy, Piece
 from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
 from replay.simulate.fetching import Readings
-from replay.simulate.recordings import Recording, Run, Unread, odd, open_run
+from replay.simulate.recordings import Recording, Run, Unread, odd, open_run, whole_runs
 
 _NOTHING = Taught(0, ())
 _FRONTIER = Policy(Rule.FRONTIER, observe=False)
@@ -42,6 +43,7 @@ class Learned:
     why_not: str = ""
     run: Run | None = None
     facts: int = 0
+    piece: Piece | None = None
 
 
 @dataclass(slots=True)
@@ -143,11 +145,24 @@ def learned(recording: Recording) -> Learned:
 def _learned(recording: Recording) -> Learned:
     run = open_run(recording)
     if not run.ended:
-        return Learned(recording.name, run.name, why_not="it has not ended, so later reads are not in it: left out")
-    return Learned(recording.name, run.name, learn(run.facts), run=run.run, facts=len(run.facts))
+        why = "it has not ended, so later reads are not in it: left out"
+        return Learned(recording.name, run.name, why_not=why, piece=run.piece)
+    return Learned(recording.name, run.name, learn(run.facts), run=run.run, facts=len(run.facts), piece=run.piece)
+
+
+def all_of(recordings: Sequence[Recording]) -> list[Learned]:
+    """One after the other, in this process; the parts of a run once more, as one."""
+    return whole_runs(recordings, lambda some: list(map(learned, some)), _left_out)
 
 
 def spread(spark: Any, recordings: Sequence[Recording]) -> list[Learned]:
-    """Each as a task of its own on a Spark session."""
-    tasks = spark.sparkContext.parallelize(list(recordings), max(1, len(recordings)))
-    return list(tasks.map(learned).collect())
+    """The same, each as a task of its own on a Spark session."""
+
+    def carry_out(some: Sequence[Recording]) -> list[Learned]:
+        return list(spark.sparkContext.parallelize(list(some), max(1, len(some))).map(learned).collect())
+
+    return whole_runs(recordings, carry_out, _left_out)
+
+
+def _left_out(copy: Copy) -> Learned:
+    return Learned(copy.piece.log.place, why_not=copy.why)

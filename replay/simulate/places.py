@@ -14,7 +14,7 @@ from coordinator.archive.files import BESIDE, EventsFile, application_of, events
 from coordinator.wire.logfile import MAGIC
 from replay.frames.pieces import TABLES
 from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
-from replay.simulate.recordings import Recording
+from replay.simulate.recordings import Recording, of_history
 
 #: Logs of a newer release are logs of ours too: who reads them says what to do.
 _OURS = MAGIC.rstrip(b"0123456789\n")
@@ -38,7 +38,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
             if part in ours - archived
         ),
         *_of_tables(tables),
-        *(Recording(log.place, log.bytes, log=log) for log in sort(others)),
+        *map(of_history, sort(others)),
         *(Recording(one.place, 0, why_not=one.why) for one in missing + without_events(others)),
     ]
 

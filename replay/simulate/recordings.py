@@ -2,7 +2,8 @@
 
 Responsible for reading a run wherever it was recorded, a log of ours or a history log of Spark's, and for spreading
 many over a Spark cluster. Refuses to look for records (`places`), and to know how results are shown. Invariant: a
-record that cannot be read costs its own line, never the others; what several records tell of one run counts once.
+record that cannot be read costs its own line, never the others; what several records tell of one run counts once, and
+history logs that tell parts of one run count as one (`replay.history.joining`).
 
 What is spread is the place of a record, or its bytes where they are not in files: an executor reads, simulates, and
 gives back figures.
@@ -10,7 +11,7 @@ gives back figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -23,6 +24,7 @@ from coordinator.wire.codec import Segment
 from coordinator.wire.errors import TooNew, UnknownEvent, UnknownKind, WireError
 from coordinator.wire.logfile import salvage, unbroken
 from replay.history.finding import Log
+from replay.history.joining import Copy, Piece, Told, piece_of, whole
 from replay.simulate import Fact, Timed, facts_of, simulate_all
 from replay.simulate.summary import Summary, summary_of
 
@@ -68,6 +70,7 @@ class Simulated:
     is_history: bool = False  #: Of Spark's history logs, which show no variables of the program.
     run: Run | None = None
     facts: int = 0
+    piece: Piece | None = None
 
     @property
     def is_cut(self) -> bool:
@@ -86,6 +89,12 @@ class Opened:
     warnings: tuple[str, ...]
     ended: bool
     run: Run
+    piece: Piece | None = None  #: Of a history log.
+
+
+def of_history(log: Log) -> Recording:
+    """A history log of Spark's."""
+    return Recording(log.place, log.bytes, log=log)
 
 
 def simulated(
@@ -134,7 +143,7 @@ def _simulated(
     summaries = tuple(summary_of(outcome, name) for outcome, (name, _) in zip(outcomes, policies, strict=True))
     is_history = recording.log is not None
     told = recording.name, run.application, run.name, summaries, run.warnings
-    return Simulated(*told, is_history=is_history, run=run.run, facts=len(run.facts))
+    return Simulated(*told, is_history=is_history, run=run.run, facts=len(run.facts), piece=run.piece)
 
 
 def open_run(recording: Recording) -> Opened:
@@ -169,7 +178,7 @@ def _history(recording: Recording, log: Log) -> Opened:
     registered = RegisterApplication(ApplicationId(run.application_id), driver)
     facts: list[Timed] = [(run.started_ms, registered), *run.facts]
     of = Run(run.application_id, run.attempt, run.started_ms)
-    return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended, of)
+    return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended, of, piece_of(log, run))
 
 
 def _own(recording: Recording) -> Opened:
@@ -217,14 +226,17 @@ def _whole(found: Iterable[Segment | WireError], warnings: list[str]) -> Iterato
 
 
 def all_of(
-    recordings: Iterable[Recording],
+    recordings: Sequence[Recording],
     policies: Sequence[tuple[str, Policy | None]],
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
     capacity_bytes: int | None = None,
-) -> Iterator[Simulated]:
-    """One after the other, in this process."""
-    for recording in recordings:
-        yield simulated(recording, policies, lessons, capacity_bytes)
+) -> list[Simulated]:
+    """One after the other, in this process; the parts of a run once more, as one."""
+
+    def carry_out(some: Sequence[Recording]) -> list[Simulated]:
+        return [simulated(one, policies, lessons, capacity_bytes) for one in some]
+
+    return whole_runs(recordings, carry_out, _left_out)
 
 
 def spread(
@@ -234,15 +246,35 @@ def spread(
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
     capacity_bytes: int | None = None,
 ) -> list[Simulated]:
-    """Each as a task of its own on a Spark session, the largest first; in the order given."""
-    by_size = sorted(range(len(recordings)), key=lambda place: -recordings[place].bytes)
-    tasks = spark.sparkContext.parallelize([(place, recordings[place]) for place in by_size], max(1, len(by_size)))
+    """The same, each as a task of its own on a Spark session, the largest first; in the order given."""
     wanted = list(policies)
-    found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted, lessons, capacity_bytes))).collect())
-    return [found[place] for place in range(len(recordings))]
+
+    def carry_out(some: Sequence[Recording]) -> list[Simulated]:
+        by_size = sorted(range(len(some)), key=lambda place: -some[place].bytes)
+        tasks = spark.sparkContext.parallelize([(place, some[place]) for place in by_size], max(1, len(by_size)))
+        found = dict(tasks.map(lambda task: (task[0], simulated(task[1], wanted, lessons, capacity_bytes))).collect())
+        return [found[place] for place in range(len(some))]
+
+    return whole_runs(recordings, carry_out, _left_out)
 
 
-class _Told(Protocol):
+_Part = TypeVar("_Part", bound=Told)
+
+
+def whole_runs(
+    recordings: Sequence[Recording],
+    carry_out: Callable[[Sequence[Recording]], list[_Part]],
+    left_out: Callable[[Copy], _Part],
+) -> list[_Part]:
+    """What ``carry_out`` makes of recordings, where history logs that tell parts of one run are carried out as one."""
+    return whole(carry_out(recordings), lambda logs: carry_out(list(map(of_history, logs))), left_out)
+
+
+def _left_out(copy: Copy) -> Simulated:
+    return Simulated(copy.piece.log.place, failed=copy.why, is_no_log=True)
+
+
+class _Counted(Protocol):
     """What came of one record."""
 
     @property
@@ -253,7 +285,7 @@ class _Told(Protocol):
     def facts(self) -> int: ...
 
 
-_T = TypeVar("_T", bound=_Told)
+_T = TypeVar("_T", bound=_Counted)
 
 
 def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:

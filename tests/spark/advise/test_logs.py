@@ -88,16 +88,21 @@ def _pack(spark: SparkSession, text: bytes, codec: str, path: Path) -> None:
 
 
 def test_every_packing_gives_the_same_shuffles(spark: SparkSession, logs: Path, rolled: Path) -> None:
-    rows: list[Any] = read(spark, [str(logs), str(rolled)]).collect()
-    runs = [row for row in rows if row.why is None]
-    assert [(row.place, row.why) for row in rows if row.why] == [
-        (str(logs / "notes.txt"), "its first 7 bytes hold no event of Spark's; it is no history log")
-    ]
+    runs: list[Any] = [row for place in (*logs.glob("[lp]*"), rolled) for row in read(spark, str(place)).collect()]
     assert len(runs) == len(PACKINGS) + 2
     assert len({str(row.shuffles) for row in runs}) == 1
     for row in runs:
         assert (row.ended, row.is_python, row.warnings, row.spark_version) == (True, True, [], spark.version)
         assert [shuffle.bytes > 0 for shuffle in row.shuffles] == [True] * SHUFFLES
+
+
+def test_a_run_that_is_there_again_is_told_and_so_is_what_is_no_log(spark: SparkSession, logs: Path) -> None:
+    rows: list[Any] = read(spark, str(logs)).collect()
+    [run] = [row for row in rows if row.why is None]
+    why = {row.place: row.why for row in rows if row.why}
+    assert why.pop(str(logs / "notes.txt")) == "its first 7 bytes hold no event of Spark's; it is no history log"
+    told = f"it is the same run of {run.application_id} as {run.place}, which holds no less"
+    assert list(why.values()) == [told] * len(PACKINGS)
 
 
 def test_the_report_says_what_was_held_and_needed(spark: SparkSession, logs: Path) -> None:
@@ -138,8 +143,26 @@ def test_a_run_in_two_files_is_one_wherever_they_are_read(spark: SparkSession, l
         [advice] = found.advices
         assert (advice.figures, advice.raw_bytes, found.refused) == (whole.figures, many_bytes, ())
         assert "read as one" in advice.warnings[0]
-    [row] = frames.read(spark, str(tmp_path)).collect()
-    assert (row.raw_bytes, row.ended, row.gain_byte_seconds) == (many_bytes, True, whole.gain_byte_seconds)
+        [row] = frames.read(spark, place).collect()
+        assert (row.raw_bytes, row.ended, row.gain_byte_seconds) == (many_bytes, True, whole.gain_byte_seconds)
+        [run] = read(spark, place).collect()
+        assert (run.raw_bytes, run.why, run.ended, len(run.shuffles)) == (many_bytes, None, True, SHUFFLES)
+
+
+def test_a_part_counts_once_beside_the_whole_wherever_it_is_read(
+    spark: SparkSession, logs: Path, tmp_path: Path
+) -> None:
+    _cut(logs, tmp_path)
+    (tmp_path / "plain").write_bytes((logs / "plain").read_bytes())
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.copies.link./logs", tmp_path.as_uri())
+    for place in (str(tmp_path), "viewfs://copies/logs"):
+        [row] = frames.read(spark, place).collect()
+        assert row.place == f"{place}/plain"
+        rows: list[Any] = read(spark, place).collect()
+        assert sorted((row.place.removeprefix(place)[:5], bool(row.why)) for row in rows) == [
+            ("/head", True), ("/plai", False), ("/tail", True),
+        ]  # fmt: skip
 
 
 def test_what_python_cannot_open_the_session_reads(spark: SparkSession, logs: Path) -> None:
@@ -147,6 +170,7 @@ def test_what_python_cannot_open_the_session_reads(spark: SparkSession, logs: Pa
     hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
     hadoop.set("fs.viewfs.mounttable.advise.link./logs", logs.as_uri())
     rows: list[Any] = read(spark, ["viewfs://advise/logs", "nosuchscheme://x/y"]).collect()
-    assert [len(row.shuffles) for row in rows if row.why is None] == [SHUFFLES] * (len(PACKINGS) + 1)
+    assert [len(row.shuffles) for row in rows if row.why is None] == [SHUFFLES]
+    assert sum("it is the same run" in (row.why or "") for row in rows) == len(PACKINGS)
     assert sorted(row.place.partition(":")[0] for row in rows) == ["nosuchscheme", *["viewfs"] * (len(PACKINGS) + 2)]
     assert any("the Spark session cannot list it" in (row.why or "") for row in rows)

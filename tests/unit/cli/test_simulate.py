@@ -12,6 +12,7 @@ from coordinator.core.commands import EndApplication
 from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Policy, Rule
 from replay.simulate.recordings import Recording
+from tests.support.history_logs import chain, packed
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
@@ -74,6 +75,29 @@ def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> No
         called = shufflectl(*verb)
         assert (called.code, "no.log: there is no such file" in called.err) == (3, True), called
     assert shufflectl("simulate", str(tmp_path), "--policy", "clever").code == 2
+
+
+@pytest.mark.parametrize("verb", [("simulate",), ("learn", "--output", "lessons.json")], ids=str)
+def test_a_url_is_refused_as_one(
+    shufflectl: Shufflectl, verb: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    called = shufflectl(*verb, "hdfs://here/logs")
+    assert (called.code, "hdfs://here/logs is a URL, and records are read from a disk" in called.err) == (2, True)
+
+
+def test_parts_of_a_run_in_files_of_their_own_are_one(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    lines = chain().lines
+    (tmp_path / "app-1").write_bytes(packed(lines[:7]))
+    (tmp_path / "app-1.tail").write_bytes(packed(lines[7:]))
+    (tmp_path / "app-1.tail.copy").write_bytes(packed(lines[7:]))
+    flags = "--policy", "frontier", "-o", "json", "--master", "none"
+    called = shufflectl("simulate", tmp_path, *flags)
+    [application] = called.data["applications"]
+    assert (called.code, application["facts"], "piece" in application) == (0, 11, False)
+    assert f"app-1.tail.copy: it tells a part of the run that is in {tmp_path}/app-1 too" in called.err
+    learned = shufflectl("learn", tmp_path, "--output", tmp_path / "lessons.json", "--master", "none")
+    assert learned.out.startswith("1 application, 1 run, 2 kinds"), learned
 
 
 def test_a_policy_that_is_named_twice_is_simulated_once(shufflectl: Shufflectl, log: Path) -> None:

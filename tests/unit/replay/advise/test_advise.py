@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from replay.advise import drawing, frames, page, rows
+from replay.advise import drawing, page, rows
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, ShuffleAdvice, Verdict
 from replay.advise.judging import Judge
 from replay.advise.report import Report, put_together
@@ -19,7 +18,6 @@ from replay.history.finding import Part
 from replay.history.gathering import Read, Refused, batches
 from replay.history.reading import read
 from replay.history.run import Run
-from tests.support.fake_spark import FakeSpark
 from tests.support.history_logs import Log, Stage, at, chain, chain_read_again
 
 #: A deletion takes the simulated driver this long at most.
@@ -167,22 +165,6 @@ def test_the_headline_counts_who_would_gain(advice: Advice) -> None:
         "These 2 applications would give back 2.0 TB-hours at least, 4.0 TB-hours at most."
     )
     assert "None of 1 application" in report_of(advice).headline
-
-
-def test_a_run_in_two_files_counts_once(advice: Advice) -> None:
-    cut = replace(advice, ended=False, place="/logs/copy")
-    report = report_of(cut, advice)
-    assert [one.place for one in report.advices] == [advice.place]
-    assert report.refused == (
-        Refused("/logs/copy", f"it is the same run of app-1 as {advice.place}, which holds no less"),
-    )
-
-
-def test_a_run_in_two_files_is_one_row(advice: Advice) -> None:
-    cut, again = replace(advice, ended=False, place="/logs/copy"), replace(advice, attempt="2")
-    read = [Read("/logs/copy", cut), Read("/logs/x", None, "it is empty"), Read("", advice), Read("", again)]
-    rdd: Any = FakeSpark().parallelize(read, 1)
-    assert frames.each_run_once(rdd).collect() == [advice, again]
 
 
 def test_what_could_not_be_read_is_in_it(advice: Advice) -> None:

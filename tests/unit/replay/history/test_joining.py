@@ -8,9 +8,9 @@ import pytest
 
 from replay.advise.judging import Judge
 from replay.advise.report import put_together
-from replay.history.finding import Log, local_parts, sort
-from replay.history.gathering import Read, whole
-from replay.history.joining import piece_of
+from replay.history.finding import Log, Part, local_parts, sort
+from replay.history.gathering import Read, left_out
+from replay.history.joining import Piece, joined, piece_of, whole
 from replay.history.reading import read
 from replay.history.run import Run
 from tests.support.history_logs import Log as Lines
@@ -30,7 +30,7 @@ def read_all(*places: Path) -> list[Read[Run]]:
     parts, missing = zip(*(local_parts(str(place)) for place in places), strict=True)
     assert not any(missing)
     found = [one(log) for log in sort(part for some in parts for part in some)]
-    return whole(found, lambda logs: [one(log) for log in logs])
+    return whole(found, lambda logs: [one(log) for log in logs], left_out)
 
 
 def runs(found: list[Read[Run]]) -> list[Run]:
@@ -123,4 +123,36 @@ def test_parts_that_cannot_be_read_again_stay_as_they_were(tmp_path: Path) -> No
     written(tmp_path / "b" / "app-1", chain(), _FIRST)
     logs = sort(local_parts(str(tmp_path))[0])
     found = [Read(log.place, 1, piece=piece_of(log, read(log))) for log in logs]
-    assert whole(found, lambda logs: [Read(log.place, None, "it is gone") for log in logs]) == found
+    assert whole(found, lambda logs: [Read(log.place, None, "it is gone") for log in logs], left_out) == found
+
+
+def test_of_two_logs_of_one_run_that_which_holds_more_counts(tmp_path: Path) -> None:
+    written(tmp_path / "a" / "app-1", chain(), 0, _SECOND)
+    kept = written(tmp_path / "b" / "app-1.zst", chain())
+    copy = written(tmp_path / "c" / "app-1.gz", chain())
+    found = read_all(tmp_path)
+    assert [run.place for run in runs(found)] == [str(kept)]
+    told = f"it is the same run of app-1 as {kept}, which holds no less"
+    assert [(one.place, one.why) for one in found if one.found is None] == [
+        (str(tmp_path / "a" / "app-1"), told), (str(copy), told),
+    ]  # fmt: skip
+
+
+def test_what_has_its_tail_holds_more_than_a_longer_head(tmp_path: Path) -> None:
+    parts = written(tmp_path / "a" / "app-1", chain(), 0, _FIRST), written(tmp_path / "b" / "app-1", chain(), _FIRST)
+    longer = written(tmp_path / "c" / "app-1", chain(), 0, -1)
+    found = read_all(tmp_path)
+    assert [run.files for run in runs(found)] == [tuple(map(str, parts))]
+    assert [one.place for one in found if one.found is None] == [str(longer)]
+
+
+def test_a_tail_that_is_there_twice_without_its_head_counts_once(tmp_path: Path) -> None:
+    written(tmp_path / "a" / "app-1", chain(), _FIRST)
+    written(tmp_path / "b" / "app-1", chain(), _FIRST)
+    assert len(runs(read_all(tmp_path))) == 1
+
+
+def test_a_head_on_a_disk_and_a_tail_behind_a_url_stay_apart() -> None:
+    head, tail = (Log("app-1", (Part(path, 1),)) for path in ("/logs/app-1", "hdfs://here/logs/app-1"))
+    pieces = Piece(head, "app-1", True, False, 0, 5), Piece(tail, "app-1", False, True, 6, 9)
+    assert joined(pieces).runs == ()

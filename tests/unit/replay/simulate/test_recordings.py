@@ -15,9 +15,11 @@ from coordinator.core.events import Recorded
 from coordinator.core.values import Policy, Rule
 from coordinator.wire.codec import Segment, encode_segment
 from coordinator.wire.logfile import write_log
+from replay import learn
 from replay.learn import learned
 from replay.simulate.places import recordings_at
-from replay.simulate.recordings import Recording, simulated
+from replay.simulate.recordings import Recording, all_of, simulated
+from tests.support.history_logs import chain, packed
 from tests.unit.cli.calling import log_file
 from tests.unit.replay.logs import APP, deleted_and_missed
 from tests.unit.replay.test_holders import looked_at, root
@@ -111,3 +113,38 @@ def test_a_history_log_is_named_by_its_place_with_its_ending(tmp_path: Path) -> 
     found = recordings_at(str(tmp_path))
     assert isinstance(found, list)
     assert {one.name for one in found} == {f"{tmp_path}/notes.txt", f"{tmp_path}/deep/notes.gz"}
+
+
+def history_logs(root: Path, *parts: tuple[int, int | None]) -> list[Recording]:
+    """Logs of one run, with these lines of it, each in a folder of its own."""
+    for number, (begin, end) in enumerate(parts):
+        (root / str(number)).mkdir(parents=True)
+        (root / str(number) / "app-1").write_bytes(packed(chain().lines[begin:end]))
+    found = recordings_at(str(root))
+    assert isinstance(found, list)
+    return found
+
+
+def test_the_head_and_the_tail_of_a_run_are_simulated_as_one(tmp_path: Path) -> None:
+    [whole] = all_of(history_logs(tmp_path / "whole", (0, None)), FRONTIER)
+    [made] = all_of(history_logs(tmp_path / "parts", (7, None), (0, 7)), FRONTIER)
+    assert (made.summaries, made.facts, made.failed) == (whole.summaries, whole.facts, "")
+    assert made.recording == str(tmp_path / "parts" / "1" / "app-1")
+    assert "which were read as one" in made.warnings[0]
+
+
+def test_a_copy_of_a_run_or_of_a_part_of_it_is_named_and_not_simulated(tmp_path: Path) -> None:
+    made = all_of(history_logs(tmp_path, (0, None), (7, None), (0, 7)), FRONTIER)
+    assert [(one.failed.partition(" as ")[0], one.is_no_log, len(one.summaries)) for one in made] == [
+        ("", False, 1),
+        (f"it tells a part of the run that is in {tmp_path}/0/app-1 too, and nothing else", True, 0),
+        ("it is the same run of app-1", True, 0),
+    ]
+
+
+def test_the_head_and_the_tail_of_a_run_teach_as_one(tmp_path: Path) -> None:
+    [whole] = learn.all_of(history_logs(tmp_path / "whole", (0, None)))
+    head, tail = history_logs(tmp_path / "parts", (0, 7), (7, None))
+    [made] = learn.all_of([head, tail])
+    assert (made.taught, made.why_not) == (whole.taught, "")
+    assert learned(tail).taught != whole.taught
