@@ -1,7 +1,8 @@
 """One moment of an application: all that is so at a point of its log.
 
 Responsible for what people see of a folded state. Refuses to know how the point was reached. Invariant: every
-generation that ever was is named once, alive or gone, and the bytes held are those whose data are still there.
+generation that ever was is counted once, alive or gone, and named, if the traveller keeps all; and the bytes held are
+those whose data are still there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from coordinator.core.state import Attempt, Generation, State
 from coordinator.core.values import Hold
 from replay.holding import reasons
 from replay.names import Names
-from replay.travel import Gone, Traveller
+from replay.travel import Ended, Gone, Traveller
 
 LIVE = (Life.WRITING, Life.READABLE, Life.PARTIAL)
 
@@ -102,7 +103,7 @@ class Moment:
     premature: int
     counts: tuple[Counted, ...]
     generations: tuple[There, ...]
-    gone: tuple[Past, ...]
+    gone: tuple[Past, ...]  #: As many as the traveller keeps, the newest.
     jobs: tuple[Running, ...]
     stages: tuple[Running, ...]
     executions: tuple[str, ...]
@@ -115,7 +116,7 @@ def moment(traveller: Traveller) -> Moment:
     """What is so where the traveller is."""
     state, names = traveller.state, traveller.names
     there = tuple(_there(state, one, names) for _, one in sorted(state.generations.items()))
-    gone = tuple(_past(one, names) for _, one in sorted(traveller.gone.items()))
+    gone = tuple(_past(one, names) for _, one in sorted(traveller.gone.newest.items()))
     meta = state.meta
     return Moment(
         application=meta.application,
@@ -128,7 +129,7 @@ def moment(traveller: Traveller) -> Moment:
         held_bytes=sum(one.bytes for one in there),
         freed_bytes=meta.bytes_freed,
         premature=meta.premature,
-        counts=_counts(there, gone),
+        counts=_counts(there, traveller.gone),
         generations=there,
         gone=gone,
         jobs=tuple(
@@ -200,8 +201,9 @@ def _asked(state: State) -> tuple[Asked, ...]:
     )
 
 
-def _counts(there: Iterable[There], gone: Iterable[Past]) -> tuple[Counted, ...]:
-    found: dict[Life, list[int]] = {}
-    for life, held in (*((one.life, one.bytes) for one in there), *((one.life, one.bytes) for one in gone)):
-        found.setdefault(life, []).append(held)
-    return tuple(Counted(life, len(found[life]), sum(found[life])) for life in Life if life in found)
+def _counts(there: Iterable[There], gone: Ended) -> tuple[Counted, ...]:
+    found = dict(gone.counts)
+    for one in there:
+        many, held = found.get(one.life, (0, 0))
+        found[one.life] = many + 1, held + one.bytes
+    return tuple(Counted(life, *found[life]) for life in Life if life in found)

@@ -55,17 +55,46 @@ class Known(dict[K, V], Generic[K, V]):
 
 
 @dataclass(slots=True)
+class Whose:
+    """Which app shuffle a generation is of: of those that are alive, or may be asked for, and of the last others."""
+
+    of: Known[ShuffleId, AppShuffle] = field(default_factory=Known)
+    gone: dict[AppShuffle, list[ShuffleId]] = field(default_factory=dict)  #: Generations that may still be asked for.
+
+    def began(self, shuffle_id: ShuffleId, app_shuffle: AppShuffle) -> None:
+        """A generation was written, or found."""
+        self.of.begin(shuffle_id, app_shuffle)
+
+    def ended(self, shuffle_id: ShuffleId, is_known: Callable[[AppShuffle], bool]) -> None:
+        """Its data are gone. It may be asked for until Spark has cleaned its app shuffle (``is_known``: it has not)."""
+        app_shuffle = self.of.get(shuffle_id)
+        if app_shuffle is not None and is_known(app_shuffle):
+            self.gone.setdefault(app_shuffle, []).append(shuffle_id)
+        else:
+            self.of.end(shuffle_id)
+
+    def cleaned(self, app_shuffle: AppShuffle) -> None:
+        """Spark has forgotten it."""
+        for shuffle_id in self.gone.pop(app_shuffle, ()):
+            self.of.end(shuffle_id)
+
+
+@dataclass(slots=True)
 class Names:
     """Names heard so far."""
 
     jobs: Known[JobId, e.JobStarted] = field(default_factory=Known)
     stages: Known[StageId, str] = field(default_factory=Known)
     lineage: Known[AppShuffle, Lineage] = field(default_factory=Known)
-    shuffle_of: Known[ShuffleId, AppShuffle] = field(default_factory=Known)
+    whose: Whose = field(default_factory=Whose)
     roots: Known[str, str] = field(default_factory=Known)
     executions: Known[ExecutionId, str] = field(default_factory=Known)
     running: set[StageId] = field(default_factory=set)  #: Stages that were submitted and have not ended well.
-    gone: dict[AppShuffle, list[ShuffleId]] = field(default_factory=dict)  #: Generations that may still be asked for.
+
+    @property
+    def shuffle_of(self) -> Known[ShuffleId, AppShuffle]:
+        """Whose generations are."""
+        return self.whose.of
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event has gone by."""
@@ -177,21 +206,15 @@ def _lineage(names: Names, event: e.LineageLearned) -> None:
 
 def _cleaned(names: Names, event: e.ShuffleCleaned) -> None:
     names.lineage.end(event.app_shuffle)
-    for shuffle_id in names.gone.pop(event.app_shuffle, ()):
-        names.shuffle_of.end(shuffle_id)
+    names.whose.cleaned(event.app_shuffle)
 
 
 def _generation(names: Names, event: e.GenerationStarted | e.GenerationAdopted) -> None:
-    names.shuffle_of.begin(event.shuffle_id, event.app_shuffle)
+    names.whose.began(event.shuffle_id, event.app_shuffle)
 
 
 def _gone(names: Names, event: e.GenerationDeleted | e.GenerationLost) -> None:
-    """It may be asked for until Spark has cleaned its app shuffle."""
-    app_shuffle = names.shuffle_of.get(event.shuffle_id)
-    if app_shuffle is not None and names.lineage.is_alive(app_shuffle):
-        names.gone.setdefault(app_shuffle, []).append(event.shuffle_id)
-    else:
-        names.shuffle_of.end(event.shuffle_id)
+    names.whose.ended(event.shuffle_id, names.lineage.is_alive)
 
 
 def _root(names: Names, event: e.CutReported) -> None:

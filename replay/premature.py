@@ -7,7 +7,7 @@ under it, does not miss the shuffle. Invariant: the same log gives the same answ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from coordinator.core.policies import policy_of
 from coordinator.core.state import State, empty
 from coordinator.core.values import Policy, Rule
 from replay.names import Known, Names
+from replay.numbers import Numbers
 from replay.phrases import phrase
 from replay.simulate.baseline import Costs
 from replay.simulate.driver import Driver, Pace
@@ -87,8 +88,8 @@ def premature(log: Iterable[e.Recorded]) -> tuple[Premature, ...]:
 class Inquiry:
     """Finds them in a log that may be longer than memory: it is read once, and twice more where anything was missed.
 
-    What is held is what was missed, what is alive in the run (in the recorded one, and in each that is tried), and the
-    numbers of the stages and generations that there were.
+    What is held is what was missed, what is alive in the run (in the recorded one, and in each that is tried), and a
+    bit for each stage that there was.
     """
 
     found: tuple[Premature, ...] = ()
@@ -137,7 +138,7 @@ class _Missed:
 class _Beforehand:
     """Hears what a trial has to know of the whole run before it begins."""
 
-    ran: set[StageId] = field(default_factory=set)
+    ran: Numbers = field(default_factory=Numbers)
     readings: Readings = field(default_factory=Readings)
     looked: bool = False
 
@@ -256,7 +257,7 @@ class _Trial:
         self._costs = Costs()
         self._wanted = {miss.app_shuffle for miss in heard.misses}
         self._now_ms = 0
-        ran, behind = heard.beforehand.ran, frozenset(heard.beforehand.readings.behind)
+        ran, behind = heard.beforehand.ran, heard.beforehand.readings.behind
         changes = dict.fromkeys(change for miss in heard.misses for change in self._changes(miss))
         self._tried = {change: _Otherwise.of(change, ran, behind) for change in changes}
         self._listener = Listener(self._take)
@@ -324,7 +325,7 @@ class _Otherwise:
     ledger: Ledger
 
     @classmethod
-    def of(cls, change: _Change, ran: Set[StageId], behind: frozenset[StageAttempt]) -> _Otherwise:
+    def of(cls, change: _Change, ran: Container[StageId], behind: Container[StageAttempt]) -> _Otherwise:
         ledger = Ledger(keeps_lives=False)
         return cls(change.pinned, Otherwise(change.policy, Driver(Pace()), Rewriter(ran, behind), ledger.hear), ledger)
 

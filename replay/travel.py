@@ -253,13 +253,30 @@ class Gone:
 
 
 @dataclass(slots=True)
+class Ended:
+    """Generations that are gone: how many, how large, and the newest of them. ``most``: so many; None: all."""
+
+    most: int | None = None
+    newest: dict[ShuffleId, Gone] = field(default_factory=dict)
+    counts: dict[Life, tuple[int, int]] = field(default_factory=dict)  #: How many, and their bytes.
+
+    def add(self, one: Gone) -> None:
+        """One more."""
+        many, held = self.counts.get(one.life, (0, 0))
+        self.counts[one.life] = many + 1, held + one.bytes
+        self.newest[one.shuffle_id] = one
+        if self.most is not None and len(self.newest) > self.most:
+            del self.newest[min(self.newest)]
+
+
+@dataclass(slots=True)
 class Traveller:
     """Goes through a log up to a point, and knows the state where it is."""
 
     point: Point = field(default_factory=End)
     state: State = field(default_factory=empty)
     names: Names = field(default_factory=Names)
-    gone: dict[ShuffleId, Gone] = field(default_factory=dict)
+    gone: Ended = field(default_factory=Ended)
     last: e.Recorded | None = None
     arrived: bool = False
 
@@ -327,7 +344,7 @@ class Traveller:
         self.names.hear(recorded)
         event = recorded.event
         if isinstance(event, (e.GenerationDeleted, e.GenerationLost)) and event.shuffle_id in self.state.generations:
-            self.gone[event.shuffle_id] = self._gone(recorded, event)
+            self.gone.add(self._gone(recorded, event))
 
     def _gone(self, recorded: e.Recorded, event: e.GenerationDeleted | e.GenerationLost) -> Gone:
         generation = self.state.generations[event.shuffle_id]

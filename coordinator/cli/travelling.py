@@ -29,12 +29,13 @@ from coordinator.cli.sources.api import Source, foldable, foldable_batches
 from coordinator.cli.verb import verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
+from coordinator.core.lifecycle import Life
 from replay import travel
 from replay.changes import Changed
 from replay.moments import Moment, moment
 from replay.phrases import phrase
 from replay.plain import plain
-from replay.travel import End, Point, Traveller
+from replay.travel import End, Ended, Point, Traveller
 from replay.units import clock, count, few, place, printable, size
 from replay.units import moment as date
 
@@ -65,7 +66,8 @@ def replay(
 
 async def _replay(here: Here, app: str, where: Point) -> None:
     async with here.source() as source:
-        found = moment(await _travelled(source, await find(source, app), where))
+        keeps = _GONE_SHOWN if here.form == "table" else None
+        found = moment(await _travelled(source, await find(source, app), where, keeps))
         if here.form == "table":
             with output.printing() as console:
                 _show(console, found)
@@ -86,7 +88,7 @@ def diff(
 async def _diff(here: Here, app: str, before: Point, after: Point) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        earlier, later = [await _travelled(source, application, where) for where in (before, after)]
+        earlier, later = [await _travelled(source, application, where, 0) for where in (before, after)]
         if earlier.sequence > later.sequence:
             told = f"A is event {earlier.sequence:,} and B is event {later.sequence:,}"
             raise failure(Exit.USAGE, told, "the earlier one first", "Swap them.")
@@ -123,16 +125,16 @@ def _said(read: Callable[[str], Point], text: str) -> Point:
         raise failure(Exit.USAGE, error.fact, error.expected, "`shufflectl events` shows all three.") from error
 
 
-async def _travelled(source: Source, application: ApplicationId, where: Point) -> Traveller:
-    """A traveller that has gone to the point; reads no further."""
-    traveller = await _gone(source, application, where)
+async def _travelled(source: Source, application: ApplicationId, where: Point, keeps: int | None) -> Traveller:
+    """A traveller that has gone to the point, and ``keeps`` so much of what is gone; reads no further."""
+    traveller = await _gone(source, application, where, keeps)
     _check(traveller)
     return traveller
 
 
-async def _gone(source: Source, application: ApplicationId, where: Point) -> Traveller:
+async def _gone(source: Source, application: ApplicationId, where: Point, keeps: int | None) -> Traveller:
     """The same; where the log ends before the point, at its end."""
-    traveller = Traveller(where)
+    traveller = Traveller(where, gone=Ended(keeps))
     async for batch in foldable_batches(source, application):
         if not traveller.take_all(batch):
             break
@@ -156,7 +158,7 @@ async def _step(here: Here, app: str, where: Point, from_there: bool) -> None:
         if here.form == "table" and sys.stdin.isatty() and sys.stdout.isatty():
             await _Walk(source, application).walk(where if from_there else travel.AtEvent(1))
             return
-        traveller = Traveller(where)
+        traveller = Traveller(where, gone=Ended(0))
         async for recorded in foldable(source, application):
             found = traveller.step(recorded)
             if found is None:
@@ -203,7 +205,7 @@ class _Walk:
         """Of the last event before the point; 0: there is none."""
         if isinstance(start, travel.AtEvent):
             return start.sequence
-        return (await _gone(self.source, self.application, start)).sequence
+        return (await _gone(self.source, self.application, start, 0)).sequence
 
     def _asked(self) -> str:
         """What its reader says. Nothing else goes on meanwhile; Ctrl-C ends it here, not at what is awaited next."""
@@ -232,7 +234,8 @@ class _Walk:
     async def _go(self, number: int) -> None:
         """Folds all before the event of this number, and steps to it; where the log ends before it, to the last one."""
         await self._stop_reading()
-        self.traveller, self.ahead = Traveller(), foldable(self.source, self.application)
+        self.traveller = Traveller(gone=Ended(_GONE_SHOWN))
+        self.ahead = foldable(self.source, self.application)
         while number and (recorded := await anext(self.ahead, None)) is not None:
             if recorded.sequence >= number:
                 self._step(recorded)
@@ -267,10 +270,9 @@ def _parts(found: Moment) -> list[Any]:
         Text(f"{size(found.held_bytes)} held; {size(found.freed_bytes)} freed early; {_counted(found)}"),
     ]
     parts: list[Any] = [head, *lines]
-    gone = [dict(plain(one)) for one in found.gone]
     for title, rows, columns in (
         ("SHUFFLES", [dict(plain(one)) for one in found.generations], _THERE),
-        (_gone_title(len(gone)), gone[-_GONE_SHOWN:], _GONE),
+        (_gone_title(found), [dict(plain(one)) for one in found.gone], _GONE),
         ("JOBS", [dict(plain(one)) for one in found.jobs], _RUNNING),
         ("STAGES", [dict(plain(one)) for one in found.stages], _RUNNING),
         ("DIRECTIVES OUTSTANDING", [dict(plain(one)) for one in found.directives], _ASKED),
@@ -284,7 +286,8 @@ def _parts(found: Moment) -> list[Any]:
     return parts
 
 
-def _gone_title(many: int) -> str:
+def _gone_title(found: Moment) -> str:
+    many = sum(one.generations for one in found.counts if one.life in (Life.DELETED, Life.LOST))
     return "GONE" if many <= _GONE_SHOWN else f"GONE, the last {_GONE_SHOWN} of {many:,}"
 
 

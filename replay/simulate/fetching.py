@@ -19,6 +19,7 @@ from coordinator.core import caches
 from coordinator.core.commands import Command, ReportStageCompleted, ReportStageSubmitted
 from coordinator.core.events import StageCompleted, StageSubmitted
 from coordinator.core.ids import AppShuffle, StageAttempt
+from replay.numbers import Attempts
 
 _Submitted: TypeAlias = ReportStageSubmitted | StageSubmitted
 _Over: TypeAlias = ReportStageCompleted | StageCompleted
@@ -28,7 +29,7 @@ _Over: TypeAlias = ReportStageCompleted | StageCompleted
 class Readings:
     """Goes along a run, by its reports or by its log."""
 
-    behind: set[StageAttempt] = field(default_factory=set)  #: Attempts that read behind their caches too.
+    behind: Attempts = field(default_factory=Attempts)  #: Attempts that read behind their caches too.
     _running: dict[StageAttempt, _Submitted] = field(default_factory=dict)
     _weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes of all that lies there of it.
     _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
@@ -75,9 +76,9 @@ class Readings:
         return stage.reads
 
 
-def went_behind(commands: Iterable[Command | None]) -> frozenset[StageAttempt]:
+def went_behind(commands: Iterable[Command | None]) -> Attempts:
     """The attempts of a whole run that read behind their caches too."""
     readings = Readings()
     for command in commands:
         readings.hear(command)
-    return frozenset(readings.behind)
+    return readings.behind

@@ -24,6 +24,7 @@ from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import State, empty
 from coordinator.core.values import Deletion, Loss, Refusal, Rescue
+from replay.names import Whose
 from replay.simulate import resyncs
 from replay.simulate.facts import Fact, Kind
 
@@ -64,14 +65,18 @@ class Reader:
 
     def __init__(self) -> None:
         self.state: State = empty()
-        self._born: dict[ShuffleId, AppShuffle] = {}
+        self._whose = Whose()
 
     def go_on(self, records: list[e.Recorded]) -> None:
         """These have been read."""
-        for recorded in records:
-            if isinstance(recorded.event, (e.GenerationStarted, e.GenerationAdopted)):
-                self._born[recorded.event.shuffle_id] = recorded.event.app_shuffle
         fold(self.state, records)
+        for event in (recorded.event for recorded in records):
+            if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
+                self._whose.began(event.shuffle_id, event.app_shuffle)
+            elif isinstance(event, (e.GenerationDeleted, e.GenerationLost)):
+                self._whose.ended(event.shuffle_id, self.state.shuffles.__contains__)
+            elif isinstance(event, e.ShuffleCleaned):
+                self._whose.cleaned(event.app_shuffle)
 
     def read(self, records: list[e.Recorded]) -> Fact:
         """The command that these were decided from."""
@@ -96,7 +101,7 @@ class Reader:
         for event in events:
             if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)) and event.shuffle_id == shuffle_id:
                 return event.app_shuffle
-        return self._born.get(shuffle_id, NO_SHUFFLE)
+        return self._whose.of.get(shuffle_id, NO_SHUFFLE)
 
     def is_gone_by_policy(self, app_shuffle: AppShuffle) -> bool:
         """Whether it is not there because it was deleted early, or is about to."""

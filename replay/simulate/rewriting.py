@@ -7,7 +7,7 @@ deepest first, from what is gone up to what the stage reads; what is there is re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from coordinator.core import caches, cuts
@@ -21,8 +21,8 @@ from replay.simulate.fetching import went_behind
 class Rewriter:
     """Finds what is missing, and names stages that were listed and skipped for it."""
 
-    ran: Set[StageId]  #: Stages that ran in the record.
-    behind: frozenset[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
+    ran: Container[StageId]  #: Stages that ran in the record.
+    behind: Container[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
     _taken: set[StageId] = field(default_factory=set)  #: Stages that stand for one that would have run.
     _unlisted: int = 0

@@ -20,6 +20,7 @@ from coordinator.core.ids import JobId, LookId, StageId
 from replay.travel import AtEvent
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
+from tests.unit.replay.test_premature import goes_on
 
 
 @pytest.fixture(params=["log", "store"])
@@ -38,6 +39,22 @@ def test_a_point_shows_all_that_was_so_there(shufflectl: Shufflectl, source: tup
     assert "event 18" in deleted
     assert "120 MB freed early; 1 readable (60.0 MB), 1 deleted (120 MB)" in deleted
     assert "event 32" in shufflectl("replay", *source, "-").out
+
+
+def test_of_many_that_are_gone_a_table_shows_the_newest_and_json_all(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told()
+    log = [*told.log]
+    told.log.clear()
+    told.log = [*log, *goes_on(told, 25)]
+    file = log_file(tmp_path / "app.log", told)
+    table = shufflectl("replay", "--log", file, "-").out
+    assert "25 deleted (25.0 kB)" in table
+    title, rows = table.split("GONE, ")[1].split("\n", 1)
+    assert (title, [line.split()[1] for line in rows.splitlines()[1:] if "#" in line]) == (
+        "the last 20 of 25", [f"#{number}" for number in range(6, 26)],
+    )  # fmt: skip
+    data = shufflectl("replay", "--log", file, "-", "-o", "json").data
+    assert [one["shuffle_id"] for one in data["gone"]] == list(range(1, 26))
 
 
 def test_a_piped_walk_shows_every_event_with_what_it_changed(shufflectl: Shufflectl, source: tuple[str, str]) -> None:

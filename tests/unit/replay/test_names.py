@@ -68,7 +68,7 @@ def test_a_log_of_any_length_is_remembered_in_as_much_as_is_alive(monkeypatch: p
     many(0, 300, names)
     assert max(len(getattr(names, table)) for table in _TABLES) == 100
     assert not names.running
-    assert not names.gone
+    assert not names.whose.gone
 
 
 def test_what_is_alive_is_called_by_its_name_however_long_ago_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:

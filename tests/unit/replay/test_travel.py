@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+from collections.abc import Iterator
+
 import pytest
 
 from coordinator.core.digest import digest
+from coordinator.core.events import Recorded
 from coordinator.core.evolve import fold
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import empty
-from replay import travel
+from replay import names, travel
 from replay.moments import moment
-from replay.travel import NotReached, Traveller, WrongPoint, at, difference, point, until
-from tests.unit.replay.logs import BEGIN_MS, deleted_and_missed
+from replay.travel import Ended, NotReached, Traveller, WrongPoint, at, difference, point, until
+from tests.unit.replay.logs import BEGIN_MS, Told, deleted_and_missed
+from tests.unit.replay.test_premature import goes_on
 
 LOG = deleted_and_missed().log
 
@@ -89,6 +95,42 @@ def test_a_moment_names_every_generation_once_and_counts_what_is_held() -> None:
     assert [one.name for one in found.stages] == [
         "stage 4.0 (collect at chain.py:31) of job 1 (collect at chain.py:31)"
     ]
+
+
+def many_deleted(jobs: int) -> Iterator[Recorded]:
+    told = Told()
+    yield from told.log
+    told.log.clear()
+    yield from goes_on(told, jobs)
+
+
+def test_of_what_is_gone_the_newest_are_named_and_all_are_counted() -> None:
+    whole, some = Traveller(), Traveller(gone=Ended(3))
+    for recorded in many_deleted(40):
+        whole.take(recorded)
+        some.take(recorded)
+    assert len(moment(whole).gone) == 40
+    assert moment(some).gone == moment(whole).gone[-3:]
+    assert moment(some).counts == moment(whole).counts
+
+
+def test_a_long_way_is_gone_in_as_much_memory_as_a_short_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(names, "_OVER", 20)
+
+    def held_bytes(jobs: int) -> int:
+        traveller = Traveller(gone=Ended(3))
+        tracemalloc.start()
+        try:
+            for recorded in many_deleted(jobs):
+                traveller.take(recorded)
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+
+    assert (held_bytes(400) - held_bytes(50)) / 350 < 30, "bytes a job"
 
 
 def test_outstanding_directives_are_shown_until_they_are_answered() -> None:
