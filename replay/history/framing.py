@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import IO, Any, TypeAlias
 
 PIECE_BYTES = 1 << 20
@@ -83,15 +83,72 @@ def _gzip(source: _Source) -> Pieces:
 
 def _zstd(source: _Source) -> Pieces:
     zstandard = _library("zstandard", "zstd")
-    reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+    watched = _Blocks(source)
+    reader = zstandard.ZstdDecompressor().stream_reader(watched, read_across_frames=True)
     while True:
         try:
             piece = reader.read1(PIECE_BYTES)
         except zstandard.ZstdError as error:
             raise Damaged(f"its zstd data are damaged ({error})") from error
         if not piece:
-            return
+            break
         yield piece
+    if watched.are_cut:  # the library ends without a word
+        raise Damaged("its zstd data are cut")
+
+
+class _Blocks:
+    """A source of zstd data that knows whether they end where a block does. A log that is being written ends so too."""
+
+    def __init__(self, source: _Source) -> None:
+        self._source = source
+        self._parts = self._follow()
+        self._skip, self._want = next(self._parts)
+        self._held = b""
+        self._is_between = True  #: What is wanted next may be missing.
+
+    def read(self, size: int) -> bytes:
+        """The data, as they are."""
+        found = self._source.read(size)
+        at = 0
+        while at < len(found):
+            over = min(self._skip, len(found) - at)
+            more = found[at + over : at + over + self._want - len(self._held)] if over == self._skip else b""
+            self._skip, self._held, at = self._skip - over, self._held + more, at + over + len(more)
+            if not self._skip and len(self._held) == self._want:
+                held, self._held = self._held, b""
+                self._skip, self._want = self._parts.send(held)
+        return found
+
+    @property
+    def are_cut(self) -> bool:
+        """Whether they end within something."""
+        return bool(self._skip or self._held or not self._is_between)
+
+    def _follow(self) -> Generator[tuple[int, int], bytes, None]:
+        """Tells how many bytes to pass by and how many to hand over after those; what is no zstd the library tells."""
+        skip = 0
+        while True:
+            self._is_between = True
+            magic = yield skip, 4
+            self._is_between = False
+            if magic != _ZSTD:  # what may be skipped
+                skip = int.from_bytes((yield 0, 4), "little")
+                continue
+            (flags,) = yield 0, 1
+            is_single, is_checked = flags & 0x20, flags & 0x04
+            skip = (0 if is_single else 1) + (0, 1, 2, 4)[flags & 3] + ((1 if is_single else 0), 2, 4, 8)[flags >> 6]
+            is_last = False
+            while not is_last:
+                block = int.from_bytes((yield skip, 3), "little")
+                is_last, kind = bool(block & 1), block >> 1 & 3
+                skip = 1 if kind == _ZSTD_REPEATED else block >> 3
+                self._is_between = not is_last
+            skip += 4 if is_checked else 0
+
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_REPEATED = 1  #: A block of one byte that stands for many.
 
 
 # ---- LZ4BlockOutputStream: magic, token, packed length, length, checksum (little-endian), block ----------------------
@@ -167,7 +224,7 @@ def _library(name: str, packing: str) -> Any:
 
 _PACKINGS: tuple[tuple[bytes, Callable[[_Source], Pieces]], ...] = (
     (b"\x1f\x8b", _gzip),
-    (b"\x28\xb5\x2f\xfd", _zstd),
+    (_ZSTD, _zstd),
     (_LZ4_BLOCK, _lz4),
     (_SNAPPY, _snappy),
     (b"\x04\x22\x4d\x18", _unreadable("it is in the lz4 tool's own format, which Spark does not write; unpack it")),

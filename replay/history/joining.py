@@ -33,7 +33,7 @@ class Piece:
     ended: bool
     first_ms: int
     last_ms: int
-    raw_bytes: int = 0
+    events: int = 0  #: That could be read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ T = TypeVar("T", bound=Told)
 
 def piece_of(log: Log, run: Run) -> Piece:
     """What this log, read by itself, told."""
-    return Piece(log, _whose(log, run), run.begun, run.ended, run.started_ms, run.ended_ms, run.raw_bytes)
+    return Piece(log, _whose(log, run), run.begun, run.ended, run.started_ms, run.ended_ms, run.events)
 
 
 def _whose(log: Log, run: Run) -> str:
@@ -130,7 +130,7 @@ def _once(runs: Iterable[list[Piece]]) -> tuple[list[tuple[Piece, ...]], list[Co
 
 
 def _emptiness(run: tuple[Piece, ...]) -> tuple[bool, int, str]:
-    return not run[-1].ended, -sum(piece.raw_bytes for piece in run), run[0].log.place
+    return not run[-1].ended, -sum(piece.events for piece in run), run[0].log.place
 
 
 def _may_follow(last: Piece, piece: Piece) -> bool:

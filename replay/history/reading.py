@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TypeAlias
 
 import msgspec
@@ -52,7 +52,8 @@ def read(log: Log, open_part: Open = open_local) -> Run:
         reader.take(part, open_part)
     if not reader.events:
         raise NotALog(reader.why_not())
-    return reader.book.run(log.place, tuple(shown(part.path) for part in log.parts), reader.raw_bytes)
+    run = reader.book.run(log.place, tuple(shown(part.path) for part in log.parts), reader.raw_bytes)
+    return replace(run, events=reader.events)
 
 
 @dataclass(slots=True)

@@ -58,3 +58,4 @@ class Run:
     files: tuple[str, ...] = ()
     place: str = ""  #: The file, or the folder of several.
     raw_bytes: int = 0  #: What was read, uncompressed.
+    events: int = 0  #: Lines of it that could be read.

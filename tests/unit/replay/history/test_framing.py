@@ -79,8 +79,45 @@ def test_a_cut_one_gives_what_came_before(packing: str) -> None:
     found, damage = read_until_damage(packed[: len(packed) * 2 // 3])
     assert TEXT.startswith(found)
     assert len(found) > len(TEXT) // 2
-    if packing not in ("plain", "zstd"):  # of those only the last line tells
+    if packing != "plain":  # of that only the last line tells
         assert "cut" in damage
+
+
+def zstd_frames() -> bytes:
+    """Frames of every shape: with and without a checksum and a size, of one block and of many, and one to skip."""
+    bare = zstandard.ZstdCompressor(write_content_size=False, write_checksum=False)
+    checked = zstandard.ZstdCompressor(write_checksum=True)
+    flushed = zstandard.ZstdCompressor().compressobj()
+    parts = flushed.compress(b"one\n"), flushed.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK), flushed.compress(b"two\n")
+    skipped = b"\x53\x2a\x4d\x18" + struct.pack("<I", 5) + b"never"
+    repeated = zstandard.ZstdCompressor().compress(b"a" * 300_000)
+    return b"".join([bare.compress(TEXT), skipped, checked.compress(b"x"), repeated, *parts, flushed.flush()])
+
+
+@pytest.mark.parametrize("at_a_time", [1, 3, 1 << 20])
+def test_zstd_that_is_whole_is_not_cut(at_a_time: int) -> None:
+    packed = zstd_frames()
+
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(min(size or -1, at_a_time) if size and size > 0 and self.tell() else size)
+
+    found = b"".join(pieces(Slow(packed)))
+    assert found == TEXT + b"x" + b"a" * 300_000 + b"one\ntwo\n"
+
+
+def test_zstd_that_is_cut_says_so_wherever_it_is_cut() -> None:
+    whole = zstandard.ZstdCompressor(write_checksum=True).compress(TEXT)
+    places = 4, 5, 9, 50, len(whole) // 2, len(whole) - 5, len(whole) - 1
+    told = {at: read_until_damage(whole[:at])[1] for at in places}
+    assert set(told.values()) == {"its zstd data are cut"}, told
+
+
+def test_zstd_that_is_being_written_is_not_cut() -> None:
+    """A block has ended, the frame goes on."""
+    writing = zstandard.ZstdCompressor().compressobj()
+    begun = writing.compress(TEXT) + writing.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    assert read_until_damage(begun) == (TEXT, "")
 
 
 def test_a_damaged_block_is_named() -> None:

@@ -138,6 +138,15 @@ def test_of_two_logs_of_one_run_that_which_holds_more_counts(tmp_path: Path) -> 
     ]  # fmt: skip
 
 
+def test_a_copy_with_lines_that_cannot_be_read_does_not_hold_more(tmp_path: Path) -> None:
+    broken = written(tmp_path / "a" / "app-1", chain())
+    lines = broken.read_bytes().splitlines(keepends=True)
+    lines[5] = b'{"Event":"SparkListenerJobStart","Job ID":' + b"x" * 90_000 + b"}\n"
+    broken.write_bytes(b"".join(lines))
+    kept = written(tmp_path / "b" / "app-1", chain())
+    assert [run.place for run in runs(read_all(tmp_path))] == [str(kept)]
+
+
 def test_what_has_its_tail_holds_more_than_a_longer_head(tmp_path: Path) -> None:
     parts = written(tmp_path / "a" / "app-1", chain(), 0, _FIRST), written(tmp_path / "b" / "app-1", chain(), _FIRST)
     longer = written(tmp_path / "c" / "app-1", chain(), 0, -1)
