@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from coordinator.cli import output
+from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import ONLY, find
 from coordinator.cli.here import Here
 from coordinator.cli.targets import check_file, written
@@ -32,6 +33,9 @@ def timeline(
     check_file(to, force)
     if Path(app).is_file():
         return _timeline(_of_file(here, app), ONLY, to)
+    if "/" in app and (Path(app).is_dir() or Path(app).is_symlink()):
+        told = f"{app} is a {'folder' if Path(app).is_dir() else 'link that leads nowhere'}"
+        raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Name one file.")
     return _timeline(here, app, to)
 
 

@@ -16,7 +16,7 @@ from coordinator.cli.exits import Exit, Failure, failure, failure_of
 from coordinator.cli.sources.api import Source
 from coordinator.config import Config, Loaded
 
-_SOURCES = ("server", "store", "log")
+SOURCES = ("server", "store", "log")
 _STRENGTH = ("flag", "environment", "file")
 
 
@@ -68,7 +68,7 @@ class Here:
     def _named(self) -> str:
         """What was named in the strongest place: a flag hides what the environment or a file names."""
         for strength in _STRENGTH:
-            named = [s for s in _SOURCES if getattr(self.config, s) and self._from(s).startswith(strength)]
+            named = [s for s in SOURCES if getattr(self.config, s) and self._from(s).startswith(strength)]
             if len(named) > 1:
                 both = " and ".join(f"`{one}`" for one in named)
                 raise failure(Exit.USAGE, f"{both} are both named ({strength})", "one source", "Leave out the others.")

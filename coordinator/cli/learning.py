@@ -14,7 +14,7 @@ import typer
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
-from coordinator.cli.simulating import Logs, Master, is_spread, recordings_of, session
+from coordinator.cli.simulating import Logs, Master, code_of_none, is_spread, recordings_of, session
 from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.wire.lessons import text_of
@@ -46,7 +46,9 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
         output.remark(told)
     taught = teacher.together(runs)
     if not taught:
-        raise failure(Exit.FAILED, "no run taught anything", "at least one run that has ended", "Name more logs.")
+        has_one = any(run.why_not and not (run.is_damaged or run.is_no_log) for run in runs)
+        code = Exit.FAILED if has_one else code_of_none(runs)
+        raise failure(code, "no run taught anything", "at least one run that has ended", "Name more logs.")
     written(to, text_of(taught))
     kinds = sum(len(one.kinds) for one in taught.values())
     told = f"{count(len(taught), 'application')}, {count(sum(one.runs for one in taught.values()), 'run')}"

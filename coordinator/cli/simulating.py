@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import typer
 from rich.text import Text
@@ -86,7 +86,8 @@ def _capacity_bytes(text: str) -> int | None:
     try:
         return size_bytes(text) if text else None
     except ValueError as error:
-        raise failure(Exit.USAGE, f"the capacity: {error}", "a size as 500m, 20g or 1t", "Correct it.") from error
+        fact, _, expected = str(error).partition("; expected ")
+        raise failure(Exit.USAGE, f"the capacity: {fact}", expected, "Correct it.") from error
 
 
 async def _simulate(
@@ -108,14 +109,22 @@ async def _simulate(
 def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
     """Who only asks for the exit code learns that figures are missing; what is no log has none, as in `advise`."""
     if not read:
-        raise failure(_code_of_none(found), "nothing was simulated", "one record that can be read", "Name other logs.")
+        raise failure(code_of_none(found), "nothing was simulated", "one record that can be read", "Name other logs.")
     missing = sum(one.is_cut or bool(one.failed and not one.is_no_log) for one in found)
     if missing:
         told = f"{count(missing, 'record')} could not be read to the end"
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
 
 
-def _code_of_none(found: Sequence[Simulated]) -> Exit:
+class _Unread(Protocol):
+    @property
+    def is_damaged(self) -> bool: ...
+    @property
+    def is_newer(self) -> bool: ...
+
+
+def code_of_none(found: Sequence[_Unread]) -> Exit:
+    """Where nothing could be read of any record."""
     damaged = [one for one in found if one.is_damaged]
     if not damaged:
         return Exit.NOT_FOUND
@@ -156,7 +165,8 @@ async def _found(here: Here, named: str) -> list[Recording]:
         raise failure(Exit.USAGE, told, "a path", "Copy or mount them; `advise` reads Spark's logs at a URL.")
     found = recordings_at(named)
     if isinstance(found, Missing):
-        raise failure(Exit.NOT_FOUND, f"{named}: {found.why}", "a log, or a folder of logs", "Check the path.")
+        fact, _, _ = found.why.partition("; expected ")
+        raise failure(Exit.NOT_FOUND, f"{named}: {fact}", "a log, or a folder of logs", "Check the path.")
     return found
 
 

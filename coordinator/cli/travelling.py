@@ -48,20 +48,22 @@ _POINT = "An event's number, a time (2026-11-21T10:02:11, or 10:02:11 of the log
 def replay(
     here: Here,
     app: Application,
-    at: Annotated[str, typer.Option("--at", metavar="POINT", help="After event N, or at a time.")] = "",
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="POINT", help="After event N, or at a time.", show_default=False)
+    ] = None,
     until: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--until", metavar="EVENT", help="After the first of a kind: GenerationDeleted, or with #7, or 5."
         ),
-    ] = "",
+    ] = None,
     step: Annotated[bool, typer.Option("--step", help="Event by event, with what each changes.")] = False,
 ) -> Any:
     """Shows all that was so at a point of the log: shuffles, readers, bytes, jobs, directives; the end unless told."""
-    if at and until:
+    if at is not None and until is not None:
         raise failure(Exit.USAGE, "--at and --until are both given", "one point", "Leave one out.")
-    where = _until(until) if until else _point(at) if at else End()
-    return _step(here, app, where, bool(at or until)) if step else _replay(here, app, where)
+    where = _until(until) if until is not None else _point(at) if at is not None else End()
+    return _step(here, app, where, (at or until) is not None) if step else _replay(here, app, where)
 
 
 async def _replay(here: Here, app: str, where: Point) -> None:

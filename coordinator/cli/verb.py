@@ -17,7 +17,7 @@ import structlog
 import typer
 
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.here import Here
+from coordinator.cli.here import SOURCES, Here
 from coordinator.config import load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -76,6 +76,10 @@ def verb(
 def prepare(before: dict[str, Any], behind: dict[str, Any], forms: Sequence[str] = FORMS) -> Here:
     """What was chosen, with the flags before and behind the verb."""
     flags = {name: value for name, value in (*before.items(), *behind.items()) if value is not None}
+    for name in SOURCES:
+        if flags.get(name) == "":
+            told = f"--{name} is empty"
+            raise failure(Exit.USAGE, told, "a source, or no such option", "A variable of the shell may not be set.")
     file = flags.pop("config", None)
     form = flags.pop("output") if flags.get("output") not in (None, *FORMS) else None
     loaded = load(flags, file=file)

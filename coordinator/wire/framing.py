@@ -41,6 +41,7 @@ def unpack(magic: bytes, content: bytes, name: str) -> Iterator[tuple[str, bytes
     offset = len(magic)
     while offset < len(content):
         place = f"{name}, offset {offset}"
+        _check_begins(magic, content[offset : offset + _LENGTH.size], place)
         value = _value(content, offset, place)
         yield place, value
         offset += _LENGTH.size + len(value)
@@ -52,10 +53,18 @@ def stream(magic: bytes, file: BinaryIO, name: str) -> Iterator[tuple[str, bytes
     offset = len(magic)
     while length := file.read(_LENGTH.size):
         place = f"{name}, offset {offset}"
+        _check_begins(magic, length, place)
         wanted = _LENGTH.unpack(length)[0] if len(length) == _LENGTH.size else 0
         framed = length + file.read(wanted)
         yield place, _value(framed, 0, place)
         offset += len(framed)
+
+
+def _check_begins(magic: bytes, length: bytes, place: str) -> None:
+    """Nothing is as long as the beginning of a file would be, read as a length."""
+    if length == magic[: _LENGTH.size]:
+        found = "another file begins here", "one file, not several behind one another"
+        raise Corrupt(place, *found, "What stands before it is good; give each file by itself.")
 
 
 def check_magic(magic: bytes, content: bytes, name: str) -> None:
@@ -79,7 +88,9 @@ def _value(content: bytes, offset: int, place: str) -> bytes:
     if left < 0:
         raise Torn(place, f"{left + _LENGTH.size} bytes of a record's length")
     (length,) = _LENGTH.unpack_from(content, offset)
-    if length > left or not length:
-        raise Torn(place, f"{left} of the record's {length or 'unknown'} bytes")
+    if not length:
+        raise Torn(place, f"a record of no bytes, and {left} more behind it" if left else "a record of no bytes")
+    if length > left:
+        raise Torn(place, f"{left} of the record's {length} bytes")
     begin = offset + _LENGTH.size
     return content[begin : begin + length]

@@ -64,7 +64,7 @@ def read_lessons(path: Path) -> dict[str, tuple[Lesson, ...]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
-        kind = NoFile if isinstance(error, FileNotFoundError) else Malformed
+        kind = NoFile if isinstance(error, OSError) else Malformed
         raise kind(f"{path} cannot be read ({why})", "what `shufflectl learn` writes", "Check the path.") from error
     return {name: taught.lessons for name, taught in parse(text, str(path)).items()}
 

@@ -77,6 +77,8 @@ def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
     """Every file at or below a local place, and what there could not be looked into."""
     root = local_path(place)
     try:
+        if not root.exists() and root.is_symlink():
+            return [], [Missing(place, "it is a link that leads nowhere; expected a file or a directory")]
         if not root.exists():
             return [], [Missing(place, "it is not there; expected a file or a directory of Spark history logs")]
         is_folder = root.is_dir()

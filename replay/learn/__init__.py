@@ -26,7 +26,7 @@ from replay.history.joining import Copy, Piece
 from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
 from replay.simulate.fetching import Readings
-from replay.simulate.recordings import Recording, Run, Unread, odd, open_run, whole_runs
+from replay.simulate.recordings import Recording, Run, Unread, kind_of_failure, odd, open_run, whole_runs
 
 _NOTHING = Taught(0, ())
 _FRONTIER = Policy(Rule.FRONTIER, observe=False)
@@ -41,6 +41,9 @@ class Learned:
     name: str = ""
     taught: Taught = _NOTHING
     why_not: str = ""
+    is_damaged: bool = False  #: It is a log of ours, and not even its beginning can be read.
+    is_newer: bool = False  #: It is a log of ours that this release cannot read.
+    is_no_log: bool = False
     run: Run | None = None
     facts: int = 0
     piece: Piece | None = None
@@ -137,7 +140,7 @@ def learned(recording: Recording) -> Learned:
     try:
         return _learned(recording)
     except (Unread, ValueError, OSError) as error:
-        return Learned(recording.name, why_not=str(error))
+        return Learned(recording.name, "", _NOTHING, str(error), *kind_of_failure(error))
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Learned(recording.name, why_not=odd("read", error))
 
@@ -165,4 +168,4 @@ def spread(spark: Any, recordings: Sequence[Recording]) -> list[Learned]:
 
 
 def _left_out(copy: Copy) -> Learned:
-    return Learned(copy.piece.log.place, why_not=copy.why)
+    return Learned(copy.piece.log.place, why_not=copy.why, is_no_log=True)

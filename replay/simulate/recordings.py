@@ -110,15 +110,15 @@ def simulated(
     try:
         return _simulated(recording, policies, lessons or {}, capacity_bytes)
     except (Unread, WireError, OSError) as error:
-        return Simulated(
-            recording.name,
-            failed=str(error),
-            is_damaged=isinstance(error, WireError),
-            is_newer=isinstance(error, (TooNew, UnknownEvent, UnknownKind)),
-            is_no_log=isinstance(error, NoLog),
-        )
+        return Simulated(recording.name, "", "", (), (), str(error), *kind_of_failure(error))
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Simulated(recording.name, failed=odd("simulated", error))
+
+
+def kind_of_failure(error: Exception) -> tuple[bool, bool, bool]:
+    """Whether a record that cannot be read is a damaged log of ours, one of a newer release, or no log."""
+    is_newer = isinstance(error, (TooNew, UnknownEvent, UnknownKind))
+    return isinstance(error, WireError), is_newer, isinstance(error, NoLog)
 
 
 def odd(done: str, error: Exception) -> str:

@@ -57,7 +57,7 @@ async def open_store(address: str, is_default: bool = False, archive: str = "") 
 
 
 def _check_there(path: Path, is_default: bool) -> None:
-    if path.exists():
+    if path.exists() and path.stat().st_size:  # SQLite takes an empty file for a store, and would write into it
         return
     looked = " (the file that drivers share where nobody names a coordinator)" if is_default else ""
     raise failure(

@@ -164,6 +164,45 @@ def test_a_torn_end_of_a_log_is_named_and_the_rest_shown(shufflectl: Shufflectl,
     assert [row["sequence"] for row in called.data] == list(range(1, 25))
 
 
+def test_logs_behind_one_another_in_one_file_are_told_as_that(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    log.write_bytes(log.read_bytes() * 2)
+    for called in (shufflectl("replay", "--log", log, "-"), shufflectl("verify", "--log", log)):
+        assert is_clear(called, Exit.DAMAGED, "another file begins here", "give each file by itself")
+    assert "event 32" in shufflectl("replay", "--log", log, "-").out
+
+
+def test_zeros_behind_a_log_are_told_as_that(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    log.write_bytes(log.read_bytes() + bytes(512))
+    assert is_clear(shufflectl("replay", "--log", log, "-"), Exit.DAMAGED, "a record of no bytes")
+
+
+def test_an_empty_file_is_no_store_and_stays_empty(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    called = shufflectl("apps", "--store", f"sqlite://{tmp_path}/empty.db")
+    assert is_clear(called, Exit.NOT_FOUND, "there is no store at", "empty.db")
+    assert (tmp_path / "empty.db").stat().st_size == 0
+
+
+@pytest.mark.parametrize("option", ["log", "store", "server"])
+def test_a_source_that_is_named_by_nothing_is_not_the_shared_file(shufflectl: Shufflectl, option: str) -> None:
+    assert is_clear(shufflectl("apps", f"--{option}", ""), Exit.USAGE, f"--{option} is empty")
+
+
+@pytest.mark.parametrize("option", ["--at", "--until"])
+def test_a_point_that_is_named_by_nothing_is_not_the_end(shufflectl: Shufflectl, tmp_path: Path, option: str) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    assert is_clear(shufflectl("replay", "--log", log, "-", option, ""), Exit.USAGE, "the point is ''")
+
+
+def test_a_timeline_of_a_folder_or_of_a_link_to_nowhere(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    to = tmp_path / "page.html"
+    assert is_clear(shufflectl("timeline", tmp_path, "-o", to), Exit.NOT_FOUND, f"{tmp_path} is a folder")
+    assert is_clear(shufflectl("timeline", tmp_path / "link", "-o", to), Exit.NOT_FOUND, "a link that leads nowhere")
+
+
 def test_every_cut_of_a_log_is_read_up_to_the_cut() -> None:
     whole = b"".join(write_log(deleted_and_missed().segments()))
     full = list(salvage(whole, "log"))

@@ -100,6 +100,29 @@ def test_parts_of_a_run_in_files_of_their_own_are_one(shufflectl: Shufflectl, tm
     assert learned.out.startswith("1 application, 1 run, 2 kinds"), learned
 
 
+def test_an_empty_folder_and_a_link_to_nowhere_are_told_in_one_sentence(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "empty").mkdir()
+    told = {name: shufflectl("simulate", tmp_path / name) for name in ("link", "empty")}
+    assert [called.code for called in told.values()] == [3, 3]
+    assert all(called.err.count("expected") == 1 for called in told.values()), told
+    assert "it is a link that leads nowhere" in told["link"].err
+
+
+def test_learn_ends_as_simulate_does_where_nothing_can_be_read(
+    shufflectl: Shufflectl, log: Path, tmp_path: Path
+) -> None:
+    content, files = log.read_bytes(), {name: tmp_path / name for name in ("newer", "damaged", "text", "goes on")}
+    files["newer"].write_bytes(content.replace(b"log 1\n", b"log 9\n", 1))
+    files["damaged"].write_bytes(content[:60] + b"?" + content[61:])
+    files["text"].write_text("no log at all\n")
+    files["goes on"].write_bytes(content)
+    codes = {name: shufflectl("learn", file, "-o", tmp_path / "lessons.json").code for name, file in files.items()}
+    assert codes == {"newer": 7, "damaged": 6, "text": 3, "goes on": 1}
+
+
 def test_a_policy_that_is_named_twice_is_simulated_once(shufflectl: Shufflectl, log: Path) -> None:
     once = shufflectl("simulate", log, "--policy", "frontier", "-o", "json").data
     assert shufflectl("simulate", log, "--policy", "frontier", "--policy", "frontier", "-o", "json").data == once
@@ -142,7 +165,7 @@ def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, log: Path) 
     assert (roomy["deletions"], narrow["deletions"]) == (0, 1)
     called = shufflectl("simulate", str(log), "--capacity", "20", *by_pressure)
     assert called.code == 2
-    assert "'20' is no size" in called.err
+    assert ("'20' is no size" in called.err, called.err.count("expected")) == (True, 1)
 
 
 def test_a_session_is_for_many_bytes_or_who_asks_for_it() -> None:
@@ -172,7 +195,9 @@ def test_what_was_learned_is_what_history_goes_by(shufflectl: Shufflectl, log: P
     assert untaught in shufflectl("simulate", str(ended), *by_history[:2]).out
     assert untaught not in shufflectl("simulate", str(ended), "--history", str(learned), *by_history[:2]).out
     assert shufflectl("simulate", str(ended), "--history", str(ended)).code == 6
-    assert "cannot be read" in shufflectl("simulate", str(ended), "--history", str(tmp_path / "no.json")).err
+    for no_file in (tmp_path / "no.json", tmp_path):
+        called = shufflectl("simulate", str(ended), "--history", str(no_file))
+        assert (called.code, "cannot be read" in called.err) == (3, True), called
 
 
 def test_lessons_without_a_folder_are_refused_before_the_work(
