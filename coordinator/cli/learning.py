@@ -14,7 +14,7 @@ import typer
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
-from coordinator.cli.simulating import Logs, Master, code_of_none, is_spread, recordings_of, session
+from coordinator.cli.simulating import Logs, Master, code_of_none, is_spread, recordings_of, remark, session
 from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.wire.lessons import text_of
@@ -42,8 +42,11 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
     else:
         runs = teacher.all_of(recordings)
     runs, twice = once(runs)
-    for told in (*twice, *(f"{run.recording}: {run.why_not}" for run in runs if run.why_not)):
+    for told in twice:
         output.remark(told)
+    for run in runs:
+        if run.why_not:
+            remark(run.recording, run.why_not)
     taught = teacher.together(runs)
     if not taught:
         has_one = any(run.why_not and not (run.is_damaged or run.is_no_log) for run in runs)

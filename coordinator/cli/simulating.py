@@ -99,11 +99,16 @@ async def _simulate(
         output.remark(told)
     for one in found:
         for warning in (*one.warnings, *((one.failed,) if one.failed else ())):
-            output.remark(f"{one.recording}: {warning}")
+            remark(one.recording, warning)
     read = [one for one in found if not one.failed]
     if read or here.form != "table":
         _show(here, read, each, given)
     _end(found, read)
+
+
+def remark(recording: str, told: str) -> None:
+    """What is said of a record names it once."""
+    output.remark(told if told.startswith(recording) else f"{recording}: {told}")
 
 
 def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:

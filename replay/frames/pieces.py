@@ -10,9 +10,6 @@ from dataclasses import dataclass
 
 from replay.frames.salvage import Problem
 
-#: How the names of exports in Arrow and Parquet end.
-TABLES = (".parquet", ".arrow")
-
 
 @dataclass(frozen=True, slots=True)
 class StorePiece:

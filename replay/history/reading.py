@@ -21,7 +21,7 @@ import msgspec
 from replay.history.book import Book
 from replay.history.finding import Log, Part, local_path, shown
 from replay.history.framing import Damaged, pieces
-from replay.history.lines import Lines
+from replay.history.lines import LONGEST_LINE_BYTES, TOO_LONG, Lines
 from replay.history.records import DECODERS
 from replay.history.run import Run
 
@@ -91,6 +91,8 @@ class _Reader:
 
     def _line(self, line: bytes) -> str:
         """What is wrong with a line; empty: nothing."""
+        if line.startswith(TOO_LONG):
+            return f"it has more than {LONGEST_LINE_BYTES:,} bytes"
         if not line.startswith(_BEGINS):
             return "it is no event" if line.strip() else ""
         begin = line.find(b'"', _KEY_BYTES) + 1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
 from coordinator.wire.logfile import MAGIC
-from replay.frames.pieces import TABLES
+from replay.frames.sources.kinds import is_table
 from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
 from replay.simulate.recordings import Recording, of_history
 
@@ -53,8 +53,7 @@ def _is_ours(path: str) -> bool:
 
 def _is_table(path: str) -> bool:
     """An export that is being written begins with a dot, and has no name yet."""
-    name = Path(path).name
-    return name.endswith(TABLES) and not name.startswith((".", "_"))
+    return not Path(path).name.startswith((".", "_")) and is_table(Path(path))
 
 
 def _of_tables(parts: list[Part]) -> list[Recording]:

@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 from coordinator.archive.files import BESIDE, application_of, events_files
 from replay.frames.options import Reading, WrongOption
-from replay.frames.pieces import TABLES, Piece, Trouble
+from replay.frames.pieces import Piece, Trouble
 from replay.frames.salvage import Problem
 from replay.frames.sources import logs, tables
+from replay.frames.sources.kinds import is_table
 from replay.frames.sources.logs import LogFile
 from replay.frames.sources.tables import Table
 
@@ -29,8 +30,7 @@ def plan(reading: Reading) -> list[Piece]:
     surveyed: list[LogFile] = []
     exported: list[Table] = []
     for path in files:
-        is_table = path.suffix in TABLES
-        one = tables.survey(path) if is_table else logs.survey(path, _archived_of(path))
+        one = tables.survey(path) if is_table(path) else logs.survey(path, _archived_of(path))
         if isinstance(one, Problem):
             found.append(Trouble("", one))
         elif isinstance(one, Table):

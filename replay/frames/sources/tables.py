@@ -23,6 +23,7 @@ from replay.frames.columns import VERSION
 from replay.frames.options import Reading
 from replay.frames.pieces import TablePiece
 from replay.frames.salvage import Problem
+from replay.frames.sources.kinds import is_parquet
 
 VERSION_KEY = b"shuffle_lifecycle.frame"
 APPLICATION = "application="  #: A folder of the Parquet export, and what it holds.
@@ -55,7 +56,7 @@ def survey(path: Path) -> Table | Problem:
 
 def opened(path: Path) -> Table:
     """The same. Raises `NoExport`, `TooNew`, and whatever is `UNREADABLE`."""
-    schema, parts = _parquet_parts(path) if path.suffix == ".parquet" else _arrow_parts(path)
+    schema, parts = _parquet_parts(path) if is_parquet(path) else _arrow_parts(path)
     _check_form(path, schema)
     return Table(str(path), _application_of(path), parts)
 
@@ -84,7 +85,7 @@ def spans_of(table: Table) -> dict[str, tuple[int, int]]:
 
 
 def _columns(path: str, names: list[str]) -> pa.Table:
-    if path.endswith(".parquet"):
+    if is_parquet(Path(path)):
         return pq.ParquetFile(path).read(columns=names)
     with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
         return file.read_all().select(names).combine_chunks()
@@ -96,6 +97,9 @@ def _check_form(path: Path, schema: pa.Schema) -> None:
         raise NoExport(f"{path} is no export of a log", "a file that `shufflectl export` wrote", "Take it away.")
     if int(version) > VERSION:
         raise TooNew(str(path), int(version), VERSION)
+    if "application" not in schema.names and not _application_of(path):
+        told = f"{path} lies outside the folder that says whose it is", f"{APPLICATION}… above it, as it was exported"
+        raise Malformed(*told, "Give the whole export, or put the file back.")
 
 
 def _application_of(path: Path) -> str:
@@ -129,7 +133,7 @@ def read(piece: TablePiece, applications: Sequence[str], kinds: Set[str] | None)
 
 
 def _parts(piece: TablePiece) -> Iterator[pa.RecordBatch]:
-    if piece.path.endswith(".parquet"):
+    if is_parquet(Path(piece.path)):
         with pq.ParquetFile(piece.path) as file:
             yield from file.iter_batches(row_groups=list(piece.parts))
         return

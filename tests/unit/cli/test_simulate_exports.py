@@ -91,6 +91,27 @@ def test_the_same_run_as_log_and_as_export_counts_once(shufflectl: Shufflectl, l
     assert called.data["policies"] == wanted["policies"]
 
 
+@pytest.mark.parametrize("made", [arrow, parquet])
+def test_an_export_may_have_any_name(shufflectl: Shufflectl, logs: Path, tmp_path: Path, made: Made) -> None:
+    wanted = shufflectl("simulate", logs, *RULES).data
+    export = made(tmp_path)
+    for file in [export] if export.is_file() else [file for file in export.rglob("*") if file.is_file()]:
+        file.rename(file.with_suffix(""))
+    called = shufflectl("simulate", export if export.is_dir() else export.with_suffix(""), *RULES)
+    assert (called.code, called.err, called.data["policies"]) == (0, "", wanted["policies"])
+
+
+def test_a_file_that_was_taken_out_of_its_folder_costs_its_own_line(
+    shufflectl: Shufflectl, logs: Path, tmp_path: Path
+) -> None:
+    wanted = shufflectl("simulate", logs, *RULES).data
+    alone = logs / "alone.parquet"
+    next(parquet(tmp_path).rglob("*.parquet")).rename(alone)
+    called = shufflectl("simulate", logs, *RULES)
+    assert (called.code, called.data["policies"]) == (Exit.DAMAGED, wanted["policies"])
+    assert f"{alone} lies outside the folder that says whose it is; expected application=… above it" in called.err
+
+
 def test_what_is_missing_in_the_middle_cuts_the_run(shufflectl: Shufflectl, tmp_path: Path) -> None:
     export = parquet(tmp_path)
     first, *_ = sorted(export.rglob("application=over*/*/*.parquet"))

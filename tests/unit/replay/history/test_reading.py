@@ -16,6 +16,7 @@ import zstandard
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt, StageId
 from coordinator.core.values import Outputs, RootKind
+from replay.history import lines
 from replay.history.finding import Log as Found
 from replay.history.finding import Part, local_parts, sort
 from replay.history.reading import NotALog, read
@@ -402,3 +403,14 @@ def test_numbers_may_be_strings_or_missing(tmp_path: Path) -> None:
     run = run_of_text(tmp_path, packed(lines))
     assert run.warnings == ()
     assert len(told(run, c.ReportJobEnded)) == 1
+
+
+def test_a_line_that_is_too_long_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 1 << 20)
+    begin, *rest = Log().start().end(10).text.splitlines(keepends=True)
+    file = tmp_path / "app-1"
+    file.write_bytes(begin + b'{"Event":"' + b"x" * (3 << 20) + b'"}\n' + b"".join(rest))
+    run = read(sort(local_parts(str(file))[0])[0])
+    assert (run.ended, run.warnings) == (
+        True, ("line 2 could not be read (it has more than 268,435,456 bytes); the rest counts",),
+    )  # fmt: skip
