@@ -172,7 +172,7 @@ public class Marks {
   }
 
   /** What a job reads beside what is written again is to be of the same generation, or told. */
-  private void unite(Recomputation again, int shuffle) {
+  private void unite(Recomputation again, int shuffle) throws Exception {
     ArrayList jobs = new ArrayList();
     for (Iterator it = stages.jobs().iterator(); it.hasNext();) {
       ActiveJob job = (ActiveJob) it.next();
@@ -188,10 +188,17 @@ public class Marks {
     for (int i = 0; i < left.size(); i++) {
       ActiveJob job = (ActiveJob) left.get(i);
       boolean isTold = Stages.delivered(job.finalStage()) > 0; // as all such are
-      if (!isTold && torn.add(Integer.valueOf(job.jobId()))) {
+      if (!isTold && !hasRead(job) && torn.add(Integer.valueOf(job.jobId()))) {
         mixes.job(job, shuffle, Mixes.BRANCHES, false, "of two branches that it reads one was lost, and the other was in use");
       }
     }
+  }
+
+  /** Whether it needs nothing more: all tasks of its result have begun, and open all that they read then. */
+  private boolean hasRead(ActiveJob job) throws Exception {
+    Stage last = job.finalStage();
+    boolean haveAllBegun = stages.isRunning(last) && !stages.areSomeToBegin((ResultStage) last);
+    return haveAllBegun && !lateReads.areBelow(last.rdd()); // should one begin again, it is looked at then
   }
 
   /** A stage was submitted that reads outputs of two generations. `result`: where it gives one, for what has ended. */
@@ -266,7 +273,7 @@ public class Marks {
     return untouchable;
   }
 
-  /** It has read what was written again; what it reads beside that may be of before. */
+  /** It has read what was written again, or will; what it reads beside that may be of before. */
   private void lookBeside(ResultStage result) {
     int root = sides.between(Stages.reads(result));
     if (root != Sides.NONE) {
@@ -286,6 +293,7 @@ public class Marks {
       boolean wouldMix = !hasDelivered && (isTorn || stages.areSomeToBegin(result));
       if (isRunning && wouldMix && !result.rdd().isBarrier()) { // whose tasks begin together, or not at all
         begun.add(Integer.valueOf(result.id()));
+        lookBeside(result);
       }
     }
   }
@@ -462,6 +470,7 @@ public class Marks {
   private void hear(int stageId, WatchedResult watch) throws Exception {
     if (watch.takeToBeginAgain() && hasJob(stageId)) {
       killOld(stages.byId(stageId), watch);
+      lookBeside((ResultStage) stages.byId(stageId));
     } else if (watch.mixes()) {
       watched.remove(Integer.valueOf(stageId));
       if (hasJob(stageId)) {
