@@ -228,9 +228,10 @@ def _replace(desk: Desk, old: Generation, stage: StageAttempt, cause: Loss) -> R
 
 
 def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
-    """A further attempt of a determinate stage completes the generation, unless nothing of it is left."""
+    """A further attempt of a determinate stage completes the generation, if it can be and something of it is left."""
     maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
-    if generation.completed and maps and missing_tasks is not None and missing_tasks >= maps:
+    none_left = bool(maps) and missing_tasks is not None and missing_tasks >= maps
+    if generation.completed and (none_left or not desk.state.meta.capabilities.completes_after_loss):
         return _replace(desk, generation, stage, Loss.OUTPUTS)
     if generation.life is Life.EXPIRED:
         desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.WRITER, f"stage {stage}"))
@@ -371,8 +372,10 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
 
 
 def _is_being_made_good(generation: Generation, stage: StageAttempt | None) -> bool:
-    """The report is of a loss that is known: a writer has made it good since, or is at it."""
-    return stage in generation.missed_by and bool(generation.complete or generation.writers)
+    """The report is of a loss that is known: a writer is at it, whoever reports, or has made it good since."""
+    if not generation.complete:
+        return bool(generation.writers)
+    return stage in generation.missed_by
 
 
 def _answer_reported(desk: Desk, generation: Generation, command: ReportMissing) -> Answer:

@@ -117,7 +117,7 @@ def _go_on(desk: Desk, generation: Generation) -> None:
     if writers and asking.begins_anew(desk.state, generation.app_shuffle):
         lose(desk, generation, Loss.INVALIDATED)
         _begin_again(desk, generation, writers)
-    elif _cannot_be_completed(desk, generation):
+    elif _cannot_be_completed(desk, generation, writers):
         lose(desk, generation, Loss.OUTPUTS)
         _begin_again(desk, generation, writers)
     elif writers and generation.complete:
@@ -128,9 +128,9 @@ def _go_on(desk: Desk, generation: Generation) -> None:
         desk.emit(e.ExpiryTakenBack(generation.shuffle_id, why, "asked while it was being fenced"))
 
 
-def _cannot_be_completed(desk: Desk, generation: Generation) -> bool:
-    """Some of it went while it was being fenced."""
-    is_torn = generation.completed and not generation.complete
+def _cannot_be_completed(desk: Desk, generation: Generation, writers: list[StageAttempt]) -> bool:
+    """Some of it went while it was being fenced, as was told, or as who joined to write it shows."""
+    is_torn = generation.completed and (writers or not generation.complete)
     return bool(is_torn) and not desk.state.meta.capabilities.completes_after_loss
 
 

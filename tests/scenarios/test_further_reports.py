@@ -240,9 +240,20 @@ def test_a_late_report_leaves_alone_what_a_writer_is_making_good() -> None:
     story.job("s0>A, s3:A!")
     story.submit("s3")
     story.fail("s1")
-    assert story.submit("s0.1", tasks=3)[1:] == ["A1 partial, 7 of 10", "A1 continued by s0.1"]
-    assert story.miss("A1", "s3") == "not ready: some of its outputs are gone; its map stage will run again"
-    assert story.log == []
+    assert story.submit("s0.1", tasks=3)[1:] == [
+        "A1 lost: outputs gone",
+        "recovery 1 of A1, would mix B1",
+        "A2 begun by s0.1 for recovery 1",
+    ]
+    assert story.miss("A1", "s3") == "recover A1: recovery 1 of A"
+    assert story.teller.tell(story.log) == ["recovery 1 joined for A1 by s3.0"]
     story.fail("s3")
-    assert story.complete("s0.1") == ["s0.1 completed", "A1 complete"]
-    assert story.submit("s1.1") == ["s1.1 submitted", "A1 read by s1.1", "B1 continued by s1.1"]
+    assert story.complete("s0.1") == ["s0.1 completed", "A2 complete"]
+    assert story.submit("s1.1") == [
+        "s1.1 submitted",
+        "A2 read by s1.1",
+        "B1 lost: invalidated",
+        "invalidate B1",
+        "recovery 1 joined for B1 by s1.1",
+        "B2 begun by s1.1 for recovery 1",
+    ]

@@ -1,0 +1,58 @@
+"""More stories: what is so while a generation is written again, and who writes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.core import commands as c
+from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
+from tests.scenarios.story import EAGER, Story
+
+
+@pytest.mark.parametrize("is_told", [True, False], ids=["the loss is told", "only its repair is submitted"])
+def test_a_service_that_cannot_complete_a_generation_has_it_written_anew(is_told: bool) -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    lost = ["A1 lost: outputs gone"]
+    if is_told:
+        assert story.lose(A=6) == lost
+    begun = ["recovery 1 of A1, would mix B1", "A2 begun by s0.1 for recovery 1"]
+    assert story.submit("s0.1", tasks=4) == ["s0.1 submitted", *([] if is_told else lost), *begun]
+
+
+def test_a_report_takes_nothing_from_under_who_writes_it_anew() -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s0.1", tasks=4)
+    assert story.miss("A1", None) == "recover A1: recovery 1 of A"
+    assert story.complete("s0.1") == ["s0.1 completed", "A2 complete", "recovery 1 closed"]
+    assert not story.outstanding(INVALIDATE)
+    story.submit("s1")
+    assert story.read("A", "s1") == "ready A2"
+
+
+def test_a_report_of_what_an_unfinished_one_lacks_takes_it_from_nobody_who_completes_it() -> None:
+    """Found half-written by a resync, it has never been whole."""
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A!")
+    story.do(c.Resync((job_of(0, 1, "A", (0, 1)),), (), (), found(A=6)))
+    assert story.submit("s0", tasks=4) == ["s0.0 submitted", "A1 continued by s0.0"]
+    assert story.miss("A1", None) == "not ready: some of its outputs are gone; its map stage will run again"
+    assert story.log == []
+    assert story.complete("s0") == ["s0.0 completed", "A1 complete"]
+
+
+def test_who_joined_a_fence_that_is_refused_writes_anew_what_cannot_be_completed() -> None:
+    story = Story(EAGER, REMOTE)
+    story.whole("s0>A, s1:A!")
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2", tasks=4) == ["s2.0 submitted", "A1 continued by s2.0"]
+    assert story.outcome(FENCE, c.Busy(("2.0",))) == [
+        "A1 fence refused: busy, kept",
+        "A1 lost: outputs gone",
+        "recovery 1 of A1",
+        "A2 begun by s2.0 for recovery 1",
+    ]
