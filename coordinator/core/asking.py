@@ -164,13 +164,19 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
         if stage not in known:
             desk.emit(e.WriterJoined(generation.shuffle_id, stage))
         return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
-    if stage in generation.written_by:
+    if _has_its_place(generation, stage, missing_tasks):
         if missing_tasks is not None and stage not in generation.writers and generation.life in _WRITABLE:
             desk.emit(e.WriterJoined(generation.shuffle_id, stage))  # it had asked before its submission was told
         return Ready(generation.shuffle_id, generation.locator)
     if begins_anew(desk.state, app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
         return _replace(desk, generation, stage, Loss.INVALIDATED)
     return _continue(desk, generation, stage, missing_tasks)
+
+
+def _has_its_place(generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> bool:
+    """It has begun, or continued, this one. Who had asked early and was ended by a resync rewrites what is whole."""
+    asks_on = missing_tasks is None or stage in generation.writers or not generation.complete
+    return asks_on and stage in generation.written_by
 
 
 def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:

@@ -56,3 +56,16 @@ def test_who_joined_a_fence_that_is_refused_writes_anew_what_cannot_be_completed
         "recovery 1 of A1",
         "A2 begun by s2.0 for recovery 1",
     ]
+
+
+@pytest.mark.parametrize("is_early", [True, False], ids=["it had asked before", "it had not"])
+def test_nobody_is_told_to_read_what_its_map_stage_rewrites(is_early: bool) -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    if is_early:
+        assert story.write("A", "s2").startswith("not ready: being fenced")
+    story.do(c.Resync((), (), (), found(A=10)))
+    story.outcome(FENCE, c.Busy(("2.0",)))
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2", tasks=4) == ["s2.0 submitted", "A1 partial, 6 of 10", "A1 continued by s2.0"]
+    assert story.read("A", "s3") == "not ready: some of its outputs are gone and not yet back"
