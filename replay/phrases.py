@@ -80,6 +80,11 @@ def lineage(told: Lineage) -> str:
     return f"{reads}, {count(told.maps, 'map')}, {told.level.value}{barrier}"
 
 
+def _announced(event: e.LineageLearned, names: Names) -> str:
+    cut_off = f", no more from app {_shuffles(event.cut_off)}" if event.cut_off else ""
+    return f"{names.shuffle(event.lineage.app_shuffle)} announced: {lineage(event.lineage)}{cut_off}"
+
+
 def _job_started(event: e.JobStarted, names: Names) -> str:
     lists = sum(s.last - s.first + 1 for s in event.stages)
     reads = f", its last reads app {_shuffles(event.reads)}" if event.reads else ""
@@ -253,7 +258,7 @@ _PHRASES: dict[type, Phrase] = {
     e.DeletionResumed: lambda v, n: f"deletion goes on{_by(v.by)}",
     e.GapRecorded: _gap,
     e.SweepChanged: lambda v, n: "more is to be moved in a next step" if v.pending else "all is moved",
-    e.LineageLearned: lambda v, n: f"{n.shuffle(v.lineage.app_shuffle)} announced: {lineage(v.lineage)}",
+    e.LineageLearned: _announced,
     e.JobStarted: _job_started,
     e.JobEnded: _job_ended,
     e.StageSubmitted: _submitted,

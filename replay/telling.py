@@ -62,6 +62,8 @@ def _announced(scene: Scene, event: e.LineageLearned) -> Said:
         by = scene.cause.event if scene.cause is not None else None
         who = f" by {scene.names.job(by.job)}" if isinstance(by, e.JobStarted) else ""
         yield ALL, f"announced{who}: {lineage(event.lineage)}"
+    if scene.app_shuffle in event.cut_off:
+        yield ALL, f"{scene.names.shuffle(event.lineage.app_shuffle)}, written from it, is made from it no more"
 
 
 def _pinned(scene: Scene, event: e.PinSet) -> Said:

@@ -68,6 +68,11 @@ def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:
     return shuffle.lineage.reads if shuffle is not None else ()
 
 
+def counting_on(state: State, app_shuffle: AppShuffle) -> Iterator[AppShuffle]:
+    """What its map stage has read to an end, as far as that is there. Costs a look at every generation."""
+    return (one.app_shuffle for one in state.generations.values() if app_shuffle in one.map_readers)
+
+
 def of_job(state: State, job: Job) -> frozenset[AppShuffle]:
     """The live cut of a job, from its final stage down."""
     return walk(state, starts_of(job))

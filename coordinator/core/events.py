@@ -145,6 +145,7 @@ class LineageLearned:
     """An app shuffle was announced, or its lineage is no longer what it was (a checkpoint cuts it)."""
 
     lineage: Lineage
+    cut_off: tuple[AppShuffle, ...] = ()  #: What its map stage has read and it is made from no more: they forget it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ def _lineage_learned(state: State, at: e.Recorded, event: e.LineageLearned) -> N
     key = event.lineage.app_shuffle
     known = state.shuffles.get(key)
     state.shuffles[key] = _told(known or Shuffle(event.lineage), lineage=event.lineage, told=True)
+    _forget_map_reader(state, key, event.cut_off)
 
 
 def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
@@ -273,15 +274,14 @@ def _shuffle_cleaned(state: State, at: e.Recorded, event: e.ShuffleCleaned) -> N
     if known is not None:
         _forget_recoveries(state, event.app_shuffle)
     if known is not None and event.by_inputs:
-        _forget_map_reader(state, known)
+        _forget_map_reader(state, event.app_shuffle, known.lineage.reads)
 
 
-def _forget_map_reader(state: State, cleaned: Shuffle) -> None:
+def _forget_map_reader(state: State, written: AppShuffle, inputs: Iterable[AppShuffle]) -> None:
     """What is read by every round of a loop would remember them all. What is cleaned counts as let go in any case."""
-    gone = cleaned.lineage.app_shuffle
-    for generation in map(state.current, cleaned.lineage.reads):
-        if generation is not None and gone in generation.map_readers:
-            left = generation.map_readers - {gone}
+    for generation in map(state.current, inputs):
+        if generation is not None and written in generation.map_readers:
+            left = generation.map_readers - {written}
             state.generations[generation.shuffle_id] = replace(generation, map_readers=left)
 
 

@@ -43,7 +43,12 @@ def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
 def _learn(desk: Desk, lineage: Lineage) -> None:
     known = desk.state.shuffles.get(lineage.app_shuffle)
     if known is None or not known.told or known.lineage != lineage:
-        desk.emit(e.LineageLearned(lineage))
+        desk.emit(e.LineageLearned(lineage, _cut_off(desk.state, lineage) if known is not None else ()))
+
+
+def _cut_off(state: State, lineage: Lineage) -> tuple[AppShuffle, ...]:
+    """What counts the app shuffle among its readers although that is not made from it: a checkpoint has cut it off."""
+    return tuple(sorted(set(cuts.counting_on(state, lineage.app_shuffle)) - set(lineage.reads)))
 
 
 def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
@@ -113,6 +118,18 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
     )
     if written is not None and written in desk.state.generations:
         desk.emit(e.GenerationCompleted(written, command.shuffle_bytes_written))
+    if attempt is not None and attempt.writes is not None:
+        _cut_again(desk, attempt.reads, attempt.writes)
+
+
+def _cut_again(desk: Desk, read: tuple[AppShuffle, ...], written: AppShuffle) -> None:
+    """Its lineage was cut while its map stage ran."""
+    known = desk.state.shuffles.get(written)
+    if known is None or not known.told or set(read) <= set(known.lineage.reads):
+        return
+    cut_off = _cut_off(desk.state, known.lineage)
+    if cut_off:
+        desk.emit(e.LineageLearned(known.lineage, cut_off))
 
 
 def outputs(desk: Desk, command: c.ReportOutputs) -> None:

@@ -45,7 +45,14 @@ def touched(state: State, event: e.Event) -> Touched:
 def _around(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:
     """They themselves, and what a walk meets behind them: it stops there, or no longer does."""
     these = tuple(app_shuffles)
-    return (*these, *cuts.reached(state, {read for one in these for read in cuts.reads_of(state, one)}))
+    return (*these, *cuts.reached(state, {read for one in these for read in _read_by(state, one)}))
+
+
+def _read_by(state: State, app_shuffle: AppShuffle) -> Touched:
+    """What its map stage reads, by its lineage; until that is told, what its map stage has read."""
+    shuffle = state.shuffles.get(app_shuffle)
+    is_untold = shuffle is not None and not shuffle.told
+    return cuts.counting_on(state, app_shuffle) if is_untold else cuts.reads_of(state, app_shuffle)
 
 
 def _of_generation(state: State, event: Any) -> Touched:
@@ -75,7 +82,7 @@ def _let_go_by_a_full_disk(state: State) -> Touched:
 def _and_read(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:
     """They themselves, and what their map stages read: whether that is behind something on disk depends on them."""
     these = tuple(app_shuffles)
-    return (*these, *(read for one in these for read in cuts.reads_of(state, one)))
+    return (*these, *(read for one in these for read in _read_by(state, one)))
 
 
 def _of_app_shuffle(state: State, event: Any) -> Touched:
@@ -84,9 +91,7 @@ def _of_app_shuffle(state: State, event: Any) -> Touched:
 
 def _counting_on(state: State, app_shuffle: AppShuffle) -> Touched:
     """Unknown, it counts as let go for whatever a map stage has made it from, whatever its lineage comes to say."""
-    if app_shuffle in state.shuffles:
-        return ()
-    return [one.app_shuffle for one in state.generations.values() if app_shuffle in one.map_readers]
+    return () if app_shuffle in state.shuffles else cuts.counting_on(state, app_shuffle)
 
 
 def _of_cleaned(state: State, event: e.ShuffleCleaned) -> Touched:
@@ -109,7 +114,7 @@ def _of_lineage(state: State, event: e.LineageLearned) -> Touched:
     if state.meta.settings.lessons and (is_told or _is_made_from(state, app_shuffle)):
         return tuple(state.shuffles)  # whatever is made from it may be of another kind now
     more = _unfinished(state) if is_told else _counting_on(state, app_shuffle)
-    return (*_around(state, (app_shuffle,)), *more)
+    return (*_around(state, (app_shuffle,)), *more, *event.cut_off)
 
 
 def _is_made_from(state: State, app_shuffle: AppShuffle) -> bool:

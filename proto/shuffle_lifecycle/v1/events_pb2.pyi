@@ -405,10 +405,12 @@ class SweepChanged(_message.Message):
     def __init__(self, pending: bool = ...) -> None: ...
 
 class LineageLearned(_message.Message):
-    __slots__ = ("lineage",)
+    __slots__ = ("lineage", "cut_off")
     LINEAGE_FIELD_NUMBER: _ClassVar[int]
+    CUT_OFF_FIELD_NUMBER: _ClassVar[int]
     lineage: _common_pb2.Lineage
-    def __init__(self, lineage: _Optional[_Union[_common_pb2.Lineage, _Mapping]] = ...) -> None: ...
+    cut_off: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, lineage: _Optional[_Union[_common_pb2.Lineage, _Mapping]] = ..., cut_off: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class JobStarted(_message.Message):
     __slots__ = ("job", "final_stage", "reads", "writes", "stages", "execution", "group", "policy", "call_site")
