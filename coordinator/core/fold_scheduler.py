@@ -34,6 +34,7 @@ from coordinator.core.state import (
     State,
     edit,
     given_to,
+    given_to_nobody,
 )
 
 # What nearly every job alters, named by what has become of the record.
@@ -138,7 +139,19 @@ def _was_no_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: S
     edit(state.attempts, stage, writing=None)
     generation = state.generations.get(shuffle_id)
     if generation is not None:
-        state.generations[shuffle_id] = replace(generation, written_by=generation.written_by - {stage})
+        left = replace(generation, written_by=generation.written_by - {stage})
+        state.generations[shuffle_id] = _given_back(state, left, stage)
+
+
+def _given_back(state: State, generation: Generation, stage: StageAttempt) -> Generation:
+    """The generation as one of the job of those who write it, where it was nobody's or that of who gave it up."""
+    others = {writer.stage for writer in generation.written_by}
+    own = state.jobs.get(generation.job) if generation.job is not None else None
+    is_claimed = own is not None and own.lists(stage.stage) and not any(map(own.lists, others))
+    if generation.job is not None and not is_claimed:
+        return generation
+    writing = [job for _, job in sorted(state.jobs.items()) if any(map(job.lists, others))]
+    return given_to(generation, writing[0]) if writing else given_to_nobody(generation)
 
 
 def _stage_completed(state: State, at: e.Recorded, event: e.StageCompleted) -> None:

@@ -425,6 +425,11 @@ def given_to(generation: Generation, job: Job) -> Generation:
     return _given(generation, job=job.job, execution=job.execution, group=job.group, policy=job.policy)
 
 
+def given_to_nobody(generation: Generation) -> Generation:
+    """The generation as one whose job is not told yet."""
+    return _given(generation, job=None, execution=None, group="", policy=None)
+
+
 def edit(table: Table[K, V], key: K, **fields: object) -> None:
     """Replaces fields of one record; a record that is not there is left so (``evolve`` never refuses)."""
     record = table.get(key)

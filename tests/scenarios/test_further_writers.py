@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.core import commands as c
 from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
-from tests.scenarios.story import EAGER, Story
+from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story
 
 
 @pytest.mark.parametrize("is_told", [True, False], ids=["the loss is told", "only its repair is submitted"])
@@ -69,3 +69,42 @@ def test_nobody_is_told_to_read_what_its_map_stage_rewrites(is_early: bool) -> N
     story.job("s2>A, s3:A!")
     assert story.submit("s2", tasks=4) == ["s2.0 submitted", "A1 partial, 6 of 10", "A1 continued by s2.0"]
     assert story.read("A", "s3") == "not ready: some of its outputs are gone and not yet back"
+
+
+@pytest.mark.parametrize("is_told_first", [True, False], ids=["its own job is told first", "the other one's"])
+def test_who_gives_up_a_claim_leaves_the_policy_of_those_who_write(is_told_first: bool) -> None:
+    story = Story(REACHABLE)
+    assert story.write("A", "s3") == "ready A1"
+    for number in (0, 1) if is_told_first else (1, 0):
+        text, policy = ("s0>A, s1:A!", OBSERVE) if number == 0 else ("s2>B, s3:B>C, s4:C!", EAGER)
+        story.job(text, job=number, policy=policy)
+    story.submit("s0")
+    story.run("s2")
+    assert story.submit("s3")[0] == "s3.0 submitted, gives up A1"
+    assert (story.state.generations[1].job, story.state.generations[1].policy) == (0, OBSERVE)
+    story.complete("s0")
+    assert story.run("s1") == ["s1.0 submitted", "A1 read by s1.0", "s1.0 completed"]
+
+
+def test_who_gives_up_a_claim_on_what_was_found_leaves_nothing_of_its_own() -> None:
+    story = Story(REACHABLE)
+    story.do(c.SetPolicy(OBSERVE))
+    story.do(c.ReportGap(1, "listener queue"))
+    story.do(c.Resync((), (), (), found(A=10)))
+    assert story.write("A", "s3") == "ready A1"
+    story.job("s2>B, s3:B>C, s4:C!", job=1, policy=EAGER)
+    assert story.state.generations[1].policy == EAGER
+    story.run("s2")
+    assert story.submit("s3")[0] == "s3.0 submitted, gives up A1"
+    assert (story.state.generations[1].job, story.state.generations[1].policy) == (None, None)
+
+
+def test_who_gives_up_a_claim_on_what_another_job_writes_changes_nothing() -> None:
+    story = Story(REACHABLE)
+    story.job("s0>A, s1:A!", policy=OBSERVE)
+    story.submit("s0")
+    story.job("s2>B, s3:B>C, s4:C!", policy=EAGER)
+    assert story.write("A", "s3") == "ready A1"
+    story.run("s2")
+    assert story.submit("s3")[0] == "s3.0 submitted, gives up A1"
+    assert (story.state.generations[1].job, story.state.generations[1].policy) == (0, OBSERVE)
