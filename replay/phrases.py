@@ -110,6 +110,7 @@ def _completed(event: e.StageCompleted, names: Names) -> str:
         return f"{names.stage(event.stage)} failed{because(event.failure)}"
     parts = [f"{word} {size(n)}" for word, n in _moved(event) if n]
     parts += [f"read app {_shuffles(event.recovered)}, which had been recovered"] if event.recovered else []
+    parts += [f"did not read {few(map(names.generation, event.unread))}"] if event.unread else []
     return f"{names.stage(event.stage)} completed" + (f": {', '.join(parts)}" if parts else "")
 
 

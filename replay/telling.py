@@ -123,6 +123,9 @@ def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
     if event.failure:
         yield shuffle_id, f"stage {event.stage} failed while it read it{because(event.failure)}"
         return
+    if shuffle_id in event.unread:
+        yield shuffle_id, f"stage {event.stage} has ended, and by its submission did not read it"
+        return
     wrote = event.shuffle_bytes_written + event.output_bytes
     yield shuffle_id, f"stage {event.stage} has read it" + (f" and wrote {size(wrote)}" if wrote else "")
 

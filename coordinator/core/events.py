@@ -195,6 +195,7 @@ class StageCompleted:
     task_ms: int = 0  #: Run time of its tasks, added up; 0 where nobody measured it.
     #: What it has read to an end of what had been lost and recovered: recoveries of that are counted anew.
     recovered: tuple[AppShuffle, ...] = ()
+    unread: tuple[ShuffleId, ...] = ()  #: What it had asked for and, by its submission, does not read: it has not.
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,9 +184,12 @@ def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt, written_bytes:
 
 
 def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.StageCompleted) -> None:
-    """It read all that it registered for; earlier failed attempts of its stage need nothing more."""
+    """It read what it registered for and reads; earlier failed attempts of its stage need nothing more."""
     for shuffle_id in attempt.reading:
-        _finish_reader(state, at, shuffle_id, attempt, event)
+        if shuffle_id in event.unread:
+            _drop_reader(state, shuffle_id, attempt.stage)
+        else:
+            _finish_reader(state, at, shuffle_id, attempt, event)
     same = [a for a in state.attempts.values() if a.stage.stage == attempt.stage.stage]
     for earlier in [a for a in same if not a.running]:
         _forget_attempt(state, at, earlier)

@@ -220,12 +220,20 @@ def _deny(desk: Desk, plan: Plan, missing: ShuffleId) -> bool:
 
 def proved(state: State, attempt: Attempt) -> Iterable[AppShuffle]:
     """What was recovered and is whole, and the attempt has now read to its end: its next loss is one like the first."""
-    for shuffle_id in attempt.reading:
+    for shuffle_id in set(attempt.reading).difference(unread(state, attempt)):
         generation = state.generations.get(shuffle_id)
         if generation is not None and generation.complete and attempt.stage in generation.readers:
             shuffle = state.shuffles.get(generation.app_shuffle)
             if shuffle is not None and shuffle.current == shuffle_id and shuffle.recoveries:
                 yield generation.app_shuffle
+
+
+def unread(state: State, attempt: Attempt) -> Iterable[ShuffleId]:
+    """What a task of it had asked for by mistake: its submission has told what it reads."""
+    for shuffle_id in attempt.reading if attempt.submitted else ():
+        generation = state.generations.get(shuffle_id)
+        if generation is not None and generation.app_shuffle not in attempt.reads:
+            yield shuffle_id
 
 
 def app_shuffle_of(state: State, shuffle_id: ShuffleId) -> AppShuffle | None:

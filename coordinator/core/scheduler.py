@@ -114,6 +114,7 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
             command.output_records,
             command.task_ms,
             tuple(sorted(recovery.proved(desk.state, attempt))) if attempt is not None else (),
+            tuple(sorted(recovery.unread(desk.state, attempt))) if attempt is not None else (),
         )
     )
     if written is not None and written in desk.state.generations:

@@ -465,7 +465,7 @@ class StageSubmitted(_message.Message):
     def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., tasks: _Optional[int] = ..., name: _Optional[str] = ..., cached: bool = ..., behind: _Optional[_Iterable[int]] = ..., gives_up: _Optional[int] = ...) -> None: ...
 
 class StageCompleted(_message.Message):
-    __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records", "task_ms", "recovered")
+    __slots__ = ("stage", "failure", "shuffle_bytes_written", "shuffle_bytes_read", "output_bytes", "output_records", "task_ms", "recovered", "unread")
     STAGE_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_BYTES_WRITTEN_FIELD_NUMBER: _ClassVar[int]
@@ -474,6 +474,7 @@ class StageCompleted(_message.Message):
     OUTPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
     TASK_MS_FIELD_NUMBER: _ClassVar[int]
     RECOVERED_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_FIELD_NUMBER: _ClassVar[int]
     stage: _common_pb2.StageAttempt
     failure: str
     shuffle_bytes_written: int
@@ -482,7 +483,8 @@ class StageCompleted(_message.Message):
     output_records: int
     task_ms: int
     recovered: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., failure: _Optional[str] = ..., shuffle_bytes_written: _Optional[int] = ..., shuffle_bytes_read: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., task_ms: _Optional[int] = ..., recovered: _Optional[_Iterable[int]] = ...) -> None: ...
+    unread: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., failure: _Optional[str] = ..., shuffle_bytes_written: _Optional[int] = ..., shuffle_bytes_read: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., task_ms: _Optional[int] = ..., recovered: _Optional[_Iterable[int]] = ..., unread: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class ExecutionStarted(_message.Message):
     __slots__ = ("execution", "name", "writes_output")
