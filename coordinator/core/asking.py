@@ -84,8 +84,14 @@ def _is_over(state: State, stage: StageAttempt) -> bool:
 
 
 def _is_past(state: State, stage: StageAttempt) -> bool:
-    """Over, or a later attempt has taken its place: what its tasks still ask begins and ends nothing."""
-    return _is_over(state, stage) or any(a.stage == stage.stage and a > stage for a in state.attempts)
+    """Over, or a later attempt has taken its place: what its tasks still ask begins and ends nothing.
+
+    Who merely asks as a later attempt takes no place of one that runs.
+    """
+    known = state.attempts.get(stage)
+    runs = known is not None and known.running
+    later = (at for a, at in state.attempts.items() if a.stage == stage.stage and a > stage)
+    return _is_over(state, stage) or any(at.submitted or not runs for at in later)
 
 
 def _told_late(desk: Desk, generation: Generation) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator.core import commands as c
 from coordinator.core.events import Recorded, StageCompleted
 from coordinator.core.evolve import evolve
 from coordinator.core.ids import ShuffleId
@@ -52,3 +53,35 @@ def test_what_was_recovered_is_not_proved_by_who_does_not_read_it() -> None:
     assert story.read("A", "s4") == "ready A2"
     assert story.complete("s4") == ["s4.0 completed", "B1 complete"]
     assert story.run("s3")[-1].endswith("s3.0 completed, recovered A")
+
+
+@pytest.mark.parametrize("is_asked", [True, False], ids=["somebody asks as its next attempt", "nobody does"])
+def test_who_asks_as_the_next_attempt_mutes_no_running_one(is_asked: bool) -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    if is_asked:
+        assert story.read("A", "s1.1") == "ready A1"
+    assert story.miss("A1", "s1") == "recover A1: recovery 1 of A"
+
+
+def test_an_attempt_that_has_failed_is_muted_by_who_asks_as_the_next_one() -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    story.fail("s1")
+    assert story.read("A", "s1.1") == "ready A1"
+    assert story.miss("A1", "s1") == "ready A1"
+    assert story.recoveries == 0
+
+
+def test_an_attempt_is_muted_by_the_submission_of_the_next_one() -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    story.submit("s1.1")
+    assert story.miss("A1", "s1") == "ready A1"
+    assert story.do(c.Tick()) == []
