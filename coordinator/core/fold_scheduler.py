@@ -195,10 +195,10 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
         _forget_attempt(state, at, earlier)
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
-    if event.recovered:
-        _count_recoveries_anew(state, event.recovered)
     _note_cost(state, attempt, event.task_ms)
     state.attempts.pop(attempt.stage, None)
+    if event.recovered:
+        _count_recoveries_anew(state, event.recovered)
     for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
         finished = job.finished or job.final_stage == attempt.stage.stage
         state.jobs[job.job] = _done(job, finished=finished, done=job.done | {attempt.stage})
@@ -209,6 +209,21 @@ def _count_recoveries_anew(state: State, proved: Iterable[AppShuffle]) -> None:
     state.meta = replace(state.meta, recoveries=0)
     for app_shuffle in proved:
         edit(state.shuffles, app_shuffle, recoveries=0)
+    _forget_proved(state)
+
+
+def _forget_proved(state: State) -> None:
+    """A recovery that is over goes when what it named was written and read again, and who had read it runs no more."""
+    asked = {shuffle.current for shuffle in state.shuffles.values()}
+    asked.update(shuffle_id for attempt in state.attempts.values() for shuffle_id in attempt.reading)
+    for recovery in [recovery for recovery in state.recoveries.values() if not recovery.open]:
+        ids = [gone for gone, _ in recovery.gone]
+        own = {one for one in (*ids, *recovery.mixing) if state.recovered.get(one) == recovery.recovery}
+        is_proved = all(state.shuffles[named].recoveries == 0 for _, named in recovery.gone if named in state.shuffles)
+        if is_proved and own.isdisjoint(asked):
+            for gone in own:
+                del state.recovered[gone]
+            del state.recoveries[recovery.recovery]
 
 
 def _note_cost(state: State, attempt: Attempt, task_ms: int) -> None:
