@@ -332,7 +332,7 @@ def _truth(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId) -> Answer:
     if generation is None or generation.life is Life.FENCED:
         return _not_ready(desk, missing, "gone, and nobody who runs has missed it")
     if not generation.complete:
-        return _not_ready(desk, generation.shuffle_id, _RUNS_AGAIN)
+        return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
     return _told_late(desk, generation)
 
 

@@ -7,10 +7,10 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core.events import Recorded, StageCompleted
 from coordinator.core.evolve import evolve
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import ClientId, ShuffleId
 from coordinator.core.values import Policy
 from tests.scenarios.further import REMOTE
-from tests.scenarios.story import EAGER, FRONTIER, REACHABLE, Story, attempt_of
+from tests.scenarios.story import EAGER, FRONTIER, REACHABLE, Story, attempt_of, shuffle
 
 
 @pytest.mark.parametrize("policy", [EAGER, FRONTIER], ids=lambda policy: policy.rule.value)
@@ -64,6 +64,16 @@ def test_who_asks_as_the_next_attempt_mutes_no_running_one(is_asked: bool) -> No
     if is_asked:
         assert story.read("A", "s1.1") == "ready A1"
     assert story.miss("A1", "s1") == "recover A1: recovery 1 of A"
+
+
+def test_a_report_that_is_sent_again_is_told_that_it_is_being_written() -> None:
+    story, task = Story(EAGER), ClientId("task")
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    report = c.Request(task, 2, c.ReportMissing(shuffle("A"), ShuffleId(1), attempt_of("s1")))
+    story.witness.answer([c.Request(task, 1, c.RegisterClient(task)), report], story.now_ms)
+    (again,), _ = story.witness.answer([report], story.now_ms)
+    assert story.answered(again) == "not ready: being written"
 
 
 def test_an_attempt_that_has_failed_is_muted_by_who_asks_as_the_next_one() -> None:
