@@ -156,8 +156,8 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
     truth = carry_out(probe, request.command)
     if not isinstance(request.command, c.GetShuffleId):
         return truth if isinstance(truth, Rejection) else Accepted()
-    if not probe.log or isinstance(truth, (Rejection, NotReady)):
-        return truth
+    if not probe.log or isinstance(truth, Rejection):
+        return truth  # else somebody reads or writes from here on, also where a fence's outcome decides what
     if isinstance(truth, Recover) and all(type(r.event) is e.RecoveryJoined for r in probe.log):
         return truth
     return carry_out(desk, request.command)

@@ -206,6 +206,20 @@ def test_a_fact_that_was_recorded_before_the_end_is_accepted_after_it() -> None:
     assert story.witness.answer([fact], 2_000)[0] == [Accepted()]
 
 
+def test_a_question_that_is_sent_again_during_a_fence_counts() -> None:
+    story = told(EAGER)
+    asked = ask(1, "C", "s9")
+    story.witness.answer([asked], 2_000)
+    story.complete("s2")
+    story.run("s3")
+    story.end()
+    assert story.life("C1") == "fencing"
+    again, log = story.witness.answer([asked], 2_000)
+    assert isinstance(again[0], NotReady)
+    assert [type(recorded.event).__name__ for recorded in log] == ["ReaderRegistered"]
+    assert story.witness.answer([asked], 2_000)[1] == []
+
+
 def test_a_granted_wish_is_not_granted_again() -> None:
     story = told()
     pin = c.Request(X, 1, c.SetPin(shuffle("A"), "mine"))
