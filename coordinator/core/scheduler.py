@@ -6,9 +6,6 @@ policies; ``sweep`` draws the conclusions. Invariant: a fact is recorded as it w
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from coordinator.core import asking, caches, cuts, pressure, recovery
 from coordinator.core import commands as c
 from coordinator.core import events as e
@@ -211,10 +208,16 @@ def kept(desk: Desk, command: c.ReportKept) -> None:
 
 
 def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
-    """Spark's own cleaner has let it go: never premature, whatever state it was in."""
+    """Spark's own cleaner has let it go: never premature, whatever state it was in.
+
+    What of its generations there is no move left for, the sweep finds to be of no app shuffle that is known.
+    """
     of_it = [g for g in desk.state.generations.values() if g.app_shuffle == command.app_shuffle]
     for generation in sorted(of_it, key=lambda generation: generation.shuffle_id):
-        desk.emit(e.GenerationDeleted(generation.shuffle_id, Deletion.SPARK))
+        if desk.take_move():
+            desk.emit(e.GenerationDeleted(generation.shuffle_id, Deletion.SPARK))
+        else:
+            desk.concerns_all = True
     if command.app_shuffle in desk.state.shuffles:
         desk.emit(e.ShuffleCleaned(command.app_shuffle, by_inputs=True))
 
@@ -277,18 +280,23 @@ def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
     cleaned = sorted(a for a in set(state.shuffles) - there - cuts.listed(state) if state.current(a) is not None)
     known = [output for output in found if state.current(output.app_shuffle) is not None]
     new = [output for output in found if state.current(output.app_shuffle) is None]
-    work: list[tuple[Callable[[Desk, Any], None], Any]] = [
-        *((_take_stock, output) for output in known),
-        *((_clean, app_shuffle) for app_shuffle in cleaned),
-        *((_take_stock, output) for output in new),
-    ]
-    for verb, subject in work:
-        before = len(desk.log)
+    for output in known:
+        _take_stock_once(desk, output)
+    for app_shuffle in cleaned:
         if desk.moves_left:
-            verb(desk, subject)
-        if len(desk.log) > before:
-            desk.take_move()
+            shuffle_cleaned(desk, c.ReportShuffleCleaned(app_shuffle))
+    for output in new:
+        _take_stock_once(desk, output)
     _forget_cleaned(desk, there)
+
+
+def _take_stock_once(desk: Desk, output: Outputs) -> None:
+    """As a move of the fact; nothing where there is none left."""
+    before = len(desk.log)
+    if desk.moves_left:
+        _take_stock(desk, output)
+    if len(desk.log) > before:
+        desk.take_move()
 
 
 def _take_stock(desk: Desk, output: Outputs) -> None:
@@ -306,10 +314,6 @@ def _take_stock(desk: Desk, output: Outputs) -> None:
 def _adopt(desk: Desk, output: Outputs) -> None:
     shuffle_id = desk.state.meta.next_shuffle_id
     desk.emit(e.GenerationAdopted(shuffle_id, output.app_shuffle, output.available, output.total))
-
-
-def _clean(desk: Desk, app_shuffle: AppShuffle) -> None:
-    shuffle_cleaned(desk, c.ReportShuffleCleaned(app_shuffle))
 
 
 def _forget_cleaned(desk: Desk, there: set[AppShuffle]) -> None:

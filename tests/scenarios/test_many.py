@@ -6,6 +6,7 @@ from collections import Counter
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
+from coordinator.core.desk import MOVES
 from coordinator.core.ids import ApplicationId, AppShuffle, DirectiveId, JobId, ShuffleId, Span, StageId
 from coordinator.core.lifecycle import Life
 from coordinator.core.values import Deletion, Driver, Expiry, Lineage, Outputs, Policy, Rule
@@ -13,6 +14,7 @@ from tests.property.witness import Witness
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of
 
 MANY = 100
+TWICE = 30  #: Of them, those that are written twice.
 LAST = AppShuffle(MANY)  #: What a stage that reads all of the many writes.
 READER = "s9000"
 
@@ -116,6 +118,30 @@ def test_16_many_that_spark_has_no_more_go_in_steps() -> None:
     assert 0 < sum(isinstance(event, e.GenerationDeleted) for event in first) < MANY
     rest = crowd.rest()
     assert {event.cause for event in rest if isinstance(event, e.GenerationDeleted)} == {Deletion.SPARK}
+    assert (crowd.lives(), crowd.witness.state.shuffles) == (Counter(), {})
+
+
+def test_16_many_of_two_generations_each_go_in_steps_too() -> None:
+    """The first ones were fenced, and their data could not be deleted yet."""
+    crowd = Crowd(EAGER)
+    crowd.write()
+    crowd.do(crowd.reader)
+    crowd.do(c.ReportStageCompleted(attempt_of(READER)))
+    crowd.rest()
+    for outcome in (c.Fenced(), c.Failed("away")):
+        for directive in sorted(crowd.witness.state.directives)[-TWICE:]:
+            crowd.do(c.ReportOutcome(directive, outcome))
+    for n in range(MANY - TWICE, MANY):
+        crowd.do(c.ReportStageSubmitted(attempt_of(f"s{n}.1"), (), AppShuffle(n), 2))
+        crowd.do(c.ReportStageCompleted(attempt_of(f"s{n}.1")))
+    assert crowd.lives() == {Life.FENCED: TWICE, Life.FENCING: MANY - TWICE, Life.READABLE: TWICE + 1}
+    crowd.do(c.ReportJobEnded(JobId(0)))
+    for n in range(MANY - TWICE):
+        crowd.do(c.ReportShuffleCleaned(AppShuffle(n)))
+    crowd.do(c.ReportGap(5, "bus"))
+    first = crowd.do(c.Resync())
+    assert 0 < sum(isinstance(event, e.GenerationDeleted) for event in first) <= 2 * MOVES
+    crowd.rest()
     assert (crowd.lives(), crowd.witness.state.shuffles) == (Counter(), {})
 
 
