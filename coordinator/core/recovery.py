@@ -51,12 +51,30 @@ def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, deta
 def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> Recovery:
     """One more who misses what the recovery already answers for. What it has half written is named too."""
     desk.emit(e.RecoveryJoined(known, missing, stage))
+    _widen_again(desk, known, missing, stage)
     half = _half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
     if half is not None:
         if not _join_for(desk, half, stage):
             desk.emit(e.RecoveryWidened(known, half.shuffle_id))
         lose(desk, half, Loss.INVALIDATED)
     return desk.state.recoveries[known]
+
+
+def _widen_again(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> None:
+    """What has gone since it was over, and is needed to write what it named and nobody has written: named too.
+
+    Where some output would mix, and where the bound is reached, a recovery of its own answers for that.
+    """
+    state, app_shuffle = desk.state, app_shuffle_of(desk.state, missing)
+    if app_shuffle is None or state.recoveries[known].open or state.shuffles[app_shuffle].current != missing:
+        return
+    plan = Plan()
+    _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
+    settings = state.meta.settings
+    mixes = not settings.declared_deterministic and any(True for _ in _mixing(state, plan))
+    if not mixes and plan.recoveries < settings.recoveries_per_shuffle:
+        for gone in plan.gone:
+            desk.emit(e.RecoveryWidened(known, gone))
 
 
 def _join_for(desk: Desk, half: Generation, stage: StageAttempt | None) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from coordinator.core import commands as c
 from tests.scenarios.further import REMOTE
-from tests.scenarios.story import EAGER, REACHABLE, Story
+from tests.scenarios.story import EAGER, REACHABLE, Story, shuffle
 
 
 def test_a_shuffle_that_is_lost_and_read_again_and_again_leaves_no_recovery_behind() -> None:
@@ -46,3 +47,54 @@ def test_a_recovery_stays_while_it_may_be_asked_for_what_was_not_written_again()
     assert [recovery.open for recovery in story.state.recoveries.values()] == [False]
     story.job("-s7>A, s8:A>B, s9:B!")
     assert story.read("B", "s9") == "recover B1: recovery 1 of AB"
+
+
+def closed_over(again: str) -> Story:
+    """Recovery 1, of B, is over, and nobody has written B again; A has gone since. C, made from A too, is there."""
+    story = Story(EAGER)
+    story.job("s0>A, s1:A>B, s2:A>C, s3:B,C!")
+    for name in "AC":
+        story.do(c.SetPin(shuffle(name), "mine"))
+    story.run("s0", "s1", "s2", "s3")
+    story.end(0)
+    story.delete_all()
+    assert story.read("B", "s6") == "recover B1: recovery 1 of B"
+    story.job("s4>A, s5:A>B, s6:B!")
+    assert story.end(1, succeeded=False)[:2] == ["job 1 failed", "recovery 1 closed"]
+    story.do(c.RemovePin(shuffle("A")))
+    story.delete_all()
+    assert story.lives() == "C1 expired"
+    story.job(again)
+    return story
+
+
+def test_who_joins_a_recovery_that_is_over_is_told_all_that_is_gone_by_now() -> None:
+    story = closed_over("s7>A, s8:A>B, s9:B!")
+    assert story.read("B", "s9") == "recover B1: recovery 1 of AB"
+    assert story.teller.tell(story.log) == ["recovery 1 joined for B1 by s9.0", "recovery 1 also of A1"]
+    assert [story.state.shuffles[shuffle(name)].recoveries for name in "AB"] == [1, 1]
+    assert story.read("B", "s9") == "recover B1: recovery 1 of AB"
+    story.submit("s7")
+    assert story.recoveries == 1
+    story.complete("s7")
+    story.run("s8")
+    assert story.run("s9")[:2] == ["s9.0 submitted", "B2 read by s9.0"]
+
+
+def test_a_recovery_that_is_over_takes_in_nothing_where_some_output_would_mix() -> None:
+    story = closed_over("s7>A, s8:A>B, s9:A>C, s10:B,C!")
+    story.lose(C=6)
+    assert story.read("B", "s10") == "recover B1: recovery 1 of B"
+    assert "recovery 2 of A1, would mix C1" in story.submit("s7")
+
+
+def test_who_reports_what_was_written_again_since_takes_in_nothing() -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    assert story.miss("B1", "s2").startswith("recover B1: recovery 1 of ")
+    story.run("s1.1")
+    story.lose(A=0)
+    assert story.miss("B1", "s2").startswith("recover B1: recovery 1 of ")
+    assert story.teller.tell(story.log) == ["recovery 1 joined for B1 by s2.0"]
