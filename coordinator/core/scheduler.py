@@ -117,13 +117,14 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
     if written is not None and written in desk.state.generations:
         desk.emit(e.GenerationCompleted(written, command.shuffle_bytes_written))
     if attempt is not None and attempt.writes is not None:
-        _cut_again(desk, attempt.reads, attempt.writes)
+        _cut_again(desk, attempt.reading, attempt.writes)
 
 
-def _cut_again(desk: Desk, read: tuple[AppShuffle, ...], written: AppShuffle) -> None:
-    """Its lineage was cut while its map stage ran."""
+def _cut_again(desk: Desk, reading: tuple[ShuffleId, ...], written: AppShuffle) -> None:
+    """Its lineage was cut while its map stage ran, or a task had asked for what is not in it."""
     known = desk.state.shuffles.get(written)
-    if known is None or not known.told or set(read) <= set(known.lineage.reads):
+    read = {desk.state.generations[one].app_shuffle for one in reading if one in desk.state.generations}
+    if known is None or not known.told or read <= set(known.lineage.reads):
         return
     cut_off = _cut_off(desk.state, known.lineage)
     if cut_off:

@@ -45,6 +45,22 @@ def test_what_is_cut_off_while_its_map_stage_runs_is_no_reader_at_its_end() -> N
     assert story.lose(B=3) == ["B1 partial, 3 of 10"]
 
 
+def test_what_was_asked_for_and_is_not_in_the_lineage_is_no_reader_at_the_end() -> None:
+    """Its submission was never told, so that it has read what it asked for."""
+    story = Story(FRONTIER)
+    story.job("s0>A, s1:A.")
+    story.run("s0")
+    story.job("s2>B, s3:B.")
+    story.do(c.SetPin(A, "mine"))
+    story.write("B", "s2")
+    assert story.read("A", "s2") == "ready A1"
+    story.complete("s2")
+    assert (story.state.current(A).reads, story.state.current(A).map_readers) == (1, frozenset())
+    story.run("s1")
+    story.end(0)
+    assert story.lose(B=0) == ["B1 lost: outputs gone"]
+
+
 def test_an_input_forgets_the_rounds_of_a_loop_that_checkpoints_them() -> None:
     story = Story(FRONTIER)
     story.whole("s0>A, s1:A.")
