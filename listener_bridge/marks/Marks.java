@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -44,6 +45,7 @@ public class Marks {
   private final Sides sides;
   private final Ages ages;
   private final Stages stages;
+  private final Epochs epochs;
   private final Levels levels;
   private final CachedBlocks blocks;
   private final LateReads lateReads = new LateReads();
@@ -70,6 +72,7 @@ public class Marks {
     this.sides = sides;
     this.ages = ages;
     this.stages = new Stages(scheduler);
+    this.epochs = new Epochs(scheduler, tracker, stages);
     this.levels = new Levels();
     this.blocks = blocks;
     this.mixes = new Mixes(scheduler, choices);
@@ -133,6 +136,7 @@ public class Marks {
     Set begun = new TreeSet();
     Set untouchable = results(again, shuffle, begun);
     mark(again.rewritten, untouchable);
+    letReadAnew(again); // before anything is killed
     killLateTasks(again, begun);
     Iterator kept = blocks.outdate(again.allNew()).iterator();
     while (kept.hasNext()) {
@@ -366,11 +370,19 @@ public class Marks {
       if (tasks.first() < since && !tasks.areAll()) {
         tracker.unregisterAllMapAndMergeOutput(shuffle);
         generations.forgotten(shuffle);
+        epochs.renew(Collections.singleton(entry.getKey()));
       }
       if (!generations.owes(shuffle) || generations.owedSince(shuffle) != since || stages.writing(shuffle) == null) {
         it.remove();
       }
     }
+  }
+
+  /** What begins from now on is to read nothing of the old generation, also within its attempt. */
+  private void letReadAnew(Recomputation again) {
+    Set anew = again.madeOfNew();
+    anew.addAll(again.overtaken);
+    epochs.renew(anew);
   }
 
   /** Their outputs and results would be of the old generation. `begun`: results of which that is all of them. */

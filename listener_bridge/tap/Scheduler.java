@@ -8,6 +8,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.Schedulable;
+import org.apache.spark.scheduler.Task;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSetFailed;
@@ -147,6 +148,16 @@ public class Scheduler {
       }
     }
     return found;
+  }
+
+  /** Those of the set's tasks that are launched from now on are of this epoch. */
+  public void renew(TaskSetManager manager, long epoch) {
+    synchronized (tasks) { // which is held where they are launched
+      Task[] all = manager.taskSet().tasks();
+      for (int i = 0; i < all.length; i++) {
+        all[i].epoch_$eq(epoch);
+      }
+    }
   }
 
   /** Asks the task's executor to end it; harmless where it has ended. */
