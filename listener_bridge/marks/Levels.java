@@ -64,12 +64,36 @@ public class Levels {
     return found.containsKey(rdd);
   }
 
+  int size() {
+    return found.size();
+  }
+
   List marked() {
     return new ArrayList(found.keySet());
   }
 
-  void restore(RDD rdd) throws Exception {
-    level.set(rdd, found.remove(rdd));
+  /** Gives those that it puts back. */
+  List restoreAllBut(Map kept) throws Exception {
+    List restored = new ArrayList();
+    List all = marked();
+    for (int i = 0; i < all.size(); i++) {
+      if (!kept.containsKey(all.get(i))) {
+        level.set(all.get(i), found.remove(all.get(i)));
+        restored.add(all.get(i));
+      }
+    }
+    return restored;
+  }
+
+  /** Those that say INDETERMINATE without a mark; none is asked that never was. */
+  List inheriting(List rdds) throws Exception {
+    List inheriting = new ArrayList();
+    for (int i = 0; i < rdds.size(); i++) {
+      if (!found.containsKey(rdds.get(i)) && level.get(rdds.get(i)) == indeterminate) {
+        inheriting.add(rdds.get(i));
+      }
+    }
+    return inheriting;
   }
 
   /** Asks the RDDs again, parents first, that say INDETERMINATE without a mark; gives those that say something else now. */

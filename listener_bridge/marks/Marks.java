@@ -1,8 +1,11 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -59,6 +62,7 @@ public class Marks {
   private final Map watched = new ConcurrentHashMap(); // stage id -> WatchedResult: results that may come to mix
   private final Set torn = new TreeSet(); // live jobs that were told to read two branches of two generations
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
+  private boolean areToBePutBack = false; // whether marks have gone of which the levels are as they were
   private volatile boolean busy = false; // whether there is something to put back or to watch
   private volatile boolean inherited = false; // whether an RDD may say INDETERMINATE only because another one did
   private volatile int count = 0;
@@ -162,6 +166,9 @@ public class Marks {
         submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null, unfinished);
         written(shuffle, stage == null ? NO_STAGE : stage.id(), unfinished);
       }
+    }
+    if (inherited) {
+      askAgain(); // the beginning of a job may be among them
     }
     settle();
   }
@@ -341,12 +348,12 @@ public class Marks {
 
   /** How many marks that took: none where the stage's RDD has one already. */
   private int mark(Stage stage) throws Exception {
+    marked.put(Integer.valueOf(stage.id()), stage); // first: what goes wrong from here on is put back with it
+    inherited = true;
     String before = levels.mark(stage.rdd());
     if (before != null) {
       declare(stage.rdd(), before);
     }
-    marked.put(Integer.valueOf(stage.id()), stage);
-    inherited = true;
     return before == null ? 0 : 1;
   }
 
@@ -388,6 +395,7 @@ public class Marks {
   /** Their outputs and results would be of the old generation. `begun`: results of which that is all of them. */
   private void killLateTasks(Recomputation again, Set begun) {
     List live = stages.live();
+    Map sets = stages.allSets();
     Set allNew = again.allNew();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
@@ -396,7 +404,7 @@ public class Marks {
       boolean begins = begun.contains(Integer.valueOf(stage.id()));
       if (begins || (reads && (stage instanceof ResultStage || again.rewritten.contains(writes)))) {
         boolean isOvertaken = begins || again.overtaken.contains(writes);
-        List late = isOvertaken ? stages.sets(stage) : stages.lateSets(stage);
+        List late = isOvertaken ? Stages.sets(stage, sets) : stages.lateSets(stage, sets);
         for (int n = 0; n < late.size(); n++) {
           kill((TaskSetManager) late.get(n));
         }
@@ -535,7 +543,7 @@ public class Marks {
     for (int i = 0; i < all.size(); i++) {
       Stage stage = (Stage) all.get(i);
       if (stage == result || above.contains(Integer.valueOf(Stages.writes(stage)))) {
-        marked.remove(Integer.valueOf(stage.id()));
+        unmark(stage);
       }
     }
     putBack();
@@ -545,21 +553,24 @@ public class Marks {
 
   /** Something has ended: whatever needs its mark no longer is put back. */
   void settle() throws Exception {
+    Map sets = stages.allSets();
     List all = new ArrayList(marked.values());
     for (int i = 0; i < all.size(); i++) {
       Stage stage = (Stage) all.get(i);
-      if (!stages.isLive(stage) || isWritten(stage)) {
-        marked.remove(Integer.valueOf(stage.id()));
+      if (!stages.isLive(stage) || (isWritten(stage) && stages.lateSets(stage, sets).isEmpty())) {
+        unmark(stage);
       }
     }
     dropBlocks();
     forgetOvertaken();
     putBack();
-    if (inherited) {
-      askAgain();
-    }
     forgetDeclared();
     forgetTorn();
+  }
+
+  private void unmark(Stage stage) {
+    marked.remove(Integer.valueOf(stage.id()));
+    areToBePutBack = true;
   }
 
   private void forgetTorn() {
@@ -571,9 +582,6 @@ public class Marks {
   }
 
   private boolean isWritten(Stage stage) {
-    if (!stages.lateSets(stage).isEmpty()) {
-      return false;
-    }
     if (stage instanceof ShuffleMapStage) {
       return ((ShuffleMapStage) stage).isAvailable();
     }
@@ -587,15 +595,25 @@ public class Marks {
     return true;
   }
 
+  /** What has lost its mark says its own level again, and what inherited that is asked again. */
   private void putBack() throws Exception {
-    List rdds = levels.marked();
-    for (int i = 0; i < rdds.size(); i++) {
-      if (!isMarked((RDD) rdds.get(i))) {
-        levels.restore((RDD) rdds.get(i));
-      }
+    if (areToBePutBack) {
+      List roots = levels.restoreAllBut(rddsOf(marked.values()));
+      tellRewrites();
+      roots.addAll(levels.inheriting(stages.rdds())); // below all others it was asked before, or is when their marks go
+      askAgain(roots);
+      areToBePutBack = false; // at the end: what went wrong is tried again
     }
-    tellRewrites();
     noteBusy();
+  }
+
+  private static Map rddsOf(Collection ofStages) {
+    Map found = new IdentityHashMap();
+    for (Iterator it = ofStages.iterator(); it.hasNext();) {
+      RDD rdd = ((Stage) it.next()).rdd();
+      found.put(rdd, rdd);
+    }
+    return found;
   }
 
   /** Which shuffles are written again as a whole, where that has changed. */
@@ -621,19 +639,13 @@ public class Marks {
     }
   }
 
-  private boolean isMarked(RDD rdd) {
-    Iterator it = marked.values().iterator();
-    while (it.hasNext()) {
-      if (((Stage) it.next()).rdd() == rdd) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /** What inherited INDETERMINATE from a mark says again what it declared. */
   void askAgain() throws Exception {
-    List changed = levels.askAgain(stages.rdds());
+    askAgain(stages.rdds());
+  }
+
+  private void askAgain(List roots) throws Exception {
+    List changed = levels.askAgain(roots);
     for (int i = 0; i < changed.size(); i++) {
       RDD rdd = (RDD) changed.get(i);
       declare(rdd, rdd.outputDeterministicLevel().toString());
@@ -650,7 +662,10 @@ public class Marks {
    * So what it declared is kept until no stage is of it, and for one look more, since events of the last may be under way.
    */
   private void forgetDeclared() {
-    Set needed = new TreeSet();
+    if (declared.size() == levels.size()) {
+      return; // all of them are marked
+    }
+    Set needed = new HashSet();
     List rdds = stages.rdds();
     rdds.addAll(levels.marked());
     for (int i = 0; i < rdds.size(); i++) {

@@ -1,9 +1,11 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.scheduler.ActiveJob;
@@ -49,13 +51,8 @@ public class Stages {
 
   /** The map stage that writes the shuffle for a live job; null where no live job has one. */
   ShuffleMapStage writing(int shuffle) {
-    List all = live();
-    for (int i = 0; i < all.size(); i++) {
-      if (writes((Stage) all.get(i)) == shuffle) {
-        return (ShuffleMapStage) all.get(i);
-      }
-    }
-    return null;
+    scala.Option found = scheduler.dag.shuffleIdToMapStage().get(Integer.valueOf(shuffle));
+    return found.isDefined() ? (ShuffleMapStage) found.get() : null;
   }
 
   long nextTaskId() {
@@ -181,17 +178,30 @@ public class Stages {
     return found;
   }
 
-  /** Task sets of the stage that have a task running. */
-  List sets(Stage stage) {
-    ArrayList found = new ArrayList();
-    Iterator it = scheduler.activeTaskSets().iterator();
-    while (it.hasNext()) {
+  /** Stage id -> List of its task sets that have a task running. To be taken once where many stages are looked at. */
+  Map allSets() {
+    Map found = new HashMap();
+    for (Iterator it = scheduler.activeTaskSets().iterator(); it.hasNext();) {
       TaskSetManager manager = (TaskSetManager) it.next();
-      if (manager.taskSet().stageId() == stage.id()) {
-        found.add(manager);
+      Integer stage = Integer.valueOf(manager.taskSet().stageId());
+      List sets = (List) found.get(stage);
+      if (sets == null) {
+        sets = new ArrayList();
+        found.put(stage, sets);
       }
+      sets.add(manager);
     }
     return found;
+  }
+
+  /** Those of the stage. */
+  List sets(Stage stage) {
+    return sets(stage, allSets());
+  }
+
+  static List sets(Stage stage, Map all) {
+    List found = (List) all.get(Integer.valueOf(stage.id()));
+    return found == null ? new ArrayList() : found;
   }
 
   /** The number of the first task of its attempt that wrote, or may do so; `Tasks.NONE` where none has begun. */
@@ -225,8 +235,12 @@ public class Stages {
 
   /** Those of them that are of earlier attempts. */
   List lateSets(Stage stage) {
+    return lateSets(stage, allSets());
+  }
+
+  List lateSets(Stage stage, Map all) {
     ArrayList found = new ArrayList();
-    Iterator it = sets(stage).iterator();
+    Iterator it = sets(stage, all).iterator();
     while (it.hasNext()) {
       TaskSetManager manager = (TaskSetManager) it.next();
       if (manager.taskSet().stageAttemptId() < stage.latestInfo().attemptNumber() || !isRunning(stage)) {
