@@ -1,6 +1,8 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
@@ -86,11 +88,21 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
 
     void find() throws Exception {
-      if (verb == WRITTEN) {
-        marks.written(shuffle, stage, unfinished);
-      } else {
-        marks.missed(unfinished);
-      }
+      marks.written(shuffle, stage, unfinished);
+    }
+  }
+
+  /** Events were dropped; maybe more of them since it was asked for. */
+  private class Missed extends Find {
+    Missed() {
+      super(MISSED, -1, -1);
+    }
+
+    void find() throws Exception {
+      looking = false; // first: what is dropped from now on is looked for again
+      Set all = new LinkedHashSet(history.unfinished());
+      all.addAll(unfinished);
+      marks.missed(new ArrayList(all));
     }
   }
 
@@ -161,6 +173,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final Marks marks;
   private final AtomicInteger underWay = new AtomicInteger(); // of `Again`: what is heard meanwhile may concern them
   private volatile boolean settling = false;
+  private volatile boolean looking = false; // for what was dropped
   private volatile Counter drops; // of our queue; known once it exists
   private long dropsSeen = 0L; // the listener's thread alone
 
@@ -203,12 +216,15 @@ public class MarkListener extends SparkListener implements CleanerListener {
     post(LEARN);
   }
 
-  /** Whatever was dropped came before the event that is heard now. */
+  /** Whatever was dropped came before the event that is heard now. One look finds all that was dropped until it is taken. */
   private void noteDrops() {
     long now = drops == null ? 0L : drops.getCount();
     if (now != dropsSeen) {
       dropsSeen = now;
-      scheduler.post(new Ticket(new Find(MISSED, -1, -1)));
+      if (!looking) {
+        looking = true;
+        scheduler.post(new Ticket(new Missed()));
+      }
     }
   }
 
