@@ -2,16 +2,19 @@ package shufflelifecycle;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.LocalRDDCheckpointData;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.rdd.RDDCheckpointData;
+import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerMaster;
@@ -24,12 +27,13 @@ import org.slf4j.LoggerFactory;
  *
  * A block that is lost is computed from what is there then, beside blocks of before; whoever reads that RDD would read two
  * generations, however often it were written. The RDD stays persisted, and is cached again as it is read. Where none is
- * lost and a stage runs that may be reading them, they stay until it has ended.
+ * lost and a stage has begun that may be reading them, they stay until it has ended. That all of them are there does not say
+ * that none was lost: one may have been computed again. So whoever hears that one has changed since says so, for good.
  *
  * A local checkpoint is another matter: its blocks are the only data that there are when it is done, and a DataFrame's looks for
  * missing ones before it computes, not after. From its beginning on they stay, as what a job has delivered does.
  *
- * To be used in the scheduler's thread. Nothing here computes anything: see `Levels`.
+ * To be used in the scheduler's thread, but for what says otherwise. Nothing here computes anything: see `Levels`.
  */
 class CachedBlocks {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
@@ -38,7 +42,8 @@ class CachedBlocks {
   private final BlockManagerMaster master;
   private final Near near = new Near();
   private final Field partitions = Levels.field("partitions_");
-  private final Map outdated = new HashMap(); // id of an RDD -> the shuffle that is written again
+  private final Map outdated = new ConcurrentHashMap(); // id of an RDD -> the shuffle that is written again
+  private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks may be new
 
   CachedBlocks(SparkContext context, BlockManagerMaster master) {
     this.context = context;
@@ -48,6 +53,27 @@ class CachedBlocks {
   /** Whether some wait. */
   boolean isWaiting() {
     return !outdated.isEmpty();
+  }
+
+  /**
+   * The listener's thread: a block of the RDD has gone, or come. Whether that is to be acted on. `mayBeOutdated`: the
+   * scheduler was told that something is written again, and may not have come to it.
+   */
+  boolean change(int rdd, boolean mayBeOutdated) {
+    Integer id = Integer.valueOf(rdd);
+    if (!mayBeOutdated && !changed.isEmpty()) {
+      changed.retainAll(outdated.keySet());
+    }
+    boolean isOutdated = outdated.containsKey(id);
+    if (isOutdated || mayBeOutdated) {
+      changed.add(id);
+    }
+    return isOutdated;
+  }
+
+  /** The same of all that wait, where nobody knows. */
+  void changeAll() {
+    changed.addAll(outdated.keySet());
   }
 
   /** These shuffles are written again; gives those of them that local checkpoints under way were computed from. */
@@ -78,7 +104,7 @@ class CachedBlocks {
     return rdd.isDefined() && isCheckpointing((RDD) rdd.get());
   }
 
-  /** Drops what may go; gives the running stages that it went under: Stage -> the shuffle that is written again. */
+  /** Drops what may go; gives the stages that have begun and that it went under: Stage -> the shuffle that is written again. */
   Map drop(Stages stages) throws Exception {
     Map under = new HashMap();
     Iterator it = new ArrayList(outdated.keySet()).iterator();
@@ -86,10 +112,10 @@ class CachedBlocks {
       Integer rdd = (Integer) it.next();
       List readers = readers(rdd.intValue(), stages);
       if (isCheckpointing(rdd.intValue())) {
-        outdated.remove(rdd); // it has begun since
-      } else if (readers.isEmpty() || !isWhole(rdd.intValue())) {
+        forget(rdd); // it has begun since
+      } else if (readers.isEmpty() || !isAsItWas(rdd.intValue())) {
         drop(rdd.intValue());
-        Object shuffle = outdated.remove(rdd);
+        Object shuffle = forget(rdd);
         for (int i = 0; i < readers.size(); i++) {
           under.put(readers.get(i), shuffle);
         }
@@ -98,22 +124,39 @@ class CachedBlocks {
     return under;
   }
 
+  private Object forget(Integer rdd) {
+    Object shuffle = outdated.remove(rdd);
+    changed.remove(rdd);
+    return shuffle;
+  }
+
   private void drop(int rdd) {
     LOG.info("RDD {}: its cached blocks are dropped, a shuffle that they were computed from is written again", Integer.valueOf(rdd));
     master.removeRdd(rdd, false);
   }
 
-  /** Running stages whose tasks compute the RDD, or read its blocks. */
+  /** Stages whose tasks compute the RDD, or read its blocks, and that would be of two generations were those to go. */
   private List readers(int id, Stages stages) throws Exception {
     ArrayList found = new ArrayList();
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      if (stages.isRunning(stage) && holds(near.of(stage.rdd(), new TreeSet()), id)) {
+      if (hasBegun(stage, stages) && holds(near.of(stage.rdd(), new TreeSet()), id)) {
         found.add(stage);
       }
     }
     return found;
+  }
+
+  /** Also between two of its attempts. */
+  private static boolean hasBegun(Stage stage, Stages stages) {
+    boolean hasGiven = Stages.delivered(stage) > 0 || isInPart(stage);
+    return hasGiven || stages.isRunning(stage) || !stages.sets(stage).isEmpty();
+  }
+
+  private static boolean isInPart(Stage stage) {
+    ShuffleMapStage map = stage instanceof ShuffleMapStage ? (ShuffleMapStage) stage : null;
+    return map != null && map.numAvailableOutputs() > 0 && !map.isAvailable();
   }
 
   private static boolean holds(Set rdds, int id) {
@@ -124,6 +167,10 @@ class CachedBlocks {
       }
     }
     return false;
+  }
+
+  private boolean isAsItWas(int id) throws Exception {
+    return !changed.contains(Integer.valueOf(id)) && isWhole(id);
   }
 
   private boolean isWhole(int id) throws Exception {

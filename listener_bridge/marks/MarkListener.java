@@ -13,7 +13,9 @@ import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.Success$;
 import org.apache.spark.scheduler.*;
+import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerMaster;
+import org.apache.spark.storage.RDDBlockId;
 import org.apache.spark.storage.RDDInfo;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -170,6 +172,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final History history;
   private final Sides sides;
   private final Ages ages;
+  private final CachedBlocks blocks;
   private final Marks marks;
   private final AtomicInteger underWay = new AtomicInteger(); // of `Again`: what is heard meanwhile may concern them
   private volatile boolean settling = false;
@@ -184,7 +187,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.history = new History();
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    CachedBlocks blocks = new CachedBlocks(context, master);
+    this.blocks = new CachedBlocks(context, master);
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
   }
 
@@ -221,6 +224,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     long now = drops == null ? 0L : drops.getCount();
     if (now != dropsSeen) {
       dropsSeen = now;
+      blocks.changeAll();
       if (!looking) {
         looking = true;
         scheduler.post(new Ticket(new Missed()));
@@ -364,8 +368,37 @@ public class MarkListener extends SparkListener implements CleanerListener {
     settle();
   }
 
+  /** Spark posts it before the task goes on that has stored the block. */
+  public void onBlockUpdated(SparkListenerBlockUpdated event) {
+    BlockId block = event.blockUpdatedInfo().blockId();
+    if (block instanceof RDDBlockId) {
+      blocksChange(((RDDBlockId) block).rddId());
+    }
+  }
+
+  public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
+    blocksChange(event.rddId());
+  }
+
+  private void blocksChange(int rdd) {
+    if (blocks.change(rdd, underWay.get() > 0)) {
+      settleSoon();
+    }
+  }
+
+  /** With its blocks, of which nobody says more. */
+  public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
+    settle();
+  }
+
   private void settle() {
-    if (marks.isBusy() && !settling) {
+    if (marks.isBusy()) {
+      settleSoon();
+    }
+  }
+
+  private void settleSoon() {
+    if (!settling) {
       settling = true;
       post(SETTLE);
     }

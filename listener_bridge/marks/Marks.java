@@ -436,7 +436,10 @@ public class Marks {
   }
 
   private void beginsAgain(Stage stage, int shuffle) {
-    if (Stages.delivered(stage) > 0) {
+    if (stage instanceof ShuffleMapStage) {
+      generations.owe(Stages.writes(stage), stages.nextTaskId());
+      overtake(Collections.singleton(Integer.valueOf(Stages.writes(stage))));
+    } else if (Stages.delivered(stage) > 0) {
       watched.remove(Integer.valueOf(stage.id()));
       mixes.result((ResultStage) stage, shuffle, false);
     } else if (hasJob(stage.id())) {
