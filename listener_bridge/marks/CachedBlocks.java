@@ -4,6 +4,7 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -102,6 +103,21 @@ class CachedBlocks {
   private boolean isCheckpointing(int id) {
     scala.Option rdd = context.persistentRdds().get(Integer.valueOf(id));
     return rdd.isDefined() && isCheckpointing((RDD) rdd.get());
+  }
+
+  /** The shuffles that it reads, but for those that it only reaches through whole blocks: these stay for it as they are. */
+  Set readBeside(Stage stage, Stages stages) throws Exception {
+    Set kept = new HashSet();
+    Iterator it = hasBegun(stage, stages) ? near.of(stage.rdd(), new TreeSet()).iterator() : kept.iterator();
+    while (it.hasNext()) {
+      RDD rdd = (RDD) it.next();
+      if (!isCheckpointing(rdd) && isAsItWas(rdd.id())) {
+        kept.add(rdd);
+      }
+    }
+    Set read = new TreeSet();
+    near.of(stage.rdd(), read, kept);
+    return read;
   }
 
   /** Drops what may go; gives the stages that have begun and that it went under: Stage -> the shuffle that is written again. */

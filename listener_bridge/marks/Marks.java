@@ -271,7 +271,7 @@ public class Marks {
     List results = stages.results();
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
-      boolean reads = again.isOneNew(Stages.reads(result)) && !choices.isDeterministic(Stages.jobOf(result));
+      boolean reads = readsNew(result, again) && !choices.isDeterministic(Stages.jobOf(result));
       if (reads && again.isReadAnew(result)) {
         lookBeside(result);
       } else if (reads) {
@@ -282,6 +282,13 @@ public class Marks {
       }
     }
     return untouchable;
+  }
+
+  /** Not where it has whole cached blocks instead, which nothing that is written again can have come to yet. */
+  private boolean readsNew(ResultStage result, Recomputation again) throws Exception {
+    Set read = Stages.reads(result);
+    boolean isNothingThere = again.firstAnew(read) == Tasks.NONE && !Stages.meet(read, again.late);
+    return again.isOneNew(read) && !(isNothingThere && !again.isOneNew(blocks.readBeside(result, stages)));
   }
 
   /** It has read what was written again, or will; what it reads beside that may be of before. */

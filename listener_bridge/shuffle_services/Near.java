@@ -2,6 +2,7 @@ package shufflelifecycle;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -26,12 +27,17 @@ public class Near {
 
   /** The RDDs from this one down to the next shuffles, whose ids are added to `shuffles`. */
   public Set of(RDD root, Set shuffles) throws Exception {
+    return of(root, shuffles, Collections.EMPTY_SET);
+  }
+
+  /** The same, where these RDDs are not computed. */
+  public Set of(RDD root, Set shuffles, Set ends) throws Exception {
     Map seen = new IdentityHashMap();
     ArrayList left = new ArrayList();
     left.add(root);
     while (!left.isEmpty()) {
       RDD rdd = (RDD) left.remove(left.size() - 1);
-      boolean isNew = seen.put(rdd, rdd) == null;
+      boolean isNew = seen.put(rdd, rdd) == null && !ends.contains(rdd);
       scala.collection.Seq parents = (scala.collection.Seq) dependencies.get(rdd);
       scala.collection.Iterator it = isNew && parents != null ? parents.iterator() : null; // null: nothing came through it
       while (it != null && it.hasNext()) {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark import StorageLevel
 
-from tests.spark.mixing.conftest import MAPS, App, application
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, application, values
 from tests.spark.mixing.test_branches import KEYS, tokens
 from tests.spark.mixing.test_cached import cached_blocks, lose_block
 from tests.spark.mixing.test_overtaken import made, outputs, read
@@ -111,3 +111,43 @@ def test_what_a_map_stage_has_written_of_them_goes_with_them(app: App) -> None:
             assert second.result(120) == KEYS
         assert found.of_each(q.collect()) == (0, KEYS)
         assert found.told() == []
+
+
+@pytest.mark.parametrize("strict", ["false", "true"])
+def test_a_task_that_is_tried_again_over_them_mixes_nothing(app: App, strict: str) -> None:
+    writing, failing = app.gate(), app.gate()
+    writing.open()
+    rows = app.random_rows(held=writing)
+    cached = app.keep(rows.map(lambda row: row).persist(StorageLevel.DISK_ONLY))
+    assert values(cached) == RIGHT
+    app.delete(shuffle_of(rows))
+    told = telling(app)
+    folder = failing.folder
+
+    def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        found = list(rows)
+        if index == MAPS - 1 and not Gate(folder).arrived():
+            Gate(folder).pass_through(index)
+            raise RuntimeError("this task fails once")
+        return iter(found)
+
+    def run() -> Any:
+        with app.properties(strict=strict):
+            return values(cached.mapPartitionsWithIndex(wait))
+
+    with app.job(run, failing, writing) as running:
+        wait_for(failing.arrived, "the last task over the blocks")
+        writing.close()
+        for who in Path(writing.folder).glob("arrived-*"):
+            who.unlink()
+        with app.job(lambda: values(app.step(rows)), writing) as other:
+            wait_for(writing.arrived, "A being written again")
+            heard(app)
+            writing.open()
+            assert other.result(120) == RIGHT
+        assert cached_blocks(app, cached) == MAPS
+        heard(app)
+        failing.open()
+        assert running.result(120) == RIGHT
+    assert told() == []
+    cached.unpersist()
