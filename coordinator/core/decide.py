@@ -115,10 +115,6 @@ def _open_tally(desk: Desk, request: c.Request) -> Tally | Rejection:
     return desk.open_tally(client)
 
 
-#: Wishes that are refused for what is not known yet, and may be carried out when they are sent again.
-_REFUSABLE = (c.SetPin, c.RemovePin)
-
-
 def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
     if request.confirmed > tally.confirmed:
         tally.confirm(request.confirmed)
@@ -135,10 +131,7 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
         return remembered
     before = len(desk.log)
     given = carry_out(desk, request.command)
-    if isinstance(given, Rejection) and isinstance(request.command, _REFUSABLE):
-        tally.count(_withheld(given, request.command))  # nothing followed from it: sent again, it is decided anew
-    else:
-        tally.note(request.number, _withheld(given, request.command))
+    tally.note(request.number, _withheld(given, request.command))
     if isinstance(request.command, c.GetShuffleId) and (len(desk.log) == before or isinstance(given, Recover)):
         desk.remember(request.command, given)
         if isinstance(given, Ready):
