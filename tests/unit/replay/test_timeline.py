@@ -123,22 +123,28 @@ def test_a_page_loads_nothing() -> None:
 
 # ---- in a browser ----------------------------------------------------------------------------------------------------
 
-#: Tells what is drawn, and of the first bar when the pointer is over it.
+#: Tells what is drawn, and of the first bar when the pointer is over it: once all is drawn, or that takes too long.
 _PROBE = """<script>
-setTimeout(() => {
-  const named = id => document.getElementById(id), bars = named("bars"), box = bars.getBoundingClientRect();
+const named = id => document.getElementById(id);
+const ink = id => {
+  const {width, height} = named(id), pixels = named(id).getContext("2d").getImageData(0, 0, width, height).data;
+  return pixels.filter((value, i) => i % 4 === 3 && value).length;
+};
+const tell = () => {
+  const bars = named("bars"), box = bars.getBoundingClientRect();
   const at = {clientX: box.left + 400, clientY: box.top + 10, bubbles: true};
   bars.dispatchEvent(new PointerEvent("pointermove", at));
-  const ink = id => {
-    const {width, height} = named(id), pixels = named(id).getContext("2d").getImageData(0, 0, width, height).data;
-    return pixels.filter((value, i) => i % 4 === 3 && value).length;
-  };
   document.title = "PROBE" + JSON.stringify({
     tip: named("tip").hidden ? "" : named("tip").textContent, tiles: named("tiles").textContent,
     area: ink("area"), bars: ink("bars"), graph: ink("graph"),
     fits: document.documentElement.scrollWidth <= innerWidth,
   }) + "PROBE";
-}, 700);
+};
+const look = tries => {
+  const isDrawn = ["area", "bars", "graph"].every(id => ink(id));
+  isDrawn || !tries ? setTimeout(tell, 100) : setTimeout(look, 100, tries - 1);
+};
+setTimeout(look, 500, 30);
 </script></body>"""
 
 
