@@ -59,7 +59,8 @@ class LateReads {
   /** Whether it reads a shuffle through an input that it opens when it has opened an RDD, which may take long. */
   private boolean readsBehindAnother(RDD rdd) throws Exception {
     boolean isBehind = false;
-    for (scala.collection.Iterator it = rdd.dependencies().iterator(); it.hasNext();) {
+    scala.collection.Seq inputs = near.inputs(rdd);
+    for (scala.collection.Iterator it = inputs == null ? null : inputs.iterator(); it != null && it.hasNext();) {
       Dependency input = (Dependency) it.next();
       if (isBehind && readsShuffle(input)) {
         return true;

@@ -25,6 +25,11 @@ public class Near {
     throw new IllegalStateException("RDD has no field that ends in dependencies_; this Spark was never tried");
   }
 
+  /** What it is computed from, as it is known by now; null where nobody has asked it yet. */
+  public scala.collection.Seq inputs(RDD rdd) throws Exception {
+    return (scala.collection.Seq) dependencies.get(rdd);
+  }
+
   /** The RDDs from this one down to the next shuffles, whose ids are added to `shuffles`. */
   public Set of(RDD root, Set shuffles) throws Exception {
     return of(root, shuffles, Collections.EMPTY_SET);
@@ -38,7 +43,7 @@ public class Near {
     while (!left.isEmpty()) {
       RDD rdd = (RDD) left.remove(left.size() - 1);
       boolean isNew = seen.put(rdd, rdd) == null && !ends.contains(rdd);
-      scala.collection.Seq parents = (scala.collection.Seq) dependencies.get(rdd);
+      scala.collection.Seq parents = inputs(rdd);
       scala.collection.Iterator it = isNew && parents != null ? parents.iterator() : null; // null: nothing came through it
       while (it != null && it.hasNext()) {
         Dependency parent = (Dependency) it.next();
