@@ -85,7 +85,7 @@ def answer(desk: Desk, request: c.Request) -> Answer:
     if request.number <= tally.confirmed:
         return AlreadyConfirmed(request.number, tally.confirmed)
     if within(tally.spans(), request.number):
-        return _answer_again(desk, request)
+        return _refuse_again(desk, request) if tally.has_refused(request.number) else _answer_again(desk, request)
     return _answer_new(desk, request, tally)
 
 
@@ -131,7 +131,8 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
         return remembered
     before = len(desk.log)
     given = carry_out(desk, request.command)
-    tally.note(request.number, _withheld(given, request.command))
+    note = tally.note_refused if _is_final(given, request.command) else tally.note
+    note(request.number, _withheld(given, request.command))
     if isinstance(request.command, c.GetShuffleId) and (len(desk.log) == before or isinstance(given, Recover)):
         desk.remember(request.command, given)
         if isinstance(given, Ready):
@@ -154,6 +155,24 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
     if isinstance(truth, Recover) and all(type(r.event) is e.RecoveryJoined for r in probe.log):
         return truth
     return carry_out(desk, request.command)
+
+
+def _is_final(given: Answer, command: c.Command) -> bool:
+    """Whether a refusal stands for good. What was only asked is asked anew, and gets the truth of the moment."""
+    return isinstance(given, Rejection) and not isinstance(command, (c.GetShuffleId, c.ReportMissing))
+
+
+def _refuse_again(desk: Desk, request: c.Request) -> Rejection:
+    """The first answer where it is still true; what could be granted by now needs a number that nobody has refused."""
+    truth = carry_out(Desk.over(desk.state, desk.now_ms), request.command)
+    if isinstance(truth, Rejection):
+        return truth
+    return Rejection(
+        Reason.FAILED_PRECONDITION,
+        f"request {request.number} of {request.client} was refused when it came first, and nothing followed from it",
+        "a number that was not refused, for what may be possible by now",
+        "Send it under a new number.",
+    )
 
 
 def _withheld(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:

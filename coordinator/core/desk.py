@@ -13,7 +13,7 @@ from typing import TypeAlias
 from coordinator.core.commands import Command, GetShuffleId
 from coordinator.core.events import Event, JobEnded, Recorded, RequestsAnswered
 from coordinator.core.evolve import apply
-from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, Sequence, Span, add_span
+from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, Sequence, Span, add_span, within
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Client, State, first_due_ms, lay_over
 from coordinator.core.touching import WIDE, touched
@@ -48,6 +48,8 @@ class Tally:
     repeats: int = 0
     changed: bool = False
     refused: Counter[tuple[str, AppShuffle]] = field(default_factory=Counter)
+    refused_before: tuple[Span, ...] = ()  #: Of ``before``, those of which nothing followed.
+    refused_numbers: tuple[Span, ...] = ()  #: The same of this commit.
     #: The numbers answered last, one after the other; the usual case costs nothing.
     _run: tuple[int, int] | None = None
     _runs: tuple[Span, ...] = ()
@@ -91,6 +93,15 @@ class Tally:
             known = refused in self.refused or len(self.refused) < _REFUSALS
             self.refused[refused if known else (refused[0], NO_SHUFFLE)] += 1
 
+    def note_refused(self, number: int, refused: tuple[str, AppShuffle] | None) -> None:
+        """A number was answered, and nothing follows from it."""
+        self.note(number, refused)
+        self.refused_numbers = add_span(self.refused_numbers, Span(number, number))
+
+    def has_refused(self, number: int) -> bool:
+        """Whether a number that was answered was refused then, in this commit or before."""
+        return within(self.refused_before, number) or within(self.refused_numbers, number)
+
     def repeat(self, number: int, refused: tuple[str, AppShuffle] | None) -> None:
         """A number was answered as its like was a moment ago."""
         self.note(number, refused)
@@ -99,7 +110,7 @@ class Tally:
     def event(self) -> RequestsAnswered:
         """What the commit records of it."""
         refused = tuple(Refused(kind, shuffle, n) for (kind, shuffle), n in sorted(self.refused.items()))
-        return RequestsAnswered(self.client, self.answered, self.confirmed, self.repeats, refused)
+        return RequestsAnswered(self.client, self.answered, self.confirmed, self.repeats, refused, self.refused_numbers)
 
 
 @dataclass(slots=True)
@@ -169,7 +180,7 @@ class Desk:
 
     def open_tally(self, client: Client) -> Tally:
         """Begins counting what this commit answers to one client."""
-        tally = Tally(client.client, client.confirmed, client.answered)
+        tally = Tally(client.client, client.confirmed, client.answered, refused_before=client.refused)
         self.tallies[client.client] = tally
         return tally
 

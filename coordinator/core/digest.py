@@ -4,7 +4,8 @@ Responsible for one short text that two replicas, a replay and a snapshot can co
 came about. Invariant: the digest depends on the records alone, not on the order of tables, sets or folding.
 
 Every record hashes by itself and the hashes are added up, so a changed record costs its own two hashes and nothing
-else. Hashes are 32 bytes of BLAKE2b; sums are taken modulo 2**256, which no accident makes collide.
+else. A field that holds its default is left out: a release that adds one gives an older state the digest that it had.
+Hashes are 32 bytes of BLAKE2b; sums are taken modulo 2**256, which no accident makes collide.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ def _difference(table: str, change: Change[object, object]) -> int:
 
 
 def _row(table: str, key: object, record: object) -> int:
-    text = f"{table}|{_plain(key)}|{_plain(record)}"
+    text = f"{table}|{spelled(key)}|{spelled(record)}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest(), "big")
 
 
-def _plain(value: Any) -> str:
+def spelled(value: Any) -> str:
     """A value as text that says its kind and all of it, sets in order."""
     kind: type = type(value)
     return _writer(kind)(value)
@@ -64,10 +65,26 @@ def _writer(kind: type) -> Callable[[Any], str]:
     if issubclass(kind, Enum):
         return lambda member: f"{kind.__name__}.{member.name}"
     if dataclasses.is_dataclass(kind):
-        names = tuple(field.name for field in dataclasses.fields(kind))
-        return lambda one: f"{kind.__name__}({','.join([_plain(getattr(one, name)) for name in names])})"
+        return _record_writer(kind)
     if issubclass(kind, frozenset):
-        return lambda many: "{" + ",".join(sorted(map(_plain, many))) + "}"
+        return lambda many: "{" + ",".join(sorted(map(spelled, many))) + "}"
     if issubclass(kind, tuple):
-        return lambda many: "(" + ",".join(map(_plain, many)) + ")"
+        return lambda many: "(" + ",".join(map(spelled, many)) + ")"
     return repr
+
+
+def _record_writer(kind: type) -> Callable[[Any], str]:
+    fields = tuple((field.name, _default(field)) for field in dataclasses.fields(kind))
+
+    def write(one: Any) -> str:
+        values = ((name, getattr(one, name), default) for name, default in fields)
+        told = [f"{name}={spelled(value)}" for name, value, default in values if value != default]
+        return f"{kind.__name__}({','.join(told)})"
+
+    return write
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default

@@ -87,6 +87,7 @@ class RequestsAnswered:
     confirmed: int
     repeats: int = 0
     refused: tuple[Refused, ...] = ()
+    refused_numbers: tuple[Span, ...] = ()  #: Of the answered, those of which nothing followed: never carried out.
 
 
 @dataclass(frozen=True, slots=True)

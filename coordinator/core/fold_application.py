@@ -49,12 +49,16 @@ def _client_dropped(state: State, at: e.Recorded, event: e.ClientDropped) -> Non
 
 def _requests_answered(state: State, at: e.Recorded, event: e.RequestsAnswered) -> None:
     client = state.clients.get(event.client) or Client(event.client)
-    answered = client.answered
-    for span in event.answered:
-        answered = add_span(answered, span)
     confirmed = max(client.confirmed, event.confirmed)
-    above = tuple(Span(max(s.first, confirmed + 1), s.last) for s in answered if s.last > confirmed)
-    state.clients[event.client] = Client(event.client, confirmed, above, at.time_ms)
+    answered = _spans_above(confirmed, client.answered, event.answered)
+    refused = _spans_above(confirmed, client.refused, event.refused_numbers)
+    state.clients[event.client] = Client(event.client, confirmed, answered, at.time_ms, refused)
+
+
+def _spans_above(mark: int, known: tuple[Span, ...], added: tuple[Span, ...]) -> tuple[Span, ...]:
+    for span in added:
+        known = add_span(known, span)
+    return tuple(Span(max(s.first, mark + 1), s.last) for s in known if s.last > mark)
 
 
 def _policy_changed(state: State, at: e.Recorded, event: e.PolicyChanged) -> None:

@@ -284,6 +284,7 @@ class Client:
     confirmed: int = 0
     answered: tuple[Span, ...] = ()  #: Above ``confirmed``.
     seen_ms: int = 0
+    refused: tuple[Span, ...] = ()  #: Of the answered, those of which nothing followed.
 
     @property
     def unconfirmed(self) -> int:

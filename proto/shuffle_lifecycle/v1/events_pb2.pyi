@@ -335,18 +335,20 @@ class ClientDropped(_message.Message):
     def __init__(self, client: _Optional[str] = ...) -> None: ...
 
 class RequestsAnswered(_message.Message):
-    __slots__ = ("client", "answered", "confirmed", "repeats", "refused")
+    __slots__ = ("client", "answered", "confirmed", "repeats", "refused", "refused_numbers")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_FIELD_NUMBER: _ClassVar[int]
     REPEATS_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_NUMBERS_FIELD_NUMBER: _ClassVar[int]
     client: str
     answered: _containers.RepeatedCompositeFieldContainer[_common_pb2.Span]
     confirmed: int
     repeats: int
     refused: _containers.RepeatedCompositeFieldContainer[_common_pb2.Refused]
-    def __init__(self, client: _Optional[str] = ..., answered: _Optional[_Iterable[_Union[_common_pb2.Span, _Mapping]]] = ..., confirmed: _Optional[int] = ..., repeats: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[_common_pb2.Refused, _Mapping]]] = ...) -> None: ...
+    refused_numbers: _containers.RepeatedCompositeFieldContainer[_common_pb2.Span]
+    def __init__(self, client: _Optional[str] = ..., answered: _Optional[_Iterable[_Union[_common_pb2.Span, _Mapping]]] = ..., confirmed: _Optional[int] = ..., repeats: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[_common_pb2.Refused, _Mapping]]] = ..., refused_numbers: _Optional[_Iterable[_Union[_common_pb2.Span, _Mapping]]] = ...) -> None: ...
 
 class PolicyChanged(_message.Message):
     __slots__ = ("policy", "group", "by")

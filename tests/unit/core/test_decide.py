@@ -186,6 +186,44 @@ def test_a_refused_wish_is_refused_again() -> None:
     assert (again, log) == (first, [])
 
 
+def test_a_wish_that_was_refused_is_not_granted_under_its_number_and_is_said_not_to_be() -> None:
+    story = told()
+    pin = c.Request(X, 1, c.SetPin(shuffle("Z"), "mine"))
+    story.witness.answer([pin, ask(2)], 2_000)
+    story.job("s8>Z, s9:Z!")
+    again, log = story.witness.answer([pin], 2_000)
+    assert isinstance(again[0], Rejection)
+    assert again[0].reason is Reason.FAILED_PRECONDITION
+    assert again[0].fact.startswith("request 1 of x was refused")
+    assert log == []
+    assert story.witness.answer([c.Request(X, 3, pin.command)], 2_000)[0] == [Accepted()]
+    assert story.state.shuffles[shuffle("Z")].pin == "mine"
+    assert (story.state.clients[X].answered, story.state.clients[X].refused) == ((Span(1, 3),), (Span(1, 1),))
+    story.witness.answer([ask(4, confirmed=3)], 2_000)
+    assert story.state.clients[X].refused == ()
+
+
+def test_a_wish_that_was_refused_is_refused_again_within_its_commit() -> None:
+    story = told()
+    pin = c.Request(X, 1, c.SetPin(shuffle("Z"), "mine"))
+    answers, log = story.witness.answer([pin, pin], 2_000)
+    assert isinstance(answers[0], Rejection)
+    assert answers[0] == answers[1]
+    assert [recorded.event for recorded in log] == [
+        e.RequestsAnswered(X, (Span(1, 1),), 0, 0, (Refused("not found", shuffle("Z"), 1),), (Span(1, 1),))
+    ]
+
+
+def test_a_fact_is_accepted_again_after_the_end_if_it_was_recorded_before_it() -> None:
+    story = told()
+    before, after = (c.Request(X, n, c.ReportExecutorLost(str(n))) for n in (1, 2))
+    story.witness.answer([before], 2_000)
+    story.do(c.EndApplication(Ending.ENDED))
+    first, _ = story.witness.answer([after], 2_000)
+    assert isinstance(first[0], Rejection)
+    assert story.witness.answer([before, after], 2_000) == ([Accepted(), *first], [])
+
+
 def test_a_question_that_is_sent_again_during_a_fence_counts() -> None:
     story = told(EAGER)
     asked = ask(1, "C", "s9")

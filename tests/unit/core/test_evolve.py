@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import typing
+from dataclasses import field, make_dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.core import events as e
-from coordinator.core.digest import advance, digest, total
+from coordinator.core.digest import advance, digest, spelled, total
 from coordinator.core.evolve import apply, evolve, fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import TABLES, State, copy, empty, lay_over, settle
@@ -103,6 +104,14 @@ def test_the_digest_depends_on_records_and_not_on_order() -> None:
     assert digest(one) == digest(turned)
     later = evolve(one, e.Recorded(one.meta.next_sequence, one.meta.time_ms, Sequence(1), e.ExecutorLost("1")))
     assert digest(later) != digest(one)
+
+
+def test_a_field_that_is_new_and_has_its_default_leaves_an_older_digest_as_it_was() -> None:
+    older = make_dataclass("Row", [("a", int), ("b", int, 1)], frozen=True)
+    newer = make_dataclass("Row", [("a", int), ("b", int, 1), ("c", tuple, ()), ("d", set, field(default_factory=set))])
+    assert spelled(newer(5)) == spelled(older(5)) == "Row(a=5)"
+    assert spelled(newer(5, c=(1,))) == "Row(a=5,c=(1))"
+    assert spelled(newer(5, 2)) == spelled(older(5, 2)) != spelled(older(5))
 
 
 def test_states_that_differ_differ_in_their_digest(states: list[State]) -> None:
