@@ -32,11 +32,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
     others = [part for part in parts if part not in ours.union(tables) and not _is_beside(Path(part.path), archives)]
     return [
         *(_of_archive(folder, files) for folder, files in sorted(archives.items())),
-        *(
-            Recording(shown(Path(part.path).name), part.bytes, paths=(part.path,))
-            for part in parts
-            if part in ours - archived
-        ),
+        *(Recording(shown(part.path), part.bytes, paths=(part.path,)) for part in parts if part in ours - archived),
         *_of_tables(tables),
         *map(of_history, sort(others)),
         *(Recording(one.place, 0, why_not=one.why) for one in missing + without_events(others)),
