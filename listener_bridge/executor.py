@@ -13,7 +13,7 @@ import logging
 import queue
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -34,6 +34,7 @@ FENCE_TIMEOUT_S = 5.0
 FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
 WAITING_MAX = 10_000  # directives: a coordinator sends 1,024 ahead of our answers; beyond this they are left out
+OVER_MAX = 4_096  # acknowledged outcomes that are remembered: their directives may still be on their way to us
 Directive: TypeAlias = service_pb2.Directive
 
 
@@ -94,6 +95,7 @@ class Executor:
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
         self._settling: set[int] = set()  # their outcomes are being placed among the facts
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
+        self._over: OrderedDict[int, Request] = OrderedDict()  # the newest outcomes that were acknowledged
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due_s = 0.0  # by the monotonic clock
@@ -110,9 +112,11 @@ class Executor:
         with self._lock:
             outcome = self._outcomes.get(directive.directive)
             self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
-            if outcome is None and len(self._outcomes) < WAITING_MAX:
-                self._wait(directive)
-            elif isinstance(outcome, Request) and outcome.report_outcome.HasField("failed"):
+            if outcome is None:
+                over = self._over.get(directive.directive)
+                if len(self._outcomes) < WAITING_MAX and (over is None or not _is_final(directive, over)):
+                    self._wait(directive)
+            elif isinstance(outcome, Request) and not _is_final(directive, outcome):
                 self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
             is_settling = directive.directive in self._settling
         if isinstance(outcome, Request) and not is_settling:
@@ -123,10 +127,17 @@ class Executor:
         self._tasks.put(directive)
 
     def acknowledged(self, directive: int) -> None:
-        """The coordinator has the outcome: a directive of this number will not come again, unless it has failed."""
+        """The coordinator has the outcome: a directive of this number is not meant any more, unless it has failed.
+
+        It may come all the same: a new session tells all that are outstanding, while outcomes of some are on their way.
+        """
         with self._lock:
-            if isinstance(self._outcomes.get(directive), Request):
+            outcome = self._outcomes.get(directive)
+            if isinstance(outcome, Request):
                 del self._outcomes[directive]
+                self._over[directive] = outcome
+                if len(self._over) > OVER_MAX:
+                    self._over.popitem(last=False)
                 if (again := self._again.pop(directive, None)) is not None:
                     self._wait(again)
 
@@ -141,6 +152,7 @@ class Executor:
         with self._lock:
             self._outcomes.clear()
             self._again.clear()
+            self._over.clear()
             self._newest.clear()
         self.ahead.forget_all()
 
@@ -360,3 +372,13 @@ class Executor:
             self._reporter.give_up("snapshot")
         else:
             self._reporter.settle("snapshot", taken, taken.marker)
+
+
+def _is_final(directive: Directive, outcome: Request) -> bool:
+    """Whether the coordinator asks no more for it under its number: what has failed it asks for again."""
+    came = outcome.report_outcome.WhichOneof("outcome")
+    if directive.kind == common_pb2.DIRECTIVE_KIND_FENCE:
+        return True  # another fence has a number of its own
+    return came in ("freed", "superseded") or (
+        came == "cannot" and directive.kind == common_pb2.DIRECTIVE_KIND_INVALIDATE
+    )

@@ -72,7 +72,10 @@ class OpenSession(Session):
                 await self.close()
                 return self._farewell
             if self._ready:
-                return self._ready.popleft()
+                message = self._ready.popleft()
+                if isinstance(message, Directive) and not self._is_meant(message):
+                    continue
+                return message
             self._changed.clear()
             if not self._look():
                 await wait_event(self._changed, self._until_due_s())
@@ -89,6 +92,11 @@ class OpenSession(Session):
             self._sent[directive.directive] = directive.failures
             self._ready.append(directive)
         return bool(self._ready) or self._farewell is not None
+
+    def _is_meant(self, directive: Directive) -> bool:
+        """Whether it is outstanding still: its outcome may have come while others were being sent."""
+        known = self._engine.state.directives.get(directive.directive)
+        return known is not None and known.failures == directive.failures
 
     def _unsent(self) -> list[Directive]:
         """Directives that this session has not carried yet, or not since their last failure; in their order."""

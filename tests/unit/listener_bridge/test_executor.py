@@ -180,6 +180,36 @@ def test_an_acknowledged_outcome_is_forgotten() -> None:
     assert hands.executor._outcomes == {}
 
 
+@pytest.mark.parametrize(
+    ("outcome", "directive"),
+    [(Busy(("a stage",)), fence(2)), (Cannot("no"), fence(2)), (Freed(500), delete(2)), (Superseded("3"), delete(2))],
+)
+def test_22_a_directive_that_was_on_its_way_when_its_outcome_was_acknowledged_is_not_carried_out_again(
+    outcome: Any, directive: Any
+) -> None:
+    """A new session tells all that are outstanding, and carries the outcomes of some of them at the same time."""
+    hands = Hands(fence=outcome, free=outcome).do(directive)
+    hands.told()
+    hands.executor.acknowledged(2)
+    hands.executor.submit(directive)
+    hands.executor.submit(fence(3, app_shuffle=7))
+    hands.told(2)
+    assert len(hands.service.calls) == 2, "the first one, and the next one"
+
+
+def test_23_what_was_busy_and_is_asked_for_again_is_tried_again() -> None:
+    """Also where it comes again before its acknowledgement, which another session may bring."""
+    hands = Hands(invalidate=Busy(("a stage",))).do(invalidate(3, LOCATOR))
+    hands.told()
+    hands.executor.submit(invalidate(3, LOCATOR))
+    hands.executor.acknowledged(3)
+    wait_for(lambda: hands.executor.counts.busy == 2, "the second try")
+    wait_for(hands.executor.outcomes, "its outcome")
+    hands.executor.acknowledged(3)
+    hands.executor.submit(invalidate(3, LOCATOR))
+    wait_for(lambda: hands.executor.counts.busy == 3, "the third")
+
+
 def test_22_a_fence_of_an_older_generation_is_superseded() -> None:
     hands = Hands(fence=FENCED)
     hands.executor.generation_known(1, 5)

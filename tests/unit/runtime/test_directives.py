@@ -11,6 +11,7 @@ import asyncio
 import pytest
 
 from coordinator.core.commands import Busy, Cannot, Failed, Fenced, ReportOutcome
+from coordinator.core.ids import DirectiveId
 from coordinator.core.values import DirectiveKind, Locator, Policy, Rule
 from coordinator.runtime import sessions
 from state_backend.testing.faults import Faults
@@ -49,6 +50,23 @@ def test_what_came_while_a_watch_was_interrupted_is_heard_of() -> None:
                 await virtual.moment()  # the watch has told of this commit, and is interrupted
                 await two.submit(facts.APP, number(facts.finishes(0)))
                 assert (await directive_of(session)).kind is DirectiveKind.FENCE
+
+    virtual.run(story())
+
+
+def test_22_what_is_answered_while_others_are_being_sent_is_not_sent_any_more() -> None:
+    """As to a driver that comes back: it sends its outcomes while it is sent what is outstanding."""
+
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number([each for job in range(4) for each in facts.whole(job)]))
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            first = await directive_of(session)
+            done = [ReportOutcome(DirectiveId(first.directive + 1), Cannot("not now"))]
+            await replica.submit(facts.APP, number(done))
+            assert [(await directive_of(session)).shuffle_id for _ in range(2)] == [3, 4]
 
     virtual.run(story())
 
