@@ -54,6 +54,12 @@ class Draft:
         """Even the store would refuse it."""
         return len(self.records) > RECORDS_HARD_MAX
 
+    @property
+    def locator_bytes(self) -> int:
+        """What is long in the records that move; the same locators stand in the segment once more."""
+        moved = (self.desk.state.generations.get(shuffle_id) for shuffle_id in self.records)
+        return sum(len(generation.locator.payload) for generation in moved if generation is not None)
+
 
 def refusal(state: State, batches: Iterable[Batch], now_ms: int, why: Rejection) -> Draft:
     """Answers the first request that waits with a refusal, and nothing else."""

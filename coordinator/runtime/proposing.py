@@ -22,6 +22,10 @@ from coordinator.runtime.journal import SEGMENT_BYTES_MAX, Journal, Sealed
 from coordinator.runtime.options import Options
 from coordinator.runtime.waiting import Waiting
 
+#: A segment with the locators of the records that move along; what else a transaction holds is less than the rest of
+#: the 1.5 MiB that etcd takes.
+COMMIT_BYTES_MAX = SEGMENT_BYTES_MAX + (3 << 17)
+
 log = logs.logger(__name__)
 
 
@@ -77,11 +81,17 @@ class Proposer:
                 return Proposal(made, None)
             else:
                 sealed = self._journal.seal(made.desk.log)
-                if len(sealed.value) <= SEGMENT_BYTES_MAX:
+                size, limit = _size(made, sealed)
+                if size <= limit:
                     return Proposal(made, sealed)
-                most = made.count // 2
-                if made.count <= 1:
-                    return self._refuse_over_size(state, "bytes", len(sealed.value), SEGMENT_BYTES_MAX)
+                if made.count > 1 or (made.count and made.ticked):
+                    most = made.count // 2
+                elif made.ticked:
+                    log.warning("not done: it is too large", application=self._application, bytes=size, limit=limit)
+                    self._due.note_idle(state)
+                    most, tick = options.commit_requests_max, False
+                else:
+                    return self._refuse_over_size(state, "bytes", size, limit)
         return None
 
     def _refuse_poisoned(self, state: State, poisoned: Poisoned) -> bool:
@@ -107,3 +117,10 @@ class Proposer:
         log.warning("a request is refused", application=self._application, why=str(why))
         made = drafting.refusal(state, self._waiting, self._time.now_ms(), why)
         return Proposal(made, self._journal.seal(made.desk.log) if made.desk.log else None)
+
+
+def _size(made: Draft, sealed: Sealed) -> tuple[int, int]:
+    """Bytes, and how many there may be: of the segment alone, or with what moves along where that is the matter."""
+    if len(sealed.value) > SEGMENT_BYTES_MAX:
+        return len(sealed.value), SEGMENT_BYTES_MAX
+    return len(sealed.value) + made.locator_bytes, COMMIT_BYTES_MAX

@@ -10,9 +10,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
+
 from coordinator.core.commands import (
     Command,
+    Fenced,
     ReportJobStarted,
+    ReportOutcome,
     ReportStageCompleted,
     ReportStageSubmitted,
     Request,
@@ -22,7 +26,8 @@ from coordinator.core.ids import AppShuffle, ClientId, JobId, Span, StageId
 from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Accepted, Answer, Ready, Reason, Rejection
 from coordinator.core.state import State
-from coordinator.core.values import Lineage, Policy, Rule
+from coordinator.core.values import Lineage, Locator, Policy, Rule
+from coordinator.runtime.journal import SEGMENT_BYTES_MAX
 from coordinator.runtime.replica import Replica
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import World, registered
@@ -100,6 +105,28 @@ def test_a_number_beyond_a_segment_is_answered_and_those_behind_it_go_on() -> No
             assert again[-1] == answers[-1]
             done = set(range(1, number.last + 1)) - {batch[3].number}
             assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: done}) == []
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("shuffles", [1, 30])
+def test_locators_count_where_they_stand_in_records_too(shuffles: int) -> None:
+    """A segment that fits has them twice, and its transaction a third time: that was refused by every store for ever."""
+
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await replica.submit(facts.APP, number([each for job in range(shuffles) for each in facts.whole(job)]))
+            await until(replica, lambda state: len(state.directives) == shuffles)
+            long = Locator("fake", bytes((SEGMENT_BYTES_MAX - 200 * shuffles) // 2 // shuffles))
+            fences = sorted((await replica.view(facts.APP)).directives)
+            done = [ReportOutcome(directive, Fenced(1, long)) for directive in fences]
+            answers = await replica.submit(facts.APP, number([*done, *facts.writes(shuffles)]))
+            refused = [is_over_size(answer) for answer in answers]
+            assert refused == [shuffles == 1] * shuffles + [False] * 3
+            wished = Life.FENCING if shuffles == 1 else Life.FENCED
+            assert lives(await replica.view(facts.APP))[wished] == shuffles
 
     virtual.run(story())
 
