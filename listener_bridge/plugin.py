@@ -157,7 +157,9 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
         for over in [known for known, present in _ATTACHED.items() if present.status().state == "detached"]:
             del _ATTACHED[over]
         present = _ATTACHED.get(spark_id)
-        if present is not None:
+        if present is not None and present.status().state == "refused":  # as a driver that was taken for dead is
+            present.detach()
+        elif present is not None:
             log.warning("application %s is attached already: its present attachment goes on", spark_id)
             return present
         _ATTACHED[spark_id] = attached = _open(spark, chosen)

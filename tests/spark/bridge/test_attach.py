@@ -6,8 +6,11 @@ import gc
 import os
 from pathlib import Path
 
+import grpc
 import pytest
+from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 
+from coordinator.app import start_replica
 from listener_bridge import Attachment, attach, plugin
 from tests.support.spark import LOCAL, spark_session, wait_for
 
@@ -48,3 +51,21 @@ def _end_as_a_program_does(attached: Attachment) -> None:
         os._exit(0 if attached.status().state == "off" else 1)
     finally:
         os._exit(2)
+
+
+def test_20_a_driver_that_was_taken_for_dead_attaches_again_as_a_new_application(tmp_path: Path) -> None:
+    """It is told so when it comes back, as after a network that was away for longer than its sign of life may be."""
+    replica = start_replica("memory:")
+    with spark_session(tmp_path, LOCAL) as spark, grpc.insecure_channel(replica.address) as channel:
+        first = attach(spark, address=replica.address)
+        wait_for(lambda: first.status().state == "connected", "a session")
+        caller = service_pb2.Caller(application=first.application, token=first.token)
+        lost = service_pb2.EndApplication(ending=common_pb2.ENDING_LOST)
+        stub = service_pb2_grpc.ShuffleLifecycleStub(channel)
+        stub.EndApplication(service_pb2.EndApplicationCall(caller=caller, command=lost))
+        wait_for(lambda: first.status().state == "refused", "the refusal")
+        with attach(spark, address=replica.address) as second:
+            assert second.application != first.application
+            wait_for(lambda: second.status().state == "connected", "a session of its own")
+            assert first.status().state == "detached"
+    replica.stop()
