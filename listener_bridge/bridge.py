@@ -27,6 +27,7 @@ from listener_bridge.reach.advice import Advisor
 from listener_bridge.reach.findings import Root
 from listener_bridge.reach.looker import Looker, Sight
 from listener_bridge.reporter import Reporter
+from listener_bridge.seldom import Seldom, and_more
 from listener_bridge.session import Session
 from listener_bridge.shuffle_services.api import ShuffleService
 from listener_bridge.tap.facts import (
@@ -82,6 +83,7 @@ class Bridge:
         self._proof = secrets.token_urlsafe(32)  # what the coordinator makes our token of, and makes it again
         self.token = ""  #: The application's secret, once a Welcome has told it.
         self._clients = 1  # names of ours so far
+        self._refusals = Seldom()  # a limit that is reached refuses every job from then on
         self._stopping = threading.Lock()
         self._is_ended = False  # the coordinator was told the end
         self._last_passed = threading.Event()
@@ -252,7 +254,10 @@ class Bridge:
         if asked in QUESTIONS:
             log.debug("%s was refused: %s", asked, why)
         else:
-            log.warning("the coordinator has refused %s (%s): it is told as a gap", asked, why)
+            left_out = self._refusals.left_out("fact", time.monotonic())
+            if left_out is not None:
+                told = "the coordinator has refused %s (%s): it is told as a gap%s"
+                log.warning(told, asked, why, and_more(left_out))
             self.reporter.refused(asked)
 
     def directed(self, directives: service_pb2.Directives) -> None:

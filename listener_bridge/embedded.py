@@ -14,6 +14,7 @@ All drivers of a user share it, so that `shufflectl apps` finds them all; SQLite
 from __future__ import annotations
 
 import atexit
+import itertools
 import logging
 import os
 import shutil
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from listener_bridge.mounts import shared_as
+from listener_bridge.seldom import Seldom, and_more
 
 log = logging.getLogger("shuffle_lifecycle")
 
@@ -147,23 +149,41 @@ def _short_folder() -> _SocketFolder | None:
 
 
 class _Passing(logging.Handler):
-    """Passes the coordinator's warnings and errors on to the driver's log, each as one line."""
+    """Passes the coordinator's warnings and errors on to the driver's log, each as one line, and not again and again.
+
+    A disk that is full, or a file that somebody has locked, is met by everything that is tried again every second.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._seldom = Seldom()
 
     def emit(self, record: logging.LogRecord) -> None:
+        said = record.getMessage()
+        left_out = self._seldom.left_out(_kind_of(said), time.monotonic())
+        if left_out is None:
+            return
         error = record.exc_info[1] if record.exc_info else None
-        told = [record.getMessage(), *([f"({type(error).__name__}: {error})"] if error is not None else [])]
+        told = [said, *([f"({type(error).__name__}: {error})"] if error is not None else []), and_more(left_out)]
         log.log(record.levelno, "coordinator: %s", " ".join(" ".join(told).split()))
         if error is not None:
             log.debug("coordinator: where it failed", exc_info=record.exc_info)
+
+
+def _kind_of(said: str) -> str:
+    """The words before the first value."""
+    return "".join(itertools.takewhile(lambda sign: not sign.isdigit(), said.split("' ", 1)[0]))[:80]
 
 
 def _log_through_logging() -> None:
     """What the coordinator warns of joins the driver's log; rendered as the program says, where it has said so."""
     from coordinator import logs
 
-    root = logging.getLogger("coordinator")
-    if not any(isinstance(handler, _Passing) for handler in root.handlers):
-        root.addHandler(_Passing(logging.WARNING))
+    for package in ("coordinator", "state_backend"):
+        root = logging.getLogger(package)
+        for handler in [known for known in root.handlers if isinstance(known, _Passing)]:
+            root.removeHandler(handler)
+        root.addHandler(_Passing())
         root.propagate = False  # or a program that shows all logs would show these twice
     logs.through_logging()
 

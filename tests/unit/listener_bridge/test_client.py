@@ -21,6 +21,7 @@ from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import Bridge
 from listener_bridge.client import REFUSALS_MAX
 from listener_bridge.outbox import Outbox
+from listener_bridge.seldom import AT_ONCE
 from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed
 from listener_bridge.tap.facts import ApplicationEnded, EventsDropped, JobEnded, KnownShuffle, MarkerPassed, Snapshot
 from tests.support.spark import wait_for
@@ -302,6 +303,18 @@ def test_a_fact_that_is_refused_is_a_gap_and_the_truth_follows(
     assert len(coordinator.hellos) == 1
     [line] = [record.message for record in caplog.records]
     assert "refused report_job_ended (one command makes 99 records)" in line
+
+
+def test_facts_that_are_all_refused_are_not_all_said_to_be(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of every job, once one of the coordinator's limits is reached."""
+    refusal = errors_pb2.Rejection(reason=errors_pb2.REASON_EXHAUSTED, fact="it has 9 shuffles")
+    coordinator.answer = lambda one: {"rejection": refusal} if one.HasField("report_job_ended") else accepted(one)
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        attached.tell(*range(50))
+        wait_for(lambda: attached.bridge.reporter.missed() >= 50, "all refusals")
+    assert len([one for one in caplog.records if "has refused" in one.message]) == AT_ONCE
 
 
 def test_a_truth_that_is_refused_is_told_again_ever_more_slowly(

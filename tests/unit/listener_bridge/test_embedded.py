@@ -21,6 +21,7 @@ from coordinator.wire.errors import Malformed
 from coordinator.wire.lessons import Taught, text_of
 from listener_bridge import embedded
 from listener_bridge.embedded import Embedded
+from listener_bridge.seldom import AT_ONCE
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
@@ -52,6 +53,22 @@ def test_warnings_and_errors_are_one_line_each_in_the_drivers_log(
     assert "ValueError: two" in second
     assert third == "coordinator: a call failed (ValueError: two lines)"
     assert all("\n" not in line for line in lines(caplog))
+
+
+def test_what_is_met_again_every_second_is_not_said_every_second(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As while the disk is full; the store's own warnings stand there too, and not as bare lines on stderr."""
+    here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
+    assert here.addresses()
+    here.stop(10.0)
+    for failures in range(100):
+        engine.log.warning("the store has refused a hundred times", failures=failures)
+    logging.getLogger("state_backend.lease").warning("lease 7 was not renewed: no answer")
+    assert [line.partition(" failures")[0] for line in lines(caplog)] == [
+        *(["coordinator: event='the store has refused a hundred times'"] * AT_ONCE),
+        "coordinator: lease 7 was not renewed: no answer",
+    ]
 
 
 AT_THE_END = """

@@ -111,7 +111,7 @@ def test_a_number_beyond_a_segment_is_answered_and_those_behind_it_go_on() -> No
 
 @pytest.mark.parametrize("shuffles", [1, 30])
 def test_locators_count_where_they_stand_in_records_too(shuffles: int) -> None:
-    """A segment that fits has them twice, and its transaction a third time: that was refused by every store for ever."""
+    """A segment that fits holds them twice, its transaction once more: every store refused that, for ever."""
 
     async def story() -> None:
         async with World() as world:
