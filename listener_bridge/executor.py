@@ -195,8 +195,10 @@ class Executor:
                 return
             try:
                 self._do(task)
-            except Exception:  # whatever it is, the driver must not hear of it, and the next task is another one
+            except Exception as error:  # the driver must not hear of it, and the next task is another one
                 log.exception("a task of the executor failed and is left out: %s", task)
+                if isinstance(task, Directive):
+                    self._give_word(task, error)
 
     def _do(self, task: _Task) -> None:
         if isinstance(task, Directive):
@@ -331,6 +333,14 @@ class Executor:
         finally:
             with self._lock:
                 self._settling.discard(directive.directive)
+
+    def _give_word(self, directive: Directive, error: Exception) -> None:
+        """Whatever came of it cannot be told: it has failed, and the facts behind it wait no longer for its place."""
+        try:
+            self._settle(directive, words.outcome(directive.directive, api.Failed(type(error).__name__)), None)
+        except Exception:
+            log.exception("directive %d has no outcome", directive.directive)
+            self._reporter.give_up(directive.directive)
 
     def _count(self, directive: Directive, outcome: Outcome) -> None:
         if isinstance(outcome, api.Fenced):

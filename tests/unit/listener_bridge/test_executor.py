@@ -210,6 +210,15 @@ def test_23_what_was_busy_and_is_asked_for_again_is_tried_again() -> None:
     wait_for(lambda: hands.executor.counts.busy == 3, "the third")
 
 
+def test_an_outcome_that_no_message_can_hold_is_a_failure_and_holds_up_nothing() -> None:
+    hands = Hands(fence=Cannot("no text: \ud800"))
+    hands.service.before = lambda _: hands.reporter.facts([MARK, JobEnded(2, 2, 0, True, None)])
+    assert hands.do(fence(1)).told(2) == [
+        'report_outcome { directive: 1 failed { error: "UnicodeEncodeError" } }',
+        "report_job_ended { job: 2 succeeded: true }",
+    ]
+
+
 def test_22_a_fence_of_an_older_generation_is_superseded() -> None:
     hands = Hands(fence=FENCED)
     hands.executor.generation_known(1, 5)
