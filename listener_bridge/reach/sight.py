@@ -50,6 +50,7 @@ class Walker(Protocol):
 
     def warm(self) -> None: ...
     def walk(self, program: Program, announced: frozenset[int]) -> Found: ...
+    def close(self) -> None: ...
 
 
 class ProgramSight:
@@ -71,6 +72,7 @@ class ProgramSight:
         """Leave the program as it was."""
         self._handles.unwatch()
         self._calls.unwatch()
+        self._walker.close()
 
     def warm(self) -> None:
         """Do what only a first look has to do: the program's code is analysed, the JVM loads its classes."""

@@ -53,6 +53,17 @@ def _end_as_a_program_does(attached: Attachment) -> None:
         os._exit(2)
 
 
+def test_what_was_attached_leaves_nothing_on_the_bus_but_the_marks_however_often(tmp_path: Path) -> None:
+    with spark_session(tmp_path, LOCAL) as spark:
+        bus = spark._jsc.sc().listenerBus()
+        counts = []
+        for _ in range(3):
+            with attach(spark, store="memory:", policy="reachable"):
+                pass
+            counts.append(bus.listeners().size())
+        assert counts == [counts[0]] * 3
+
+
 def test_20_a_driver_that_was_taken_for_dead_attaches_again_as_a_new_application(tmp_path: Path) -> None:
     """It is told so when it comes back, as after a network that was away for longer than its sign of life may be."""
     replica = start_replica("memory:")

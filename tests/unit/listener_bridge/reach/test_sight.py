@@ -89,6 +89,9 @@ class Walker:
     def __init__(self, order: Order) -> None:
         self.order = order
 
+    def close(self) -> None:
+        self.order.asked.append("close")
+
     def warm(self) -> None:
         self.order.asked.append("warm")
 
@@ -196,4 +199,4 @@ def test_the_program_is_left_as_it_was() -> None:
     eyes = sight(order)
     eyes.open()
     eyes.close()
-    assert order.asked == ["watch calls", "watch handles", "unwatch handles", "unwatch calls"]
+    assert order.asked == ["watch calls", "watch handles", "unwatch handles", "unwatch calls", "close"]
