@@ -10,6 +10,7 @@ import os
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 
 
 def main() -> None:
@@ -18,6 +19,7 @@ def main() -> None:
         import listener_bridge  # noqa: F401 - gRPC is imported as a driver that forks needs it
     else:  # a program that is run has its own environment
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
+        _open_what_is_closed()
         _show_what_has_no_sign()
     from coordinator.cli import output
     from coordinator.cli.command import build
@@ -35,6 +37,13 @@ def main() -> None:
                 sys.stdout.close()
         sys.exit(told.exit_code)
     sys.exit(Exit.OK)
+
+
+def _open_what_is_closed() -> None:
+    """As some that start services close it: what is said there is said to nobody."""
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or nowhere.open("w", encoding="utf-8")
 
 
 def _show_what_has_no_sign() -> None:

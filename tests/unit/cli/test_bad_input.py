@@ -46,6 +46,15 @@ def test_output_that_has_no_room(tmp_path: Path) -> None:
     assert is_clear(Called(done.returncode, "", done.stderr), Exit.FAILED, "No space left on device")
 
 
+@pytest.mark.parametrize("closed", [(1,), (1, 2)])
+def test_output_that_is_closed_is_said_to_nobody(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    command = [sys.executable, "-m", "coordinator.cli.main", "--store", address, "apps"]
+    closing = " ".join(f"{descriptor}>&-" for descriptor in closed)
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closing}', "sh", *command], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
+
+
 def test_lessons_that_are_not_there(shufflectl: Shufflectl, tmp_path: Path) -> None:
     given = ("--policy", "history", "--history", tmp_path / "nowhere.json")
     called = shufflectl("simulate", log_file(tmp_path / "a.log", deleted_and_missed()), *given, "--master", "none")
