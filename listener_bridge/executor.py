@@ -111,7 +111,8 @@ class Executor:
         """Carry it out once; what was carried out before is only told again."""
         with self._lock:
             outcome = self._outcomes.get(directive.directive)
-            self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
+            if outcome is not None or len(self._outcomes) < WAITING_MAX:
+                self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
             if outcome is None:
                 over = self._over.get(directive.directive)
                 if len(self._outcomes) < WAITING_MAX and (over is None or not _is_final(directive, over)):

@@ -124,10 +124,14 @@ class Session:
         connecting.start()
         try:
             for reply in call:
-                self._heard_s, self._asked_s = time.monotonic(), 0.0
+                is_answer = reply.HasField("answers")
+                if is_answer:
+                    self._heard_s, self._asked_s = time.monotonic(), 0.0
                 self._hear(reply)
                 if self.is_over:
                     return
+                if is_answer and self._desk.is_behind():  # it owes some still, whatever else it says meanwhile
+                    self._asked_s = self._asked_s or self._heard_s
         finally:
             connecting.cancel()
             call.cancel()

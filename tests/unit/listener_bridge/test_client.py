@@ -483,6 +483,29 @@ def test_40_one_that_never_welcomes_or_answers_is_left(
         here.bridge.stop("the test has ended")
 
 
+@pytest.mark.parametrize("answers", [0, 1])
+def test_40_one_that_speaks_and_owes_answers_is_left_as_well(
+    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch, answers: int
+) -> None:
+    """Also where it answered a part of what it was asked, and there is nothing more to ask."""
+    monkeypatch.setattr(session, "ANSWER_LIMIT_WITH_OTHERS_S", 0.5)
+    coordinator.answered = answers
+    with FakeCoordinator() as talker:
+        talker.answers = False
+        here = Attached(talker.address, coordinator.address)
+        here.bridge.start()
+        here.tell(1, 2)
+        talker.wait(lambda: jobs(talker) == [1, 2], "both requests")
+        told = [service_pb2.NumberedAnswer(number=number + 1, accepted={}) for number in range(answers)]
+        talker.say(service_pb2.SessionReply(answers=service_pb2.Answers(answers=told)))
+        until_s = time.monotonic() + 5.0
+        while not coordinator.hellos and time.monotonic() < until_s:
+            talker.say(service_pb2.SessionReply(notice=service_pb2.Notice(text="in a moment")))
+            time.sleep(0.05)
+        coordinator.wait(lambda: 2 in jobs(coordinator), "the one that answers")
+        here.bridge.stop("the test has ended")
+
+
 def test_40_one_that_takes_connections_and_says_nothing_is_left_soon(
     coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
