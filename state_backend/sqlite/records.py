@@ -144,10 +144,12 @@ class Records:
         return self._connection.execute("SELECT 1 FROM lease WHERE id = ?", (lease,)).fetchone() is not None
 
     def expired_leases(self, now_seconds: float) -> list[int]:
-        return [
-            row[0]
-            for row in self._connection.execute("SELECT id FROM lease WHERE ? >= expires_seconds", (now_seconds,))
-        ]
+        """Also those that were granted or renewed by a clock that has been set back since: nobody can have more time.
+
+        A step of less than their whole time is left alone: their holder renews them before long.
+        """
+        query = "SELECT id FROM lease WHERE ? >= expires_seconds OR expires_seconds - ? > 2 * ttl_seconds"
+        return [row[0] for row in self._connection.execute(query, (now_seconds, now_seconds))]
 
     def end_lease(self, lease: int) -> list[Effect]:
         """Forgets the lease, and gives the removals of its keys for the caller to commit."""

@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -215,6 +216,24 @@ async def test_to_open_it_a_second_time_takes_no_locks_from_the_first(backend: S
     assert await elsewhere() == first + 1
     assert await backend.put(LIVE, "b", b"") == first + 2
     assert await elsewhere() == first + 3, "to end, the other process has worked the log in and taken it away"
+
+
+async def test_a_lease_by_a_clock_that_was_ahead_ends_when_the_clock_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its holder has died: what it holds, as the lock of housekeeping, would be held until the clock comes there."""
+    dead, alive = [await open_sqlite(tmp_path / "store.db") for _ in range(2)]
+    real = time.time
+    monkeypatch.setattr("state_backend.sqlite.backend.time.time", lambda: real() + 3_600)
+    lease = await dead.grant(1.0)
+    await dead.put(LIVE, "held", b"", lease.id)
+    await lease.abandon("its process was killed")
+    monkeypatch.setattr("state_backend.sqlite.backend.time.time", real)
+    try:
+        assert (await alive.get(LIVE, "held")).entry is None
+    finally:
+        await dead.close()
+        await alive.close()
 
 
 async def test_it_is_read_where_it_can_no_more_be_written(backend: SqliteBackend) -> None:
