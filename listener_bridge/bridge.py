@@ -11,6 +11,7 @@ import logging
 import secrets
 import threading
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
@@ -70,7 +71,7 @@ class Bridge:
         """
         self.reporter = Reporter(prompt_bytes=prompt_bytes)
         self.executor = Executor(service, self._snapshot, self.reporter)
-        self.client = Client(self, addresses, self._begin_again, open_channel)
+        self.client = Client(self, addresses, self._begin_again, self._begin_as_another, open_channel)
         self.is_stopped = threading.Event()
         self.on_stopped: Callable[[float], None] = lambda _: None  #: What else is to be let go of, in so long.
         self.looker = self._looker(sight, tap, prompt_bytes) if sight is not None else None
@@ -88,6 +89,11 @@ class Bridge:
         self._is_ended = False  # the coordinator was told the end
         self._last_passed = threading.Event()
         self._listening = threading.Thread(target=self._listen, name="shuffle-lifecycle-tap", daemon=True)
+
+    @property
+    def application(self) -> str:
+        """Its id in the log. It is another one after a coordinator has closed it as gone."""
+        return str(self._registration.application)
 
     # ---- its life ----
 
@@ -177,6 +183,13 @@ class Bridge:
         self.reporter.begin_again()
         if self._disks is not None:
             self._disks.begin_again()
+
+    def _begin_as_another(self) -> str:
+        """It is over to the coordinator, and runs: from here on it is a new one, which tells all it has."""
+        self._registration.application = str(uuid.uuid4())
+        self.token = ""
+        self._begin_again()
+        return self.application
 
     # ---- the tap's thread ----
 

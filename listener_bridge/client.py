@@ -4,13 +4,15 @@ Responsible for: addresses, fail-over, pauses between tries, and one line for pe
 when it is back.
 Refuses to know: what is said in a session (`session`), and what happens without one: nothing.
 Invariant: one session at a time, in one thread of its own; whatever happens here, nobody else waits or hears of it;
-sessions that end without an answer follow one another ever more slowly.
+sessions that end without an answer follow one another ever more slowly; a driver that was let in once is given up only
+by a coordinator that refuses it for `REFUSED_S`.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from listener_bridge.backoff import BackOff
@@ -20,6 +22,7 @@ from listener_bridge.session import Desk, Ending, Session
 log = logging.getLogger("shuffle_lifecycle")
 
 REFUSALS_MAX = 3  # in a row: then the coordinator means it
+REFUSED_S = 60.0  # so long it must mean it to a driver that it has had: what stands before it may be in between
 AWAY = "the job goes on, nothing more is deleted early"
 
 
@@ -31,19 +34,26 @@ class Client:
         desk: Desk,
         addresses: Callable[[], Sequence[str]],
         forgotten: Callable[[], None],
+        ended: Callable[[], str],
         open_channel: Opener = plain,
     ) -> None:
-        """`addresses` may start what they name, and may fail; `forgotten`: begin again as a new client."""
+        """`addresses` may start what they name, and may fail.
+
+        `forgotten`: begin again as a new client. `ended`: begin again as a new application; gives its id.
+        """
         self.address = ""  #: Of the present session; empty: there is none.
         self.refused = ""  #: Why there will be none any more.
         self._desk = desk
         self._addresses = addresses
         self._forgotten = forgotten
+        self._ended = ended
         self._open_channel = open_channel
         self._configured: tuple[str, ...] = ()
         self._known: list[str] = []  # these, and what the last replica that named others has named
         self.is_away = False  #: And people were told so.
+        self._is_known = False  # the present application was let in once
         self._refusals = 0
+        self._refused_since_s = 0.0
         self._silent = 0  # addresses in a row that did not answer, or went away
         self._is_leaving = False
         self._closed = threading.Event()
@@ -75,6 +85,7 @@ class Client:
     def welcomed(self, address: str) -> None:
         """A session has begun."""
         self.address = address
+        self._is_known = True
         self._refusals = self._silent = 0
         if self.is_away:
             self.is_away = False
@@ -91,7 +102,7 @@ class Client:
             try:
                 self._try_all()
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver must not hear of it
-                self._tell_away("the coordinator", f"{type(error).__name__}: {error}")
+                self._tell_away("the coordinator does not answer", f"{type(error).__name__}: {error}")
             if not self.refused:
                 self._closed.wait(self._back_off.next_s())
 
@@ -115,13 +126,15 @@ class Client:
         ending = session.converse()
         self.address = ""
         self._learn(address, session.elsewhere)
-        if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.REFUSED, Ending.NOT_HEARD):
+        if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.OVER, Ending.REFUSED, Ending.NOT_HEARD):
             self._closed.set()
             self._desk.wake()
         elif ending is Ending.FORGOTTEN:
             log.warning("the coordinator at %s has lost its log, or us: %s; all is told anew", address, session.why)
             self._forgotten()
-        elif ending is Ending.REFUSED:
+        elif ending is Ending.OVER and self._is_known:
+            self._begin_as_another(address, session.why)
+        elif ending in (Ending.OVER, Ending.REFUSED):
             self._note_refusal(address, session.why)
         elif ending in (Ending.AWAY, Ending.NOT_HEARD):
             self._note_silence(address, session.why)
@@ -130,15 +143,27 @@ class Client:
         """One of several replicas is missed by nobody: people hear of it when none is left."""
         self._silent += 1
         if self._silent >= len(self._known):
-            self._tell_away(f"the coordinator at {address}", why)
+            self._tell_away(f"the coordinator at {address} does not answer", why)
         else:
             log.info("the coordinator at %s does not answer (%s): going on at the next one", address, why)
 
+    def _begin_as_another(self, address: str, why: str) -> None:
+        """We were taken for gone, as after a pause or an outage that was long. What is over stays over."""
+        self._is_known = False
+        told = "the coordinator at %s has closed this application (%s): it goes on as a new one, %s"
+        log.warning(told, address, why, self._ended())
+
     def _note_refusal(self, address: str, why: str) -> None:
+        now_s = time.monotonic()
+        self._refused_since_s = self._refused_since_s if self._refusals else now_s
         self._refusals += 1
-        if self._refusals >= REFUSALS_MAX:
-            log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)
-            self.refused = why
+        if self._refusals < REFUSALS_MAX:
+            return
+        if self._is_known and now_s - self._refused_since_s < REFUSED_S:
+            self._tell_away(f"the coordinator at {address} refuses this application", why)
+            return
+        log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)
+        self.refused = why
 
     def _learn(self, address: str, elsewhere: Sequence[str]) -> None:
         """What it names takes the place of what others have named before: replicas come and go."""
@@ -147,7 +172,7 @@ class Client:
             self._known = [known for known in self._known if known in there]
             self._known.extend(named for named in elsewhere if named not in self._known)
 
-    def _tell_away(self, who: str, why: str) -> None:
+    def _tell_away(self, what: str, why: str) -> None:
         if not self.is_away and not self._closed.is_set():
-            log.warning("%s does not answer (%s): %s", who, why, AWAY)
+            log.warning("%s (%s): %s", what, why, AWAY)
             self.is_away = True

@@ -70,12 +70,16 @@ class Status:
 class Attachment:
     """One attached application, or none where that was not possible. A context manager."""
 
-    def __init__(self, application: str, chosen: Settings, why: str, store: str = "") -> None:
-        self.application = application  #: Its id in the log; empty where the plugin is off.
+    def __init__(self, chosen: Settings, why: str, store: str = "") -> None:
         self._settings = chosen
         self._why = why
         self._store = store
         self._bridge: Bridge | None = None
+
+    @property
+    def application(self) -> str:
+        """Its id in the log; empty where the plugin is off. Another one after the driver was taken for gone."""
+        return self._bridge.application if self._bridge is not None else ""
 
     @property
     def token(self) -> str:
@@ -157,7 +161,7 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
         for over in [known for known, present in _ATTACHED.items() if present.status().state == "detached"]:
             del _ATTACHED[over]
         present = _ATTACHED.get(spark_id)
-        if present is not None and present.status().state == "refused":  # as a driver that was taken for dead is
+        if present is not None and present.status().state == "refused":  # for good: whoever asks again knows more
             present.detach()
         elif present is not None:
             log.warning("application %s is attached already: its present attachment goes on", spark_id)
@@ -177,7 +181,7 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         application = str(uuid.uuid4())
         addresses, store, release = _coordinator(chosen)
         registration = _registration(spark, application, chosen, can)
-        attached = Attachment(application, chosen, registration.capabilities.why_not, store)
+        attached = Attachment(chosen, registration.capabilities.why_not, store)
         sight = _eyes(spark, tap, chosen, can)
         open_channel = channels.opener(chosen.tls if chosen.addresses else None)
         disks = _watch(tap, chosen, can)
@@ -299,7 +303,7 @@ def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
 
 def _off(why: str) -> Attachment:
     log.warning("off, the job runs as without the plugin: %s", why)
-    return Attachment("", Settings(enabled=False), why)
+    return Attachment(Settings(enabled=False), why)
 
 
 def _state_of(bridge: Bridge) -> str:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import grpc
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2, service_pb2_grpc
@@ -38,6 +38,7 @@ class Ending(Enum):
     SENT_AWAY = "the coordinator asked us to go on elsewhere"
     NOT_HEARD = "the coordinator is there and answers no more of our requests now"
     FORGOTTEN = "the coordinator has lost what it confirmed"
+    OVER = "the application is over, as the coordinator sees it"
     REFUSED = "the coordinator will not have us"
 
 
@@ -228,16 +229,16 @@ def _is_about_the_client(rejection: errors_pb2.Rejection) -> bool:
     return rejection.reason == errors_pb2.REASON_FAILED_PRECONDITION and not rejection.HasField("app_shuffle")
 
 
-_REFUSALS = (
-    grpc.StatusCode.FAILED_PRECONDITION,  # the application is over
-    grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.ALREADY_EXISTS,
-)
+_ENDINGS = {
+    grpc.StatusCode.FAILED_PRECONDITION: Ending.OVER,
+    grpc.StatusCode.PERMISSION_DENIED: Ending.REFUSED,
+    grpc.StatusCode.UNAUTHENTICATED: Ending.REFUSED,
+    grpc.StatusCode.ALREADY_EXISTS: Ending.REFUSED,
+}
 
 
 def _ending_of(error: grpc.RpcError) -> Ending:
-    return Ending.REFUSED if _said_by(error, "code") in _REFUSALS else Ending.AWAY
+    return _ENDINGS.get(_said_by(error, "code"), Ending.AWAY)
 
 
 def _words_of(error: grpc.RpcError) -> str:
@@ -245,7 +246,7 @@ def _words_of(error: grpc.RpcError) -> str:
     return f"{getattr(code, 'name', type(error).__name__)}: {str(details or '')[:500]}"
 
 
-def _said_by(error: grpc.RpcError, what: str) -> object:
+def _said_by(error: grpc.RpcError, what: str) -> Any:
     """What gRPC's errors say of themselves; its types do not tell that they do."""
     ask = getattr(error, what, None)
     return ask() if callable(ask) else None

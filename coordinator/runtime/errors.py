@@ -55,7 +55,7 @@ class ApplicationOver(CoordinatorError):
         super().__init__(
             f"application {application} is over ({how})",
             "a running application",
-            "A driver that was taken for dead goes on without deleting; attach again for a new application.",
+            "A driver that was taken for gone registers as a new application.",
         )
         self.application = application
 

@@ -13,6 +13,7 @@ import pytest
 from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.app import start_replica
+from coordinator.runtime.options import Options
 from tests.spark.bridge.conftest import Log
 from tests.support.spark import wait_for
 from tests.unit.listener_bridge.fakes import FakeCoordinator, accepted, fence
@@ -61,6 +62,35 @@ def test_40_a_coordinator_killed_in_mid_job_is_not_missed_and_is_caught_up_with(
         assert before <= 1
         assert run.files(d)
         assert log.events("gap_recorded", "premature_deletion") == []
+    replica.stop()
+
+
+def test_a_driver_that_was_taken_for_gone_goes_on_as_a_new_application(run: Any, tmp_path: Path) -> None:
+    store = f"sqlite://{tmp_path}/log.db"
+    replica = start_replica(store)
+    with run.attached_to(replica.address) as (attachment, log):
+        first = attachment.application
+        chain = run.again(run.keyed())
+        assert chain.count() == 400
+        run.settled(attachment)
+        replica.stop()
+        reaping = start_replica(store, options=Options(replica="reaper", silence_s=1.0, heartbeat_s=0.3))
+        wait_for(lambda: "ApplicationEnded" in kinds_in(tmp_path / "log.db", first), "its end")
+        reaping.stop()
+        later = run.again(chain)
+        assert later.count() == 400
+        replica = start_replica(store, replica.address)
+        wait_for(lambda: attachment.application != first, "a new application")
+        wait_for(lambda: attachment.status().state == "connected", "its session")
+        last = run.again(later)
+        assert last.count() == 400
+        run.settled(attachment)
+        log = Log(replica.address, attachment.application, lambda: attachment.token)
+        (written,) = log.map_stages()
+        wait_for(lambda: log.app_shuffles("generation_deleted") == [written - 1], "what was read since")
+        assert run.files(written)
+        assert log.events("premature_deletion") == []
+        assert last.count() == 400
     replica.stop()
 
 
@@ -122,7 +152,6 @@ def kinds_in(file: Path, application: str) -> set[str]:
     import asyncio
 
     from coordinator.core.ids import ApplicationId
-    from coordinator.runtime.options import Options
     from coordinator.runtime.replica import Replica
     from state_backend.open import open_backend
 

@@ -222,6 +222,58 @@ def test_a_coordinator_that_has_lost_its_log_is_told_everything_anew(
     coordinator.wait(lambda: jobs(coordinator) == [3], "what follows")
 
 
+def test_a_driver_that_was_taken_for_gone_goes_on_as_a_new_application(
+    coordinator: FakeCoordinator,
+    attached: Attached,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("listener_bridge.client.REFUSALS_MAX", 1_000_000)  # until it is told to have us again
+    attached.tell(1, 2)
+    coordinator.wait(lambda: len(coordinator.requests) == 2, "the first requests")
+    attached.wait_answered()
+    coordinator.stop()
+    coordinator.requests.clear()
+    coordinator.refuse_with = (grpc.StatusCode.FAILED_PRECONDITION, "it is over (lost)")
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        coordinator.start()
+        wait_for(lambda: attached.bridge.application != "app-1", "a new application")
+        coordinator.refuse_with = None
+        coordinator.wait(lambda: len(coordinator.requests) == 2, "the truth")
+    assert coordinator.commands() == ["report_gap", "resync"]
+    last = coordinator.hellos[-1]
+    assert last.application == last.register.application == attached.bridge.application
+    assert (last.client, last.token, last.confirmed) == ("driver-2", "", 0)
+    said = [one.message for one in caplog.records if "has closed this application" in one.message]
+    assert [attached.bridge.application in line for line in said] == [True]
+    attached.tell(3)
+    coordinator.wait(lambda: jobs(coordinator) == [3], "what follows")
+
+
+def test_who_is_refused_for_a_while_and_was_let_in_before_goes_on(
+    coordinator: FakeCoordinator, attached: Attached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a proxy that knows nobody yet."""
+    attached.tell(1)
+    coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+    attached.wait_answered()
+    monkeypatch.setattr(BackOff, "next_s", lambda self: 0.01)
+    coordinator.stop()
+    coordinator.refuse_with = (grpc.StatusCode.UNAUTHENTICATED, "who are you")
+    coordinator.start()
+    coordinator.wait(lambda: len(coordinator.hellos) > 2 * REFUSALS_MAX, "refusals")
+    assert attached.bridge.client.is_away
+    assert not attached.bridge.client.refused
+    coordinator.refuse_with = None
+    attached.tell(2)
+    coordinator.wait(lambda: jobs(coordinator) == [1, 2], "the rest")
+    monkeypatch.setattr("listener_bridge.client.REFUSED_S", 0.05)
+    coordinator.stop()
+    coordinator.refuse_with = (grpc.StatusCode.UNAUTHENTICATED, "who are you")
+    coordinator.start()
+    wait_for(lambda: attached.bridge.client.refused, "a coordinator that means it")
+
+
 def test_a_coordinator_that_does_not_know_what_it_refused_has_lost_nothing() -> None:
     """A refusal at a limit is an answer, and not counted by the coordinator: the session that follows goes on."""
     refused = errors_pb2.Rejection(reason=errors_pb2.REASON_EXHAUSTED, fact="too many")
