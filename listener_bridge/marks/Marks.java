@@ -208,7 +208,8 @@ public class Marks {
   /** Whether it needs nothing more: all tasks of its result have begun, and open all that they read then. */
   private boolean hasRead(ActiveJob job) throws Exception {
     Stage last = job.finalStage();
-    boolean haveAllBegun = stages.isRunning(last) && !stages.areSomeToBegin((ResultStage) last);
+    boolean isResult = last instanceof ResultStage; // a map stage is written again, what it has read does not count
+    boolean haveAllBegun = isResult && stages.isRunning(last) && !stages.areSomeToBegin(last);
     return haveAllBegun && !lateReads.areBelow(last.rdd()); // should one begin again, it is looked at then
   }
 
