@@ -30,6 +30,7 @@ import org.slf4j.LoggerFactory;
  * generations, however often it were written. The RDD stays persisted, and is cached again as it is read. Where none is
  * lost and a stage has begun that may be reading them, they stay until it has ended. That all of them are there does not say
  * that none was lost: one may have been computed again. So whoever hears that one has changed since says so, for good.
+ * As long as they stay, who reads them reads the old generation: they lie on that side (`Sides`).
  *
  * A local checkpoint is another matter: its blocks are the only data that there are when it is done, and a DataFrame's looks for
  * missing ones before it computes, not after. From its beginning on they stay, as what a job has delivered does.
@@ -41,14 +42,16 @@ class CachedBlocks {
 
   private final SparkContext context;
   private final BlockManagerMaster master;
+  private final Sides sides;
   private final Near near = new Near();
   private final Field partitions = Levels.field("partitions_");
   private final Map outdated = new ConcurrentHashMap(); // id of an RDD -> the shuffle that is written again
   private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks may be new
 
-  CachedBlocks(SparkContext context, BlockManagerMaster master) {
+  CachedBlocks(SparkContext context, BlockManagerMaster master, Sides sides) {
     this.context = context;
     this.master = master;
+    this.sides = sides;
   }
 
   /** Whether some wait. */
@@ -77,8 +80,11 @@ class CachedBlocks {
     changed.addAll(outdated.keySet());
   }
 
-  /** These shuffles are written again; gives those of them that local checkpoints under way were computed from. */
-  Set outdate(Set rewritten) throws Exception {
+  /**
+   * These shuffles are written again; gives those of them that local checkpoints under way were computed from. What waits
+   * from now on is added to `old`.
+   */
+  Set outdate(Set rewritten, Set old) throws Exception {
     Set kept = new TreeSet();
     scala.collection.Iterator it = context.persistentRdds().valuesIterator();
     while (it.hasNext()) {
@@ -90,6 +96,7 @@ class CachedBlocks {
         kept.addAll(read);
       } else if (!read.isEmpty()) {
         outdated.put(Integer.valueOf(rdd.id()), read.iterator().next());
+        old.add(Integer.valueOf(Sides.ofBlocks(rdd.id())));
       }
     }
     return kept;
@@ -120,6 +127,37 @@ class CachedBlocks {
     return read;
   }
 
+  /** What the stage reads, blocks that wait in the place of what they were computed from; null where it reads none of those. */
+  Set readOver(Stage stage) throws Exception {
+    Set waiting = new HashSet();
+    Set read = new TreeSet();
+    Iterator it = isWaiting() ? near.of(stage.rdd(), new TreeSet()).iterator() : waiting.iterator();
+    while (it.hasNext()) {
+      RDD rdd = (RDD) it.next();
+      if (outdated.containsKey(Integer.valueOf(rdd.id()))) {
+        waiting.add(rdd);
+        read.add(Integer.valueOf(Sides.ofBlocks(rdd.id())));
+      }
+    }
+    near.of(stage.rdd(), read, waiting);
+    return waiting.isEmpty() ? null : read;
+  }
+
+  /** Where all that reads them begins again, they go at once: it is not to read once more what is old. */
+  void letGo(Set rewritten, Stages stages) throws Exception {
+    for (Iterator it = outdated.keySet().iterator(); it.hasNext();) {
+      Integer rdd = (Integer) it.next();
+      List readers = readers(rdd.intValue(), stages);
+      boolean isInTheWay = !readers.isEmpty();
+      for (int i = 0; i < readers.size(); i++) {
+        isInTheWay &= rewritten.contains(Integer.valueOf(Stages.writes((Stage) readers.get(i))));
+      }
+      if (isInTheWay) {
+        changed.add(rdd);
+      }
+    }
+  }
+
   /** Drops what may go; gives the stages that have begun and that it went under: Stage -> the shuffle that is written again. */
   Map drop(Stages stages) throws Exception {
     Map under = new HashMap();
@@ -143,6 +181,7 @@ class CachedBlocks {
   private Object forget(Integer rdd) {
     Object shuffle = outdated.remove(rdd);
     changed.remove(rdd);
+    sides.cleaned(Sides.ofBlocks(rdd.intValue()));
     return shuffle;
   }
 

@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.storage.RDDInfo;
 
 /**
  * Which app shuffle is written from which, and which ones a result that was delivered has read: of live jobs and of past
@@ -42,6 +43,7 @@ public class History {
 
   private final Map readers = new HashMap(); // shuffle -> Set of the shuffles that are written from it
   private final Map inputs = new HashMap(); // shuffle -> Set of those that it is written from
+  private final Map behind = new HashMap(); // shuffle -> Set of its inputs that it comes to through persisted RDDs alone
   private final Map whole = new HashMap(); // shuffle -> the number of its generation that was last written as a whole
   private final Map results = new HashMap(); // live job -> Result
   private final Map delivered = new HashMap(); // shuffle -> the last Result that was computed from it and is finished
@@ -50,10 +52,12 @@ public class History {
   synchronized Set jobStarted(SparkListenerJobStart event) {
     Set learnt = new TreeSet();
     Map writes = new HashMap();
+    Map last = new HashMap(); // shuffle -> the RDD that it is written from
     scala.collection.Iterator it = event.stageInfos().iterator();
     while (it.hasNext()) {
       StageInfo stage = (StageInfo) it.next();
       writes.put(Integer.valueOf(stage.stageId()), Integer.valueOf(Row.shuffleOf(stage)));
+      last.put(Integer.valueOf(Row.shuffleOf(stage)), Integer.valueOf(((RDDInfo) stage.rddInfos().head()).id()));
     }
     it = event.stageInfos().iterator();
     while (it.hasNext()) {
@@ -62,8 +66,11 @@ public class History {
       Set parents = parentsOf(stage, writes);
       if (shuffle < 0) {
         result(new Result(event.jobId(), stage.stageId(), stage.numTasks(), parents, Choices.saysOfItself(event.properties())));
-      } else if (written(shuffle, parents)) {
-        learnt.add(Integer.valueOf(shuffle));
+      } else {
+        behind.put(Integer.valueOf(shuffle), behindPersisted(stage, parents, last));
+        if (written(shuffle, parents)) {
+          learnt.add(Integer.valueOf(shuffle));
+        }
       }
     }
     return learnt;
@@ -79,6 +86,34 @@ public class History {
       }
     }
     return parents;
+  }
+
+  private static Set behindPersisted(StageInfo stage, Set parents, Map last) {
+    Set found = new TreeSet();
+    Set direct = parents.isEmpty() || !isOnePersisted(stage) ? null : DirectReads.of(stage);
+    for (Iterator it = parents.iterator(); direct != null && it.hasNext();) {
+      Object parent = it.next();
+      if (!direct.contains(last.get(parent))) {
+        found.add(parent);
+      }
+    }
+    return found;
+  }
+
+  private static boolean isOnePersisted(StageInfo stage) {
+    scala.collection.Iterator it = stage.rddInfos().iterator();
+    while (it.hasNext()) {
+      if (((RDDInfo) it.next()).storageLevel().isValid()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Those of its inputs that nobody may have read for it, since blocks were there that were computed of them. */
+  synchronized Set behindPersisted(int shuffle) {
+    Set known = (Set) behind.get(Integer.valueOf(shuffle));
+    return known == null ? new TreeSet() : known;
   }
 
   /** The result stage of a live job. */
@@ -131,6 +166,7 @@ public class History {
   synchronized void cleaned(int shuffle) {
     Integer id = Integer.valueOf(shuffle);
     readers.remove(id);
+    behind.remove(id);
     whole.remove(id);
     delivered.remove(id);
     Set parents = (Set) inputs.remove(id);

@@ -122,7 +122,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
   }
 
-  /** A stage was submitted that reads both sides. */
+  /** A stage was submitted that reads both sides, or may read blocks that wait. */
   private class ReadsBoth extends Act {
     private final History.Result result;
 
@@ -131,8 +131,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
       this.result = result;
     }
 
-    void act() {
-      marks.readsBoth(shuffle, stage, result);
+    void act() throws Exception {
+      marks.reads(shuffle, stage, result);
     }
   }
 
@@ -187,7 +187,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.history = new History();
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    this.blocks = new CachedBlocks(context, master);
+    this.blocks = new CachedBlocks(context, master, sides);
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
   }
 
@@ -273,7 +273,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
     } else if (shuffle < 0 && (marks.isBusy() || mayBeWatched(stage.stageId()))) {
       post(RESULT_SUBMITTED, -1, stage.stageId());
     }
-    if (sides.areThere()) {
+    sides.submitted(shuffle, stage.stageId(), stage.attemptNumber());
+    if (sides.areThere() || blocks.isWaiting()) {
       lookAtInputs(stage, shuffle);
     }
   }
@@ -282,7 +283,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     History.Result result = shuffle < 0 ? history.resultOf(stage.stageId()) : null;
     Set inputs = result == null ? history.inputsOf(shuffle) : result.reads;
     int root = sides.between(inputs);
-    if (root != Sides.NONE) {
+    if (root != Sides.NONE || blocks.isWaiting()) {
       scheduler.post(new Ticket(new ReadsBoth(root, stage.stageId(), result)));
     }
   }

@@ -134,7 +134,9 @@ public class Marks {
     if (again.followsLoss) {
       unite(again, shuffle);
     }
-    sides.part(shuffle, again.madeOfOld(), again.madeOfNew(), stages.nextTaskId());
+    Set old = again.madeOfOld();
+    Iterator kept = blocks.outdate(again.allNew(), old).iterator();
+    sides.part(shuffle, old, again.madeOfNew(), stages.nextTaskId());
     overtake(again.overtaken);
     tellDelivered(again, shuffle, unfinished);
     Set begun = new TreeSet();
@@ -142,11 +144,12 @@ public class Marks {
     mark(again.rewritten, untouchable);
     letReadAnew(again); // before anything is killed
     killLateTasks(again, begun);
-    Iterator kept = blocks.outdate(again.allNew()).iterator();
     while (kept.hasNext()) {
       mayDiffer((Integer) kept.next(), "a local checkpoint under way keeps blocks that were computed from it");
     }
+    blocks.letGo(again.rewritten, stages);
     dropBlocks();
+    staysOverBlocks();
   }
 
   private void noteBusy() {
@@ -213,8 +216,45 @@ public class Marks {
     return haveAllBegun && !lateReads.areBelow(last.rdd()); // should one begin again, it is looked at then
   }
 
-  /** A stage was submitted that reads outputs of two generations. `result`: where it gives one, for what has ended. */
-  void readsBoth(int shuffle, int stageId, History.Result result) {
+  /**
+   * A stage was submitted. `root`: the shuffle of which its inputs are of two generations, if there is one; `result`: where it
+   * gives one, for what has ended. Blocks that wait to be dropped are of the old generation, whatever their own inputs are.
+   */
+  void reads(int root, int stageId, History.Result result) throws Exception {
+    Stage stage = stages.byId(stageId);
+    Set over = stage == null ? null : blocks.readOver(stage);
+    if (over != null && stage instanceof ShuffleMapStage) {
+      staysOld(stage, over);
+    }
+    int between = over == null ? root : sides.between(over);
+    if (between != Sides.NONE) {
+      readsBoth(between, stageId, result);
+    }
+  }
+
+  /** Map stages that have begun over blocks that somebody else holds: what they write is of the old generation. */
+  private void staysOverBlocks() throws Exception {
+    List live = blocks.isWaiting() ? stages.live() : new ArrayList();
+    for (int i = 0; i < live.size(); i++) {
+      Stage stage = (Stage) live.get(i);
+      Set over = stage instanceof ShuffleMapStage && stages.isRunning(stage) ? blocks.readOver(stage) : null;
+      if (over != null) {
+        staysOld(stage, over);
+      }
+    }
+  }
+
+  private void staysOld(Stage stage, Set over) {
+    int shuffle = Stages.writes(stage);
+    sides.writesOver(shuffle, over, stage.id(), stage.latestInfo().attemptNumber());
+    generations.owe(shuffle, stages.nextTaskId());
+    if (isWritten(stage)) {
+      sides.written(shuffle, over, firstTask(shuffle));
+    }
+  }
+
+  /** It reads outputs of two generations. */
+  private void readsBoth(int shuffle, int stageId, History.Result result) {
     forgetTorn();
     Stage stage = stages.byId(stageId);
     List jobs = stage == null ? new ArrayList() : stages.jobsOf(stage);
@@ -293,8 +333,9 @@ public class Marks {
   }
 
   /** It has read what was written again, or will; what it reads beside that may be of before. */
-  private void lookBeside(ResultStage result) {
-    int root = sides.between(Stages.reads(result));
+  private void lookBeside(ResultStage result) throws Exception {
+    Set over = blocks.readOver(result);
+    int root = sides.between(over == null ? Stages.reads(result) : over);
     if (root != Sides.NONE) {
       readsBoth(root, result.id(), null);
     }
@@ -445,6 +486,7 @@ public class Marks {
 
   private void beginsAgain(Stage stage, int shuffle) {
     if (stage instanceof ShuffleMapStage) {
+      sides.writesItself(Stages.writes(stage));
       generations.owe(Stages.writes(stage), stages.nextTaskId());
       overtake(Collections.singleton(Integer.valueOf(Stages.writes(stage))));
     } else if (Stages.delivered(stage) > 0) {
@@ -699,6 +741,10 @@ public class Marks {
   void written(int shuffle, int stageId, List unfinished) throws Exception {
     long since = generations.owedSince(shuffle);
     Tasks tasks = new Tasks(generations, tracker, shuffle);
+    if (tasks.areAll() && sides.isOverBlocks(shuffle)) {
+      generations.owe(shuffle, stages.nextTaskId()); // whatever their numbers are, they are of before
+      return;
+    }
     boolean isFollowed = Long.valueOf(since).equals(followed.get(Integer.valueOf(shuffle)));
     if (isFollowed && tasks.areAll() && tasks.first() >= since) {
       generations.paid(shuffle);

@@ -107,7 +107,7 @@ class Recomputation {
   private boolean isWrittenSince(int reader, Integer written) {
     Tasks tasks = tasksOf(reader);
     long since = ((Long) renewed.get(written)).longValue();
-    return tasks.areAll() && since != Tasks.NONE && tasks.first() > since;
+    return tasks.areAll() && since != Tasks.NONE && tasks.first() > since && !isOfBlocks(reader, written);
   }
 
   /**
@@ -187,7 +187,8 @@ class Recomputation {
     for (Iterator it = readersOf(written.intValue()).iterator(); it.hasNext();) {
       Integer reader = (Integer) it.next();
       long first = tasksOf(reader.intValue()).first();
-      if (!rewritten.contains(reader) && isNew == (first != Tasks.NONE && first >= after)) {
+      boolean isSince = first != Tasks.NONE && first >= after && !isOfBlocks(reader.intValue(), written);
+      if (!rewritten.contains(reader) && isNew == isSince) {
         found.add(reader);
       }
     }
@@ -204,6 +205,11 @@ class Recomputation {
     return found;
   }
 
+  /** Whether all of it may have been made of cached blocks of the old one, whenever that was: then it counts as that. */
+  private boolean isOfBlocks(int reader, Integer written) {
+    return history.behindPersisted(reader).contains(written) && tasksOf(reader).areAll();
+  }
+
   private boolean isToBeRewritten(int reader, Integer written) {
     if (isMix(reader, written)) {
       followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was repaired meanwhile
@@ -212,6 +218,10 @@ class Recomputation {
       return true;
     }
     ShuffleMapStage stage = stages.writing(reader);
+    if (isOfBlocks(reader, written)) {
+      stay(reader, stage != null);
+      return false;
+    }
     followsLoss |= needed.contains(Integer.valueOf(reader)) && isLost(reader);
     boolean isAnew = stage != null && isWrittenAnew(stage, written);
     if (!isAnew && available(reader) < total(reader)) {
@@ -223,11 +233,8 @@ class Recomputation {
       return false;
     }
     if (!isWanted(stage)) {
-      owe(reader);
       boolean isOld = tasksOf(reader).first() < ((Long) renewed.get(written)).longValue();
-      if (stage != null && (isOld || !stage.isAvailable())) {
-        stayed.add(Integer.valueOf(reader));
-      }
+      stay(reader, stage != null && (isOld || !stage.isAvailable()));
       return false;
     }
     if (!isAnew && stages.isRunning(stage) && stages.firstTask(stage) != Tasks.NONE) {
@@ -238,6 +245,13 @@ class Recomputation {
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
+  }
+
+  private void stay(int reader, boolean isOldOfLive) {
+    owe(reader);
+    if (isOldOfLive) {
+      stayed.add(Integer.valueOf(reader));
+    }
   }
 
   /** Whether somebody will have it written now; who only lists it, behind what is there, will not. */

@@ -17,6 +17,8 @@ import java.util.TreeSet;
  * listener's, in the order of events, of what was written and is to be read: a stage is submitted when what it reads has
  * been written, and heard of.
  *
+ * Cached blocks that wait to be dropped are old too, under a number that no shuffle has (`ofBlocks`).
+ *
  * Invariant: what is written is on the sides of what it was written from.
  */
 class Sides {
@@ -73,9 +75,23 @@ class Sides {
     }
   }
 
+  /** An attempt that reads blocks that wait. */
+  private static class OverBlocks {
+    final Set read;
+    final int stage;
+    final int attempt;
+
+    OverBlocks(Set read, int stage, int attempt) {
+      this.read = read;
+      this.stage = stage;
+      this.attempt = attempt;
+    }
+  }
+
   static final int NONE = -1;
   private static final int MOST = 500; // a cascade of losses would grow by its square
   private final List rifts = new ArrayList();
+  private final Map overBlocks = new HashMap(); // shuffle -> OverBlocks
 
   /** The root was written again, and with it what is `made`; beside it `old` stays. Tasks below this number are of before. */
   synchronized void part(int root, Set old, Set made, long task) {
@@ -98,15 +114,42 @@ class Sides {
     }
   }
 
+  static int ofBlocks(int rdd) {
+    return NONE - 1 - rdd;
+  }
+
+  /** What this attempt writes is made of these, blocks among them, and not of all its inputs. */
+  synchronized void writesOver(int shuffle, Set read, int stage, int attempt) {
+    overBlocks.put(Integer.valueOf(shuffle), new OverBlocks(read, stage, attempt));
+  }
+
+  /** It is not, or not any more. */
+  synchronized void writesItself(int shuffle) {
+    overBlocks.remove(Integer.valueOf(shuffle));
+  }
+
+  /** The attempt of which this was said may be another one, and is over then. */
+  synchronized void submitted(int shuffle, int stage, int attempt) {
+    OverBlocks known = (OverBlocks) overBlocks.get(Integer.valueOf(shuffle));
+    if (known != null && (known.stage != stage || known.attempt != attempt)) {
+      writesItself(shuffle);
+    }
+  }
+
+  synchronized boolean isOverBlocks(int shuffle) {
+    return overBlocks.containsKey(Integer.valueOf(shuffle));
+  }
+
   synchronized boolean areThere() {
     return !rifts.isEmpty();
   }
 
   /** All of it was written, from these, by tasks from this number on. */
   synchronized void written(int shuffle, Set inputs, long first) {
+    Set read = isOverBlocks(shuffle) ? ((OverBlocks) overBlocks.get(Integer.valueOf(shuffle))).read : inputs;
     for (Iterator it = rifts.iterator(); it.hasNext();) {
       Rift rift = (Rift) it.next();
-      rift.written(Integer.valueOf(shuffle), inputs, first);
+      rift.written(Integer.valueOf(shuffle), read, first);
       if (rift.isOver()) {
         it.remove();
       }
@@ -114,6 +157,7 @@ class Sides {
   }
 
   synchronized void cleaned(int shuffle) {
+    overBlocks.remove(Integer.valueOf(shuffle));
     for (Iterator it = rifts.iterator(); it.hasNext();) {
       Rift rift = (Rift) it.next();
       rift.forget(Integer.valueOf(shuffle));
