@@ -155,15 +155,19 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private class ResultEnded extends Act {
+    private final History.Result result;
     private final boolean succeeded;
+    private final long time;
 
-    ResultEnded(int stage, boolean succeeded) {
-      super(RESULT_ENDED, -1, stage);
+    ResultEnded(History.Result result, boolean succeeded, long time) {
+      super(RESULT_ENDED, -1, result.stage);
+      this.result = result;
       this.succeeded = succeeded;
+      this.time = time;
     }
 
     void act() {
-      marks.resultEnded(stage, succeeded);
+      marks.resultEnded(result, succeeded, time);
     }
   }
 
@@ -363,8 +367,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
     noteDrops();
     boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
     History.Result result = history.jobEnded(event.jobId(), succeeded, scheduler.nextTaskId());
-    if (result != null && mayBeWatched(result.stage)) {
-      scheduler.post(new Ticket(new ResultEnded(result.stage, succeeded)));
+    if (result != null && (mayBeWatched(result.stage) || marks.areMixesBehind())) {
+      scheduler.post(new Ticket(new ResultEnded(result, succeeded, event.time())));
     }
     settle();
   }

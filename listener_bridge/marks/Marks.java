@@ -60,6 +60,8 @@ public class Marks {
   private final Map overtaken = new HashMap(); // shuffle -> the task since which it is owed, while older ones may end
   private final Map declared = new HashMap(); // RDD id -> Boolean: no live stage was of it any more at the last look
   private final Map watched = new ConcurrentHashMap(); // stage id -> WatchedResult: results that may come to mix
+  private final Map mixedUntil = new ConcurrentHashMap(); // shuffle -> when it was found, in ms: who has ended by then is told
+  private final Set toldEnded = new TreeSet(); // jobs that were told when they were over; their ends may be heard of yet
   private final Set torn = new TreeSet(); // live jobs that were told to read two branches of two generations
   private final Set rewriting = new TreeSet(); // shuffles of marked stages, as the shuffle service was told
   private boolean areToBePutBack = false; // whether marks have gone of which the levels are as they were
@@ -94,6 +96,11 @@ public class Marks {
 
   public boolean mayBeInherited() {
     return inherited;
+  }
+
+  /** Any thread: whether jobs may be told when their end is heard of, which lies behind. */
+  boolean areMixesBehind() {
+    return !mixedUntil.isEmpty();
   }
 
   /** Any thread. */
@@ -265,21 +272,21 @@ public class Marks {
         mixes.job(job, shuffle, Mixes.BRANCHES, false, "it reads what an earlier job had made of it, and what was made of it later");
       }
     }
-    if (jobs.isEmpty() && result != null && torn.add(Integer.valueOf(result.job))) {
-      mixes.ended(result, shuffle, Mixes.BRANCHES, "");
+    if (jobs.isEmpty() && result != null) {
+      tellEnded(result, shuffle, Mixes.BRANCHES, "");
     }
   }
 
   private void tellDelivered(Recomputation again, int first, List unfinished) {
-    Set told = new TreeSet();
+    for (Iterator it = again.late.iterator(); it.hasNext();) {
+      mixedUntil.put(it.next(), Long.valueOf(System.currentTimeMillis()));
+    }
     Iterator it = again.rewritten.iterator();
     while (it.hasNext()) {
       Integer shuffle = (Integer) it.next();
       History.Result result = history.takeDelivered(shuffle.intValue());
       if (result != null && again.late.contains(shuffle) && result.mayHaveSeen(again.firstAnew(shuffle))) {
-        if (told.add(Integer.valueOf(result.job))) {
-          mixes.ended(result, first, result.partitions, WRITTEN_AGAIN);
-        }
+        tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
       } else if (result != null) {
         mayDiffer(shuffle, "a job that has finished has read it");
       }
@@ -288,12 +295,17 @@ public class Marks {
       History.Result result = (History.Result) unfinished.get(i);
       boolean isOver = stages.byId(result.stage) == null; // it has ended, and its end has not come by yet
       if (isOver && Stages.meet(result.reads, again.late)) {
-        if (told.add(Integer.valueOf(result.job))) {
-          mixes.ended(result, first, result.partitions, WRITTEN_AGAIN);
-        }
+        tellEnded(result, first, result.partitions, WRITTEN_AGAIN);
       } else if (isOver && again.firstAnew(result.reads) != Tasks.NONE && !isWatched(result.stage)) {
-        watch(new WatchedResult(result, first, 0, again.firstAnew(result.reads), 0, false)); // nor have its tasks
+        watch(WatchedResult.ofEnded(result, first, again.firstAnew(result.reads))); // nor have its tasks
       }
+    }
+  }
+
+  /** Once a job. */
+  private void tellEnded(History.Result result, int shuffle, int delivered, String next) {
+    if (toldEnded.add(Integer.valueOf(result.job))) {
+      mixes.ended(result, shuffle, delivered, next);
     }
   }
 
@@ -531,13 +543,41 @@ public class Marks {
     }
   }
 
-  /** All that its tasks did was heard of. */
-  void resultEnded(int stageId, boolean succeeded) {
-    WatchedResult watch = (WatchedResult) watched.remove(Integer.valueOf(stageId));
+  /** All that its tasks did was heard of. `time`: when it had ended, in ms. */
+  void resultEnded(History.Result result, boolean succeeded, long time) {
+    WatchedResult watch = (WatchedResult) watched.remove(Integer.valueOf(result.stage));
+    int root = watch != null && watch.isOfEndedThatReadAnew() ? sides.between(result.reads) : Sides.NONE;
     if (watch != null && succeeded && watch.hasMixed()) {
       mixes.ended(watch.result, watch.input, watch.delivered(), "");
+    } else if (succeeded && root != Sides.NONE) {
+      tellEnded(result, root, Mixes.BRANCHES, "");
+    } else if (succeeded) {
+      tellMixesBehind(result, time);
     }
+    forgetMixesBehind(result, time);
     noteBusy();
+  }
+
+  private void tellMixesBehind(History.Result result, long time) {
+    for (Iterator it = mixedUntil.entrySet().iterator(); it.hasNext();) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (result.reads.contains(entry.getKey()) && time <= ((Long) entry.getValue()).longValue()) {
+        tellEnded(result, ((Integer) entry.getKey()).intValue(), result.partitions, WRITTEN_AGAIN);
+      }
+    }
+  }
+
+  /** Ends are heard of in their order. */
+  private void forgetMixesBehind(History.Result result, long time) {
+    for (Iterator it = mixedUntil.values().iterator(); it.hasNext();) {
+      if (((Long) it.next()).longValue() < time) {
+        it.remove();
+      }
+    }
+    toldEnded.remove(Integer.valueOf(result.job));
+    if (mixedUntil.isEmpty()) {
+      toldEnded.clear();
+    }
   }
 
   private void hear(int stageId, WatchedResult watch) throws Exception {

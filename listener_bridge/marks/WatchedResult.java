@@ -12,6 +12,7 @@ import java.util.TreeSet;
  * delivers is enough.
  */
 class WatchedResult {
+  private static final int ENDED = -1;
   final History.Result result;
   final int input; // the shuffle that is written again
   private final int attempt; // the one that has read the old generation
@@ -29,6 +30,15 @@ class WatchedResult {
     this.since = since;
     this.delivered = delivered;
     this.isTorn = isTorn;
+  }
+
+  /** One that was over when it was found, and of which no task had been heard of. */
+  static WatchedResult ofEnded(History.Result result, int input, long since) {
+    return new WatchedResult(result, input, ENDED, since, 0, false);
+  }
+
+  boolean isOfEndedThatReadAnew() {
+    return attempt == ENDED && !deliveredAnew.isEmpty();
   }
 
   int delivered() {
