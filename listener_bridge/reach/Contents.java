@@ -149,10 +149,15 @@ public class Contents {
   private void inFields(Object object) {
     Field[] fields = Fields.of(object.getClass());
     for (int i = 0; i < fields.length; i++) {
-      if (!isDull(fields[i].getType())) {
+      if (!isDull(fields[i].getType()) && !isOfSchema(fields[i])) {
         add(read(fields[i], object));
       }
     }
+  }
+
+  /** Since Spark 4.0 a Dataset of the type of its parent keeps the function that made the parent's encoder: its query's schema. */
+  private static boolean isOfSchema(Field field) {
+    return field.getName().endsWith("$encoderGenerator");
   }
 
   private static Object read(Field field, Object object) {

@@ -47,6 +47,8 @@ class Census:
         self._first_member = len(self._nodes)
         self._nodes += [member for proxy in proxies for member in _members(proxy)]
         self._places = {id(node): place for place, node in enumerate(self._nodes)}
+        first = self.handles + self.proxies
+        self._passed = {first + at: _made_of(vars(handle)) for at, handle in enumerate(handles)}
 
     def handle(self, place: int) -> Any:
         return self._nodes[place]
@@ -72,8 +74,10 @@ class Census:
         todo = [place for place, count in enumerate(unexplained) if count != 0 or place in also]  # below 0: in doubt
         found = set(todo)
         while todo:
-            for place in holds[todo.pop()]:
-                if place not in found:
+            here = todo.pop()
+            passed = self._passed.get(here, ())
+            for place in holds[here]:
+                if place not in found and id(self._nodes[place]) not in passed:
                     found.add(place)
                     todo.append(place)
         return found
@@ -94,6 +98,18 @@ class Census:
             proxy = places.get(id(getattr(member, "container", None)))
             holds.append([] if proxy is None else [proxy])
         return holds
+
+
+def _made_of(attributes: Mapping[str, Any]) -> frozenset[int]:
+    """What a pipelined RDD that is persisted or checkpointed was made of, where its JVM object tells as much.
+
+    What is built from here on is made of the RDD, not of that (`PipelinedRDD._is_pipelinable`, PySpark 3.5 to 4.3). The
+    object's lineage leads there too, unless it stops at blocks that are whole; by these names it would never stop.
+    """
+    is_kept = attributes.get("is_cached") is True or attributes.get("is_checkpointed") is True
+    if not is_kept or attributes.get("_jrdd_val") is None:
+        return frozenset()
+    return frozenset(id(attributes[name]) for name in ("prev", "_prev_jrdd") if name in attributes)
 
 
 def _members(proxy: Any) -> list[Any]:

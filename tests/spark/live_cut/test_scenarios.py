@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 
 from tests.spark.bridge.conftest import Run
 from tests.spark.live_cut.conftest import Program, attached
@@ -117,6 +118,24 @@ def test_11_a_partly_filled_cache_keeps_what_it_still_needs(program: Program) ->
     assert frame.count() == 20
     assert sorted(row["count"] for row in frame.collect()) == [20] * 20
     frame.unpersist()
+
+
+def test_11_what_a_persisted_rdd_of_a_python_function_was_made_of_goes(program: Program) -> None:
+    kept = source(program).mapValues(lambda n: n + 1).persist(StorageLevel.DISK_ONLY)
+    assert kept.count() == 400
+    program.wait_gone(*program.written())
+    assert kept.map(lambda pair: pair[0]).distinct().count() == 20
+    kept.unpersist()
+
+
+def test_13_what_a_frame_was_filtered_from_is_not_what_it_reads(program: Program) -> None:
+    """It plans anew, from the source; in Spark 4 it keeps the query of what it was filtered from, for its schema."""
+    counts = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k").groupBy("k").count()
+    assert len(counts.collect()) == 20
+    large = counts.where("k > 9")
+    del counts
+    program.wait_gone(*program.written())
+    assert large.count() == 10
 
 
 def test_11_what_filled_a_cache_goes_when_all_of_it_is_cached(program: Program) -> None:

@@ -210,6 +210,20 @@ def test_prev_of_dead_handles_does_not_count_to_any_depth(registry: Registry, cl
     assert look(registry, client, names(rdd, first, second, third)).dead == {"o1"}
 
 
+@pytest.mark.parametrize("mark", ["is_cached", "is_checkpointed"])
+def test_what_a_persisted_handle_was_made_of_is_told_by_its_own_object(
+    registry: Registry, client: Client, mark: str
+) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    made = Pipelined(rdd)
+    setattr(made, mark, True)
+    assert look(registry, client, names(rdd)).dead == frozenset()  # what `made` is, is not known yet
+    made._jrdd_val = JavaObject("o2", client)  # type: ignore[attr-defined]
+    assert look(registry, client, names(rdd)).dead == {"o1"}
+    setattr(made, mark, False)  # what is made of it from now on is made of `rdd`
+    assert look(registry, client, names(rdd)).dead == frozenset()
+
+
 def test_handles_that_hold_each_other_in_a_ring(registry: Registry, client: Client) -> None:
     one, other = Rdd(JavaObject("o1", client)), Rdd(JavaObject("o2", client))
     one.friend, other.friend = other, one  # type: ignore[attr-defined]

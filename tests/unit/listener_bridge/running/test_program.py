@@ -18,6 +18,7 @@ START += "program.start(sys.argv[2], sys.argv[3:], sys.argv[1] == 'm')"
 #: Exit code, standard output and standard error.
 Ended: TypeAlias = tuple[int, str, str]
 SEES = """
+print(sorted(globals()))
 import sys, os
 import beside
 print(sys.argv, __name__, __file__, __package__, __spec__ and __spec__.name, sys.path[0], os.getcwd())
