@@ -24,8 +24,8 @@ _AREA = 120
 def areas(advice: Advice) -> str:
     """Bytes that Spark held, and of these the bytes that were still to be read."""
     shuffles = [one for one in advice.shuffles if one.written_ms is not None and one.bytes]
-    held = _steps(advice, ((one.written_ms or 0, advice.ended_ms, one.bytes) for one in shuffles))
-    needed = _steps(advice, ((one.written_ms or 0, _needed_until(one), one.bytes) for one in shuffles))
+    held = _steps((one.written_ms or 0, advice.ended_ms, one.bytes) for one in shuffles)
+    needed = _steps((one.written_ms or 0, _needed_until(one), one.bytes) for one in shuffles)
     top = max((value for _, value in held), default=0)
     if not top:
         return ""
@@ -89,16 +89,18 @@ def _x(advice: Advice, time_ms: int) -> float:
     return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * part, 1)
 
 
-def _steps(advice: Advice, spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """Moments, and what was held from each on; of many, those that are seen."""
-    changes: dict[int, int] = {advice.started_ms: 0, advice.ended_ms: 0}
+def _steps(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """Moments, and what was held from each on; of many, those that are seen. What comes is there with what goes."""
+    come: dict[int, int] = {}
+    go: dict[int, int] = {}
     for begin, end, weight in spans:
-        changes[begin] = changes.get(begin, 0) + weight
-        changes[end] = changes.get(end, 0) - weight
+        come[begin] = come.get(begin, 0) + weight
+        go[end] = go.get(end, 0) - weight
     held, steps = 0, []
-    for time_ms, change in sorted(changes.items()):
-        held += change
-        steps.append((time_ms, held))
+    for time_ms in sorted({*come, *go}):
+        for change in filter(None, (come.get(time_ms), go.get(time_ms))):
+            held += change
+            steps.append((time_ms, held))
     return _thinned(steps)
 
 

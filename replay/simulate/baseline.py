@@ -5,6 +5,10 @@ or the end takes it, and an oracle, which deletes it when its last reader is don
 Invariant: both are read from what was reported, not from what was decided, so they are the same for every policy.
 
 What a run wrote again because its own policy had deleted it counts as one life: nobody would have had to write it.
+
+When a map stage ends, what it read and what it wrote are on disk together, and the log has one time for both. So at the
+peak counts what comes within a millisecond before what goes within it, and also what nobody reads, at the moment when
+it was written: no run holds less than that.
 """
 
 # Every row of a table takes what the table hands it.
@@ -38,24 +42,32 @@ class _Lived:
         return self.steps[-1][1]
 
     def spans(self, until_ms: int) -> Iterator[tuple[int, int, int]]:
-        """From when, until when, how many bytes; none of it after this time."""
+        """From when, until when, how many bytes; none of it after this time, and each where the last one ends."""
         for (since_ms, held), (next_ms, _) in pairwise([*self.steps, (until_ms, 0)]):
-            yield since_ms, min(next_ms, until_ms), held
+            if since_ms <= until_ms:
+                yield since_ms, min(next_ms, until_ms), held
 
 
 @dataclass(slots=True)
 class Bound:
-    """Bytes held over time, as spans; summed up at the end."""
+    """Bytes held over time, life by life; summed up at the end."""
 
     byte_ms: int = 0
-    _changes: dict[int, int] = field(default_factory=dict)
+    _come: dict[int, int] = field(default_factory=dict)  #: Bytes by the millisecond in which they came.
+    _go: dict[int, int] = field(default_factory=dict)
 
-    def hold(self, from_ms: int, until_ms: int, held_bytes: int) -> None:
-        """So many bytes from here to there."""
-        if until_ms > from_ms and held_bytes:
+    def hold(self, life: Iterable[tuple[int, int, int]]) -> None:
+        """All spans of one life: from when, until when, how many bytes."""
+        held = ends_ms = 0
+        for from_ms, until_ms, held_bytes in life:
             self.byte_ms += (until_ms - from_ms) * held_bytes
-            self._changes[from_ms] = self._changes.get(from_ms, 0) + held_bytes
-            self._changes[until_ms] = self._changes.get(until_ms, 0) - held_bytes
+            self._change(from_ms, held_bytes - held)
+            held, ends_ms = held_bytes, until_ms
+        self._change(ends_ms, -held)
+
+    def _change(self, at_ms: int, more: int) -> None:
+        side = self._come if more > 0 else self._go
+        side[at_ms] = side.get(at_ms, 0) + more
 
     @property
     def byte_seconds(self) -> float:
@@ -64,9 +76,10 @@ class Bound:
     @property
     def peak_bytes(self) -> int:
         held = peak = 0
-        for _, change in sorted(self._changes.items()):
-            held += change
+        for at_ms in sorted({*self._come, *self._go}):
+            held += self._come.get(at_ms, 0)
             peak = max(peak, held)
+            held += self._go.get(at_ms, 0)
         return peak
 
 
@@ -142,10 +155,8 @@ class Baseline:
     def _end(self, app_shuffle: AppShuffle, now_ms: int) -> None:
         known = self._lives.pop(app_shuffle, None)
         if known is not None:
-            for span in known.spans(now_ms):
-                self.never.hold(*span)
-            for span in known.spans(known.last_used_ms):
-                self.oracle.hold(*span)
+            self.never.hold(known.spans(now_ms))
+            self.oracle.hold(known.spans(known.last_used_ms))
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ function take(next) {
   draw();
 }
 
-/** Held and needed after each moment at which one of them changes. */
+/** Held and needed after each change; within a millisecond what comes is there with what goes. */
 function stepped() {
   const moves = [];
   for (const row of rows) {
@@ -61,13 +61,12 @@ function stepped() {
     moves.push([row.complete, row.bytes, row.bytes], [until, 0, -row.bytes]);
     if (row.gone !== null) moves.push([row.gone, -row.bytes, 0]);
   }
-  moves.sort((a, b) => a[0] - b[0]);
+  moves.sort((a, b) => a[0] - b[0] || b[1] + b[2] - a[1] - a[2]);
   const found = [[0, 0, 0]];
   let held = 0, needed = 0;
   for (const [at, more, wanted] of moves) {
     held += more; needed += wanted;
-    const last = found[found.length - 1];
-    if (last[0] === at) { last[1] = held; last[2] = needed; } else found.push([at, held, needed]);
+    found.push([at, held, needed]);
   }
   found.push([told.length_ms, held, needed]);
   return found;
@@ -171,7 +170,7 @@ function ticks(pen, width, height, labels) {
 
 function drawArea() {
   const [pen, width, height] = sheet(area, AREA), floor = height - 22, top = 8;
-  const peak = Math.max(1, ...series.filter(one => one[0] <= view[1]).map(one => one[1]));
+  const peak = series.reduce((most, one) => one[0] <= view[1] ? Math.max(most, one[1]) : most, 1);
   const unit = steps(peak, 4);
   ticks(pen, width, height, true);
   const y = bytes => floor - bytes / (Math.ceil(peak / unit) * unit) * (floor - top);

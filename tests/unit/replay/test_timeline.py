@@ -170,6 +170,15 @@ def test_a_browser_draws_it_and_hovering_names_the_call_site_and_the_events(shuf
     assert (site in told["tip"], event in told["tip"]) == (True, True), told["tip"]
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_what_a_stage_read_and_what_it_wrote_are_needed_together(tmp_path: Path) -> None:
+    """When stage 1 ends, it has read 120 MB and written 60."""
+    told = Told()
+    told.whole_chain()
+    tiles = probed(page(picture(told.log)).replace("</body>", _PROBE), tmp_path)["tiles"]
+    assert "180 MBheld at the most; needed 180 MB" in tiles
+
+
 #: Answers what a live page asks for, marks the first row, and tells before and after the second answer what is marked
 #: and where the nodes of the graph are.
 _REFRESHED = """<script>

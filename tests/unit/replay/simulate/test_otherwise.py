@@ -157,6 +157,30 @@ def test_the_bounds_go_by_the_same_bytes() -> None:
     assert outcome.needed_byte_seconds == pytest.approx(60e6 * 0.020)
 
 
+def test_no_policy_that_misses_nothing_holds_less_at_its_peak_than_the_oracle() -> None:
+    """When stage 1 ends, what it read and what it wrote are on disk together: 120 and 60 MB."""
+    told = Told(policy=OBSERVE)
+    told.whole_chain()
+    told.say(c.EndApplication())
+    outcome = simulate(facts_of(told.log), FRONTIER, pace=AT_ONCE)
+    assert (outcome.premature, outcome.deletions) == (0, 1)
+    assert outcome.needed_peak_bytes == outcome.peak_bytes == 180_000_000
+
+
+def test_what_nobody_reads_was_there_when_it_was_written() -> None:
+    told = Told(policy=OBSERVE)
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    outcome = simulate(facts_of(told.log))
+    assert (outcome.needed_byte_seconds, outcome.needed_peak_bytes) == (0, 120_000_000)
+
+
+def test_of_one_shuffle_that_grows_the_parts_do_not_count_twice() -> None:
+    outcome = simulate(facts_of(written_in_parts().log))
+    assert (outcome.needed_peak_bytes, outcome.never_peak_bytes) == (100_000_000, 100_000_000)
+
+
 def test_a_repair_of_which_no_bytes_are_told_puts_back_what_was_lost() -> None:
     told = Told(policy=OBSERVE)
     told.whole_chain()
