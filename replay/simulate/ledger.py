@@ -2,7 +2,7 @@
 
 Responsible for the life of every generation in a simulated log, for bytes held over time, and for what premature
 deletions cost. Refuses to decide. Invariant: all is read from the log; a generation holds what each attempt of its map
-stage wrote from the attempt's end, until that is gone.
+stage wrote from the attempt's end, from its fence on what that found, until that is gone.
 """
 
 # Every row of a table takes what the table hands it.
@@ -206,6 +206,7 @@ class Ledger:
         held = self._held.get(event.shuffle_id)
         if held is not None:
             held.fenced_ms = now_ms
+            self._hold(now_ms, held, event.bytes or held.bytes)
 
     def _gone(self, now_ms: int, event: e.GenerationDeleted | e.GenerationLost) -> None:
         held = self._held.get(event.shuffle_id)

@@ -4,7 +4,9 @@ Responsible for when each generation was begun, complete, read last, given up an
 wrote and read it. Refuses to know how it is drawn. Invariant: what is collected after a prefix and then the rest is
 what is collected from the whole log; and no more than so many generations and stages are held.
 
-A generation is needed from when it is complete until the last stage that read it has ended.
+A generation holds what each attempt of its map stage wrote from the attempt's end, from its fence on what that found,
+until it is gone: as in `report`, in `simulate` and in the core's own fold. It is needed until the last stage that read
+it has ended.
 """
 
 # Every row of a table takes what the table hands it.
@@ -26,6 +28,8 @@ from replay.units import left, place
 #: Generations that a picture shows at the most: the last ones. Its page says so where there were more.
 MOST = 20_000
 _READERS_NAMED = 12
+#: Of one generation; of more, as of one that is lost in part and repaired again and again, those in between go.
+_CHANGES_MOST = 1_000
 
 
 class Fate(Enum):
@@ -60,7 +64,8 @@ class Bar:
     expired_ms: int | None = None
     fenced_ms: int | None = None
     gone_ms: int | None = None
-    bytes: int = 0
+    bytes: int = 0  #: What it holds, or held last.
+    changes: list[tuple[int, int, int]] = field(default_factory=list)  #: When, to how many bytes, by which event.
     fate: Fate = Fate.THERE
     why: str = ""  #: Why it expired, or how it was lost.
     reads: int = 0
@@ -69,6 +74,23 @@ class Bar:
     missed: int = 0
     events: dict[str, int] = field(default_factory=dict)
     call_site: str = ""
+
+    def hold(self, recorded: e.Recorded, held: int) -> None:
+        """So many bytes from here on, where it is still there."""
+        if self.gone_ms is None and held != self.bytes:
+            self.bytes = held
+            self._change(recorded, held)
+
+    def go(self, recorded: e.Recorded) -> None:
+        """Nothing from here on; what is told after that is of its remains."""
+        if self.gone_ms is None:
+            self.gone_ms = recorded.time_ms
+            self._change(recorded, 0)
+
+    def _change(self, recorded: e.Recorded, held: int) -> None:
+        if len(self.changes) >= _CHANGES_MOST:
+            del self.changes[1]
+        self.changes.append((recorded.time_ms, held, recorded.sequence))
 
 
 @dataclass(slots=True)
@@ -203,8 +225,8 @@ def _stage_done(picture: Picture, at: e.Recorded, event: e.StageCompleted) -> No
     if stage is not None:
         stage.done_ms, stage.failed = at.time_ms, bool(event.failure)
     written = picture.end_of_writing(event.stage)
-    if written is not None and event.failure and written.gone_ms is None:
-        written.bytes += event.shuffle_bytes_written  # of one that succeeded, the completion tells
+    if written is not None and event.failure:  # of one that succeeded, the completion tells
+        written.hold(at, written.bytes + event.shuffle_bytes_written)
     picture.finish(at, event.stage)
 
 
@@ -227,13 +249,13 @@ def _complete(picture: Picture, at: e.Recorded, event: e.GenerationCompleted) ->
     bar = picture.note(at, "complete")
     if bar is not None:
         bar.complete_ms = at.time_ms if bar.complete_ms is None else bar.complete_ms
-        bar.bytes += event.bytes
+        bar.hold(at, bar.bytes + event.bytes)
 
 
 def _partly_lost(picture: Picture, at: e.Recorded, event: e.OutputsLost) -> None:
     bar = picture.bars.get(event.shuffle_id)
     if bar is not None:
-        bar.bytes = left(bar.bytes, event.available, event.total)
+        bar.hold(at, left(bar.bytes, event.available, event.total))
 
 
 def _reads(picture: Picture, at: e.Recorded, event: e.ReaderRegistered) -> None:
@@ -264,20 +286,22 @@ def _refused(picture: Picture, at: e.Recorded, event: e.FenceRefused) -> None:
 def _fenced(picture: Picture, at: e.Recorded, event: e.GenerationFenced) -> None:
     bar = picture.note(at, "fenced")
     if bar is not None:
-        bar.fenced_ms, bar.bytes = at.time_ms, event.bytes or bar.bytes
+        bar.fenced_ms = at.time_ms
+        bar.hold(at, event.bytes or bar.bytes)
 
 
 def _deleted(picture: Picture, at: e.Recorded, event: e.GenerationDeleted) -> None:
     bar = picture.note(at, "deleted")
     if bar is not None:
-        bar.gone_ms = at.time_ms
+        bar.go(at)
         bar.fate = Fate.MISSED if bar.missed and event.cause is Deletion.POLICY else _FATES[event.cause]
 
 
 def _lost(picture: Picture, at: e.Recorded, event: e.GenerationLost) -> None:
     bar = picture.note(at, "lost")
     if bar is not None:
-        bar.gone_ms, bar.fate, bar.why = at.time_ms, Fate.LOST, event.cause.value
+        bar.go(at)
+        bar.fate, bar.why = Fate.LOST, event.cause.value
 
 
 def _missed(picture: Picture, at: e.Recorded, event: e.PrematureDeletion) -> None:
@@ -375,6 +399,7 @@ def _row(
         attempts.get(bar.writer) if bar.writer is not None else None,
         [attempts[one] for one in bar.readers if one in attempts],
         [bar.events.get(what, 0) for what in EVENTS],
+        [[since(at_ms), held, sequence] for at_ms, held, sequence in bar.changes],
     ]
 
 
@@ -382,5 +407,5 @@ def _row(
 EVENTS = ("begun", "complete", "read last", "expired", "deleted", "lost", "missed")
 COLUMNS = (
     "id", "app", "site", "begun", "complete", "read", "expired", "gone", "bytes", "fate", "why", "reads", "writer",
-    "readers", "events",
+    "readers", "events", "changes",
 )  # fmt: skip

@@ -52,19 +52,23 @@ function take(next) {
   draw();
 }
 
-/** Held and needed after each change; within a millisecond what comes is there with what goes. */
+/** Held and needed after each change, in their order; what ends being needed does so when its millisecond is over. */
 function stepped() {
   const moves = [];
   for (const row of rows) {
-    if (row.complete === null || !row.bytes) continue;
-    const until = row.read === null ? row.complete : row.gone === null ? row.read : Math.min(row.read, row.gone);
-    moves.push([row.complete, row.bytes, row.bytes], [until, 0, -row.bytes]);
-    if (row.gone !== null) moves.push([row.gone, -row.bytes, 0]);
+    const until = row.read ?? row.complete ?? -1, since = row.read === null ? until : 0;   // unread: when it is complete
+    let held = 0, wanted = 0;
+    for (const [at, now, number] of row.changes) {
+      const counts = since <= at && at <= until ? now : wanted;
+      moves.push([at, number, now - held, counts - wanted]);
+      held = now; wanted = counts;
+    }
+    if (wanted) moves.push([until, Infinity, 0, -wanted]);
   }
-  moves.sort((a, b) => a[0] - b[0] || b[1] + b[2] - a[1] - a[2]);
+  moves.sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0));
   const found = [[0, 0, 0]];
   let held = 0, needed = 0;
-  for (const [at, more, wanted] of moves) {
+  for (const [at, , more, wanted] of moves) {
     held += more; needed += wanted;
     found.push([at, held, needed]);
   }
@@ -98,7 +102,7 @@ function head() {
   el("about").textContent = `policy ${told.policy}` + (told.spark ? `, Spark ${told.spark}` : "") + `, ${span(told.length_ms)} from ${new Date(told.first_ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   el("asof").textContent = `${given.live && !told.ended ? "live, " : ""}as of event ${told.sequence.toLocaleString("en")}`;
   el("asof").className = "soft";
-  el("foot").textContent = `application ${told.application}; bytes count from when a shuffle is complete until it is gone` +
+  el("foot").textContent = `application ${told.application}; bytes count from the end of the attempt that wrote them until they are gone` +
     (told.left_out ? `; ${told.left_out.toLocaleString("en")} older shuffles are left out` : "");
 }
 

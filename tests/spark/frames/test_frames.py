@@ -14,12 +14,13 @@ from coordinator.core.ids import LookId, ShuffleId
 from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay import frames
+from replay.simulate import facts_of, simulate
 from tests.spark.frames.generated import logs
 from tests.spark.frames.weighing import weigh
 from tests.support.spark import spark_session
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.frames.reading import rows
-from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed, wanted_while_fencing
+from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed, fence_finds, wanted_while_fencing
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 from tests.unit.replay.test_holders import looked_at, root
 
@@ -206,6 +207,20 @@ def test_bytes_go_through_retries_and_losses(spark: SparkSession, tmp_path: Path
     held = [row["bytes"] for row in sizes(events).orderBy("sequence").collect()]
     assert held == [60_000_000, 100_000_000, 50_000_000, 95_000_000]
     assert [row["bytes"] for row in last_sizes(events).collect()] == [95_000_000]
+
+
+@pytest.mark.newest
+def test_what_was_held_is_told_alike_by_report_simulate_and_the_core_s_fold(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Pictures are held against the fold in tests/unit/replay/test_held.py."""
+    from replay.frames import analyses
+
+    log = fence_finds(150_000_000).log
+    write(tmp_path, log, "fence")
+    [told] = analyses.byte_seconds(frames.events(spark, str(tmp_path))).collect()
+    assert told["held_byte_seconds"] == pytest.approx(weigh(log).held)
+    assert told["held_byte_seconds"] == pytest.approx(simulate(facts_of(log)).held_byte_seconds)
 
 
 @pytest.mark.newest

@@ -94,12 +94,12 @@ class Told:
         self.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
         self.done(1, 60_000_000)
 
-    def carried_out(self) -> None:
+    def carried_out(self, found_bytes: int = 120_000_000) -> None:
         """The driver answers everything that it was asked, as if all went well."""
         while self.state.directives:
             directive = next(iter(self.state.directives.values()))
             fence = directive.kind.value == "fence"
-            outcome: c.Outcome = c.Fenced(120_000_000) if fence else c.Freed(120_000_000)
+            outcome: c.Outcome = c.Fenced(found_bytes) if fence else c.Freed(found_bytes)
             self.say(c.ReportOutcome(directive.directive, outcome))
 
     def refused(self) -> None:
@@ -127,6 +127,17 @@ def wanted_while_fencing() -> Told:
     told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
     told.stage(4, "collect at chain.py:31", reads=(0,))
     told.refused()
+    return told
+
+
+def fence_finds(found_bytes: int) -> Told:
+    """App shuffle 0 is deleted early; its fence finds other bytes than the 120 MB that its writers told of."""
+    told = Told()
+    told.whole_chain()
+    told.carried_out(found_bytes)
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
     return told
 
 

@@ -15,7 +15,7 @@ from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Pol
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import data, live_page, page, policy
 from tests.support.browser import CHROMIUM, document
-from tests.unit.replay.logs import APP, Told, deleted_and_missed, wanted_while_fencing
+from tests.unit.replay.logs import APP, Told, deleted_and_missed, fence_finds, wanted_while_fencing
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
 
@@ -177,6 +177,15 @@ def test_what_a_stage_read_and_what_it_wrote_are_needed_together(tmp_path: Path)
     told.whole_chain()
     tiles = probed(page(picture(told.log)).replace("</body>", _PROBE), tmp_path)["tiles"]
     assert "180 MBheld at the most; needed 180 MB" in tiles
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_page_counts_what_the_fence_found_from_the_fence_on(tmp_path: Path) -> None:
+    """Figures: test_held."""
+    log = fence_finds(150_000_000).log
+    tiles = probed(page(picture(log)).replace("</body>", _PROBE), tmp_path)["tiles"]
+    assert "210 MBheld at the most; needed 180 MB" in tiles
+    assert "8.1 MB·sheld; needed 4.8 MB·s" in tiles
 
 
 #: Answers what a live page asks for, marks the first row, and tells before and after the second answer what is marked
