@@ -237,10 +237,10 @@ def _cell(show: Any) -> Any:
 
 
 _COLUMNS = (
-    Column("APPLICATION", _cell(lambda a: a.label)),
-    Column("ID", _cell(lambda a: a.application_id)),
-    Column("SPARK", _cell(lambda a: a.spark_version)),
-    Column("RAN", _cell(lambda a: span(a.ended_ms - a.started_ms)), right=True),
+    Column("APPLICATION", _cell(lambda a: a.label), titles=True),
+    Column("ID", _cell(lambda a: a.application_id), spare=True),
+    Column("SPARK", _cell(lambda a: a.spark_version), spare=True),
+    Column("RAN", _cell(lambda a: span(a.ended_ms - a.started_ms)), right=True, spare=True),
     Column("PEAK", _cell(lambda a: size(a.of("spark").peak_bytes)), right=True),
     Column("NEEDED", _cell(lambda a: size(a.of("oracle").peak_bytes)), right=True),
     Column("HELD", _cell(lambda a: _hours(a.of("spark").byte_seconds)), right=True),

@@ -17,9 +17,9 @@ from typing import Any
 import yaml
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
+from coordinator.cli.fitting import Fitted, Lane
 from replay.units import printable
 
 Row = Mapping[str, Any]
@@ -41,16 +41,19 @@ _STYLES = {
     "ok": "green",
     "warn": "yellow",
     "fail": "bold red",
+    "DIFFERENT": "red",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: what it shows of a row."""
+    """One column of a table: what it shows of a row. ``spare``, ``titles``: where it is narrow (`fitting`)."""
 
     heading: str
     show: Callable[[Row], object]
     right: bool = False
+    spare: bool = False
+    titles: bool = False
 
 
 class _Terminal(Console):
@@ -130,13 +133,19 @@ def _encoding() -> str:
 
 
 def table(found: Sequence[Row], columns: Sequence[Column]) -> RenderableType:
-    """A calm one: no lines, headings dim."""
-    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column in columns:
-        made.add_column(column.heading, justify="right" if column.right else "left", overflow="fold")
-    for row in found:
-        made.add_row(*(styled(column.show(row)) for column in columns))
-    return made
+    """A calm one, that fits where it is shown."""
+    return Fitted(
+        tuple(
+            Lane(
+                column.heading,
+                tuple(styled(column.show(row)) for row in found),
+                column.right,
+                column.spare,
+                column.titles,
+            )
+            for column in columns
+        )
+    )
 
 
 def styled(value: object) -> Text:

@@ -321,7 +321,7 @@ def _or_blank(key: str, tell: Any) -> Any:
 
 
 _COLUMNS = (
-    Column("POLICY", lambda r: r["policy"]),
+    Column("POLICY", lambda r: r["policy"], titles=True),
     Column("HELD", lambda r: _held(r["held_byte_seconds"]), right=True),
     Column("OF SPARK ALONE", _of_never, right=True),
     Column("PEAK", _or_blank("peak_bytes", size), right=True),

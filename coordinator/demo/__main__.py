@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from coordinator.app import start_replica
-from coordinator.cli import stories
+from coordinator.cli import output, stories
 from coordinator.core import events as e
 from coordinator.core.events import Recorded
 from coordinator.core.ids import AppShuffle
@@ -27,28 +27,28 @@ def main(megabytes: int = 60, policy: str = "reachable", store: str = "") -> int
 
     ``store``: its address; the coordinator then runs beside the application. Empty: inside it, on SQLite.
     """
-    console = Console()
     with tempfile.TemporaryDirectory(prefix="shuffle-demo-") as folder:
         try:
-            return _compare(console, Path(folder), megabytes, policy, store)
+            return _compare(Path(folder), megabytes, policy, store)
         except RunFailedError as failed:
             Console(stderr=True).print(Text(str(failed), style="red"))
             return 1
 
 
-def _compare(console: Console, folder: Path, megabytes: int, policy: str, store: str) -> int:
+def _compare(folder: Path, megabytes: int, policy: str, store: str) -> int:
     sizes = ("--megabytes", str(megabytes))
-    console.print(f"A chain of shuffles, a loop and an adaptive SQL query, {megabytes} MB a shuffle, once without …")
+    output.say(f"A chain of shuffles, a loop and an adaptive SQL query, {megabytes} MB a shuffle, once without …")
     off = run(folder / "off", sizes)
-    console.print(f"… and once with the plugin, policy {policy}.\n")
+    output.say(f"… and once with the plugin, policy {policy}.\n")
     log_store = store or f"sqlite://{folder / 'coordinator.db'}"
     with _coordinator(store) as address:
         where = ("--address", address) if address else ("--store", log_store)
         on = run(folder / "on", (*where, "--policy", policy, *sizes))
     log = read_log(log_store, on.application)
-    report.show(console, off, on, ideal(on, log))
-    console.print("\nWhat the log tells of one shuffle (shufflectl explain):\n")
-    stories.show(console, explain(log, _an_early_deletion(log)))
+    report.show(off, on, ideal(on, log))
+    output.say("\nWhat the log tells of one shuffle (shufflectl explain):\n")
+    with output.printing() as console:
+        stories.show(console, explain(log, _an_early_deletion(log)))
     return 0 if report.equal(off, on) else 1
 
 

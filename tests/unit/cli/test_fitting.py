@@ -1,0 +1,90 @@
+"""Tables on narrow terminals: headings are whole words, figures are whole, and where there is room nothing changes."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from coordinator.cli import advising
+from coordinator.cli.output import Column, table
+from tests.support.fake_spark import FakeSpark
+from tests.support.history_logs import chain
+from tests.support.terminals import terminal
+from tests.unit.cli.calling import Shufflectl, log_file
+from tests.unit.replay.logs import deleted_and_missed
+
+COLUMNS = (
+    Column("APPLICATION", lambda r: r["0"], titles=True),
+    Column("ID", lambda r: r["1"], spare=True),
+    Column("RAN", lambda r: r["2"], right=True, spare=True),
+    Column("GIVES BACK", lambda r: r["3"], right=True),
+    Column("ADVICE", lambda r: r["4"]),
+)
+ROW = ("nightly report", "application_1751493828576_0001", "2 h 41 min", "124 GB·h", "leave as it is")
+
+
+def drawn(width: int, columns: tuple[Column, ...] = COLUMNS) -> list[str]:
+    made = StringIO()
+    rows = [{str(at): cell for at, cell in enumerate(ROW)}]
+    Console(file=made, width=width, color_system=None).print(table(rows, columns))
+    lines = [line.rstrip() for line in made.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    return lines
+
+
+def test_where_there_is_room_a_row_is_a_line() -> None:
+    assert drawn(200) == [
+        "APPLICATION     ID                                     RAN  GIVES BACK  ADVICE",
+        "nightly report  application_1751493828576_0001  2 h 41 min    124 GB·h  leave as it is",
+    ]
+
+
+def test_columns_move_together_and_words_go_to_the_next_line() -> None:
+    above, headings, row, *_ = drawn(72)
+    assert above.split() == ["GIVES"]
+    assert headings.split() == ["APPLICATION", "ID", "RAN", "BACK", "ADVICE"]
+    assert "application_1751493828576_0001 2 h 41 min" in row
+
+
+def test_the_spare_ones_are_left_out_one_after_the_other() -> None:
+    assert drawn(48)[1].split() == ["APPLICATION", "RAN", "BACK", "ADVICE"]
+    assert "2 h 41 min" not in "".join(drawn(36))
+
+
+def test_names_go_on_lines_of_their_own() -> None:
+    lines = drawn(22)
+    assert lines[0] == "APPLICATION"
+    assert "nightly report" in lines
+    assert any("124 GB·h" in line for line in lines)
+
+
+def test_where_nothing_helps_it_is_a_table_still() -> None:
+    assert "".join(drawn(9))
+
+
+def test_advice_on_80_columns(shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advising, "_session", lambda master, conf: nullcontext(FakeSpark()))
+    log = chain("application_1751493828576_0001", name="a-name-that-is-of-one-word-and-long")
+    log.write(tmp_path / "logs" / "app-1")
+    terminal(monkeypatch, 80)
+    out = shufflectl("advise", tmp_path / "logs").out
+    words = {"APPLICATION", "PEAK", "NEEDED", "HELD", "GIVES", "BACK", "AT", "MOST", "TOO", "EARLY", "ADVICE"}
+    assert words <= set(out.split())
+    assert "reachabl\n" not in out
+
+
+@pytest.mark.parametrize("policy", ["frontier", "delayed:reachable:60s"])
+def test_a_simulation_on_80_columns(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    log = log_file(tmp_path / "chain.log", deleted_and_missed())
+    terminal(monkeypatch, 80)
+    lines = shufflectl("simulate", log, "--policy", policy).out.splitlines()
+    words = " ".join(lines).split()
+    assert {"POLICY", "HELD", "SPARK", "ALONE", "PEAK", "DELETED", "EARLY", "RECOMPUTED", "TASK", "TIME"} <= set(words)
+    assert any(line.startswith("Spark alone ") for line in lines)
+    assert max(map(len, lines)) <= 80
