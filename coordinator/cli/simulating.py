@@ -35,7 +35,7 @@ from replay.plain import plain
 from replay.simulate.places import recordings_at
 from replay.simulate.recordings import Recording, Simulated, all_of, once, spread
 from replay.simulate.summary import Summary, total
-from replay.units import count, printable, size
+from replay.units import count, few, printable, size
 
 _SEGMENT_EVENTS = 500
 #: Below this it takes longer to start a session than to simulate.
@@ -264,19 +264,20 @@ def _application(one: Simulated) -> Row:
 
 
 def _doubts(found: Sequence[Simulated], sums: Sequence[Summary]) -> Iterator[str]:
-    """What the table says of `reachable` and cannot know."""
-    reachable = next((one for one in sums if one.policy == "reachable"), None)
-    if reachable is None:
+    """What the table says of `reachable`, delayed or not, and cannot know."""
+    reaching = [one for one in sums if one.policy == "reachable" or one.policy.startswith("delayed(reachable,")]
+    if not reaching:
         return
-    blind = reachable.applications - reachable.looked_at
+    names = few([f"`{one.policy}`" for one in reaching])
+    is_one = len(reaching) == 1
+    blind = reaching[0].applications - reaching[0].looked_at
     histories = sum(one.is_history for one in found)
     if blind:
-        yield f"{count(blind, 'record')} without looks: what the program held is not known, `reachable` keeps all."
+        told = "keeps all" if is_one else "keep all"
+        yield f"{count(blind, 'record')} without looks: what the program held is not known, {names} {told}."
     if histories:
-        told = (
-            f"{count(histories, 'history log')}: the program's variables are not in them; live, `reachable` holds more."
-        )
-        yield told
+        told = "holds more" if is_one else "hold more"
+        yield f"{count(histories, 'history log')}: the program's variables are not in them; live, {names} {told}."
 
 
 def _untaught(sums: Sequence[Summary], given: _Given) -> Iterator[str]:

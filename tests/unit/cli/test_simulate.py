@@ -60,6 +60,26 @@ def test_a_folder_is_all_that_is_in_it_and_what_is_no_log_costs_a_line(
     assert called.out.count("Spark alone") == 4
 
 
+@pytest.mark.parametrize(
+    ("policies", "told"),
+    [
+        (["reachable"], "`reachable` keeps all."),
+        (["delayed"], "`delayed(reachable, 60 s)` keeps all."),
+        (["reachable", "delayed:reachable:5s"], "`reachable`, `delayed(reachable, 5 s)` keep all."),
+        (["frontier", "delayed:frontier:60s"], ""),
+    ],
+)
+def test_where_nobody_looked_a_policy_that_goes_by_looks_says_so(
+    shufflectl: Shufflectl, tmp_path: Path, policies: list[str], told: str
+) -> None:
+    log = chain().write(tmp_path / "app-1")
+    out = shufflectl("simulate", str(log), *(word for one in policies for word in ("--policy", one))).out
+    assert [line for line in out.splitlines() if "without looks" in line] == (
+        [f"1 record without looks: what the program held is not known, {told}"] if told else []
+    )
+    assert ("the program's variables are not in them" in out) is bool(told)
+
+
 def test_copies_of_one_run_count_once(shufflectl: Shufflectl, log: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.log").write_bytes(log.read_bytes())
     once, twice = (shufflectl("simulate", place, "--policy", "frontier", "-o", "json") for place in (log, tmp_path))
