@@ -140,7 +140,7 @@ def learned(recording: Recording) -> Learned:
     try:
         return _learned(recording)
     except (Unread, ValueError, OSError) as error:
-        return Learned(recording.name, "", _NOTHING, str(error), *kind_of_failure(error))
+        return Learned(recording.name, why_not=str(error), **kind_of_failure(error))
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Learned(recording.name, why_not=odd("read", error))
 

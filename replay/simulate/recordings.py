@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypedDict, TypeVar
 
 from coordinator.core.commands import EndApplication, RegisterApplication
 from coordinator.core.events import Recorded
@@ -78,6 +78,14 @@ class Simulated:
         return bool(self.warnings) and not self.is_history
 
 
+class Failure(TypedDict):
+    """What is true of a record that could not be read; fields of `Simulated`, and of what else is made of records."""
+
+    is_damaged: bool
+    is_newer: bool
+    is_no_log: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A recorded run, read."""
@@ -110,15 +118,15 @@ def simulated(
     try:
         return _simulated(recording, policies, lessons or {}, capacity_bytes)
     except (Unread, WireError, OSError) as error:
-        return Simulated(recording.name, "", "", (), (), str(error), *kind_of_failure(error))
+        return Simulated(recording.name, failed=str(error), **kind_of_failure(error))
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Simulated(recording.name, failed=odd("simulated", error))
 
 
-def kind_of_failure(error: Exception) -> tuple[bool, bool, bool]:
+def kind_of_failure(error: Exception) -> Failure:
     """Whether a record that cannot be read is a damaged log of ours, one of a newer release, or no log."""
     is_newer = isinstance(error, (TooNew, UnknownEvent, UnknownKind))
-    return isinstance(error, WireError), is_newer, isinstance(error, NoLog)
+    return {"is_damaged": isinstance(error, WireError), "is_newer": is_newer, "is_no_log": isinstance(error, NoLog)}
 
 
 def odd(done: str, error: Exception) -> str:
