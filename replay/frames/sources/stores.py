@@ -7,8 +7,7 @@ that names the events.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 
 from coordinator.archive import files
@@ -21,6 +20,7 @@ from coordinator.wire.records import Head, decode
 from replay.frames.options import Reading, WrongOption, address_of
 from replay.frames.pieces import Piece, StorePiece, Trouble, ranges
 from replay.frames.salvage import Found, Gaps, Problem, records_of
+from replay.frames.sources.loops import each, waited
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
@@ -37,23 +37,13 @@ _BACK = 256  #: How far before an event its segment is looked for first.
 
 def plan(reading: Reading) -> list[Piece]:
     """Ranges of every application that is wanted."""
-    return asyncio.run(_plan(reading))
+    return waited(_plan(reading))
 
 
 def read(reading: Reading, piece: StorePiece) -> Iterator[Found]:
     """What is in the piece. Opens the store on its own: it may run on another machine."""
-    loop = asyncio.new_event_loop()
-    found = _read(reading, piece)
-    try:
-        while True:
-            try:
-                yield from loop.run_until_complete(anext(found))
-            except StopAsyncIteration:
-                return
-    finally:
-        loop.run_until_complete(found.aclose())  # type: ignore[attr-defined]
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+    for found in each(_read(reading, piece)):
+        yield from found
 
 
 async def _open(reading: Reading) -> StateBackend:
@@ -140,7 +130,7 @@ def _ended(archive: Archive, folder: str) -> Head | Problem | None:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-async def _read(reading: Reading, piece: StorePiece) -> AsyncIterator[list[Found]]:
+async def _read(reading: Reading, piece: StorePiece) -> AsyncGenerator[list[Found], None]:
     gaps = Gaps(piece.first, piece.last)
     async with await _open(reading) as backend:
         async for found in _Log(backend, _archive(reading), piece.application).stretch(piece.first, piece.last):

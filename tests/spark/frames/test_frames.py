@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -257,3 +258,19 @@ def test_a_report_shows_them_as_tables(
     shown = shufflectl("report", "--log", chain, "chain").out
     assert all(words in shown for words in ("Byte-seconds by call site", "7.2 MB·s", "deleted too early", "100.0%"))
     assert [place for place in CALL_SITES if place in shown] == list(CALL_SITES)
+
+
+def test_a_report_weighs_a_store(spark: SparkSession, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    shown = Shufflectl(tmp_path, monkeypatch, capsys)("report", "--store", address, "chain", "-o", "json")
+    assert (shown.code, shown.err) == (0, "")
+    assert [one["missed"] for one in shown.data["premature"]] == [1]
+
+
+def test_a_notebook_reads_a_store(spark: SparkSession, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+
+    async def notebook() -> list[dict[str, Any]]:
+        return plainly(frames.events(spark, address))
+
+    assert asyncio.run(notebook()) == expected(address)

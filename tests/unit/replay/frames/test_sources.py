@@ -88,6 +88,15 @@ def test_a_store_is_read_in_ranges_that_meet(told: Told, tmp_path: Path) -> None
     assert rows(address, application="nobody") == []
 
 
+def test_a_store_is_read_where_a_loop_runs(told: Told, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", told)
+
+    async def notebook() -> list[dict[str, object]]:
+        return rows(address, partitionEvents=9)
+
+    assert asyncio.run(notebook()) == rows(address)
+
+
 def test_a_log_file_is_read_in_parts_that_meet(log: Path) -> None:
     whole = rows(log)
     for size in (1, 9, 20):
