@@ -375,3 +375,10 @@ def at(log: Iterable[e.Recorded], where: Point) -> Traveller:
 def difference(before: Traveller, after: Traveller) -> tuple[Changed, ...]:
     """What has changed from one point to a later one."""
     return between(before.state, after.state, after.names.with_earlier(before.names))
+
+
+def passed(before: Traveller, after: Traveller) -> int:
+    """How many generations began behind the first point of which the state at the second keeps no record."""
+    first, end = before.state.meta.next_shuffle_id, after.state.meta.next_shuffle_id
+    kept = {*after.state.generations, *(one.current or 0 for one in after.state.shuffles.values())}
+    return end - first - sum(first <= one < end for one in kept)

@@ -74,7 +74,8 @@ def failure_of(error: BaseException) -> Failure | None:
     if isinstance(error, grpc.aio.AioRpcError):
         return _of_call(error)
     if isinstance(error, UnknownShuffle):
-        return failure(Exit.NOT_FOUND, error.fact, error.expected, "List them with `shufflectl shuffles`.")
+        told = "`shufflectl events APP` tells of each, `shufflectl replay APP -o json` lists all that were written."
+        return failure(Exit.NOT_FOUND, error.fact, error.expected, told)
     if isinstance(error, OSError) and error.errno in _FULL:
         return failure(Exit.FAILED, f"what was to be shown could not be written: {error.strerror}", "room for it",
                        "Make room, or write it elsewhere.")  # fmt: skip

@@ -70,7 +70,8 @@ def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId
     digits = named.removeprefix("#")
     if not digits.isdecimal():
         expected = "an app shuffle such as 5, or a shuffle id such as '#7'"
-        raise failure(Exit.USAGE, f"the shuffle is {named!r}", expected, "`shufflectl shuffles` lists both.")
+        told = "`shufflectl shuffles` lists both, `shufflectl replay APP -o json` those that are long gone too."
+        raise failure(Exit.USAGE, f"the shuffle is {named!r}", expected, told)
     if is_id or named.startswith("#"):
         return None, ShuffleId(int(digits))
     return AppShuffle(int(digits)), None

@@ -19,7 +19,7 @@ from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import application_row, graph_row, replica_row, shuffle_row
 from coordinator.cli.verb import FORMS, verb
 from coordinator.core.lifecycle import Life
-from replay.units import clock, few, moment, place, size, span
+from replay.units import clock, count, few, moment, place, size, span
 
 Application = Annotated[
     str, typer.Argument(metavar="APP", help="Its id or a beginning of it, Spark's id, or its name; - for the only one.")
@@ -30,6 +30,7 @@ Applications = Annotated[
 All = Annotated[bool, typer.Option("--all", help="Every application of the source.")]
 _SHORTEST = 8
 _STATES = tuple(life.value for life in Life)
+_GONE = {Life.DELETED.value, Life.LOST.value}
 
 
 def apps(here: Here, running: Annotated[bool, typer.Option("--running", help="Only those that run.")] = False) -> Any:
@@ -72,11 +73,22 @@ def shuffles(
 
 async def _shuffles(here: Here, app: str, states: list[str]) -> None:
     async with here.source() as source:
-        told = await source.shuffles(await find(source, app))
+        application = await find(source, app)
+        begun = (await source.application(application)).generations
+        told = await source.shuffles(application)
         found = [row for row in map(shuffle_row, told) if not states or row["state"] in states]
         output.rows(
             here.form, found, _SHUFFLES, "No shuffles" + (f" that are {' or '.join(states)}." if states else ".")
         )
+        unlisted = begun - sum(shuffle.shuffle_id <= begun for shuffle in told)
+        if unlisted > 0 and (not states or _GONE & set(states)):
+            _not_listed(unlisted)
+
+
+def _not_listed(unlisted: int) -> None:
+    whose = "of shuffles that Spark has let go, or that were written again"
+    where = "`shufflectl replay APP -o json` and `shufflectl timeline APP -o FILE` have all"
+    output.remark(f"not listed: {count(unlisted, 'generation')} {whose}; {where}")
 
 
 def graph(here: Here, app: Application) -> Any:

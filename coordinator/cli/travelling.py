@@ -101,6 +101,10 @@ async def _diff(here: Here, app: str, before: Point, after: Point) -> None:
         else:
             ends = {"before": earlier.sequence, "after": later.sequence}
             output.data(here.form, {**ends, "changes": [plain(one) for one in found]})
+        passed = travel.passed(earlier, later)
+        if passed:
+            told = f"not listed: {count(passed, 'generation')} that came and went in between"
+            output.remark(f"{told}; `shufflectl replay APP -o json` has all")
 
 
 def register(app: typer.Typer) -> None:

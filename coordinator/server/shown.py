@@ -58,6 +58,7 @@ def application_shown(state: State) -> service_pb2.Application:
         suspended=number_of(meta.suspended),  # type: ignore[arg-type]
         lives=held,
         pins=views.pins(state),
+        generations=meta.next_shuffle_id - 1,
         **_registration(meta),
     )
 

@@ -98,8 +98,7 @@ class StoreSource(FoldedSource):
     async def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
         async for item in self._salvage(application, after):
             if not isinstance(item, Segment):
-                if str(item) not in map(str, self.problems):  # who reads twice meets it twice
-                    self.problems.append(item)
+                self._note(item)
             elif records := above(after, item.records):
                 yield records
 
@@ -133,6 +132,10 @@ class StoreSource(FoldedSource):
 
     # ---- within ----
 
+    def _note(self, problem: Exception) -> None:
+        if str(problem) not in map(str, self.problems):  # who reads twice meets it twice
+            self.problems.append(problem)
+
     def _journal(self, application: ApplicationId) -> Journal:
         shelf = Shelf(self._archive, application, asyncio.to_thread) if self._archive is not None else None
         return Journal(self._backend, application, _READER, CommitIds(_READER), Clock(), shelf)
@@ -141,7 +144,7 @@ class StoreSource(FoldedSource):
         state = empty()
         async for item in self._salvage(application, 0):
             if not isinstance(item, Segment):
-                self.problems.append(item)
+                self._note(item)
                 break
             for recorded in item.records:
                 apply(state, recorded)

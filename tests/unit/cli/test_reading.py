@@ -48,6 +48,15 @@ def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str])
     assert shufflectl("shuffles", *source, "chain", "--state", "lost").out == "No shuffles that are lost.\n"
 
 
+def test_generations_that_no_state_knows_are_counted(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
+    """Generation 1 was written again; no list but that of the log has it."""
+    assert "not listed: 1 generation" in shufflectl("shuffles", *source, "chain").err
+    assert "not listed: 1 generation" in shufflectl("shuffles", *source, "chain", "--state", "deleted").err
+    assert shufflectl("shuffles", *source, "chain", "--state", "readable").err == ""
+    unknown = shufflectl("explain", *source, "chain", "99")
+    assert (unknown.code, "`shufflectl replay APP -o json` lists all" in unknown.err) == (3, True)
+
+
 def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     tree = shufflectl("graph", *source, "-").out
     assert tree.index("app shuffle 1  groupBy at chain.py:14") < tree.index("app shuffle 0  map at chain.py:12")

@@ -16,7 +16,7 @@ from coordinator.cli.sources.log import LogSource
 from coordinator.cli.travelling import _Walk
 from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.ids import JobId, LookId, StageId
+from coordinator.core.ids import AppShuffle, JobId, LookId, StageId
 from replay.travel import AtEvent
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -55,6 +55,17 @@ def test_of_many_that_are_gone_a_table_shows_the_newest_and_json_all(shufflectl:
     )  # fmt: skip
     data = shufflectl("replay", "--log", file, "-", "-o", "json").data
     assert [one["shuffle_id"] for one in data["gone"]] == list(range(1, 26))
+
+
+def test_what_came_and_went_between_two_points_is_counted(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = deleted_and_missed()
+    told.say(c.ReportJobEnded(JobId(1)))
+    told.say(c.ReportShuffleCleaned(AppShuffle(1)), c.ReportShuffleCleaned(AppShuffle(0)))
+    told.carried_out()
+    log = log_file(tmp_path / "app.log", told)
+    whole = shufflectl("diff", "--log", log, "-", "1", "end")
+    assert "not listed: 3 generations" in whole.err
+    assert shufflectl("diff", "--log", log, "-", "30", "end").err == ""
 
 
 def test_a_piped_walk_shows_every_event_with_what_it_changed(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
