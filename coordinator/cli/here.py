@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coordinator.cli import output
@@ -26,6 +26,7 @@ class Here:
 
     loaded: Loaded
     form: str
+    problems: list[Exception] = field(default_factory=list)  #: What was damaged and passed by.
 
     @property
     def config(self) -> Config:
@@ -44,7 +45,16 @@ class Here:
             yield opened
         finally:
             await opened.close()
-        report(opened)
+        self.problems.extend(opened.problems)
+
+    def end(self) -> None:
+        """Says on stderr what was damaged and passed by, once all else is shown; ends with its code."""
+        for problem in self.problems:
+            output.remark(problem)
+        if self.problems:
+            told = failure_of(self.problems[0])
+            shown = "What is shown above is what could be read."
+            raise Failure(told.exit_code if told is not None else Exit.DAMAGED, shown)
 
     def chosen(self) -> tuple[str, str]:
         """The source that was named, and of which kind: server, store or log. Empty: the shared file."""
@@ -85,13 +95,3 @@ def default_store() -> str:
     from listener_bridge.embedded import default_store as shared
 
     return shared()
-
-
-def report(source: Source) -> None:
-    """Says on stderr what was damaged and passed by; ends with its code."""
-    for problem in source.problems:
-        output.remark(problem)
-    if source.problems:
-        told = failure_of(source.problems[0])
-        shown = "What is shown above is what could be read."
-        raise Failure(told.exit_code if told is not None else Exit.DAMAGED, shown)

@@ -19,7 +19,7 @@ from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row, event_row
-from coordinator.cli.sources.api import Source
+from coordinator.cli.sources.api import Source, foldable, up_to
 from coordinator.cli.verb import verb
 from coordinator.core.events import ApplicationEnded, Recorded
 from coordinator.core.ids import ApplicationId
@@ -134,11 +134,14 @@ async def _holders(here: Here, app: str, limit: int | None) -> None:
     async with here.source() as source:
         application = await find(source, app)
         weigher = Weigher()
-        async for recorded in source.events(application):
+        async for recorded in foldable(source, application):
             weigher.hear(recorded)
         found = weigher.holders()
         rows: list[Row] = [dict(plain(one)) for one in found[:limit]]
-        output.rows(here.form, rows, _HOLDERS, "Nothing holds any shuffle data.")
+        so_far = up_to(source, weigher.state.meta.next_sequence - 1)
+        output.rows(here.form, rows, _HOLDERS, f"Nothing holds any shuffle data{so_far}.")
+        if rows and so_far:
+            output.remark(f"this was so{so_far}")
         if len(found) > len(rows):
             output.remark(f"{len(found) - len(rows):,} more hold some: a larger --limit shows them")
 

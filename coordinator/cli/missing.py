@@ -17,7 +17,7 @@ from coordinator.cli import output
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
-from coordinator.cli.sources.api import foldable
+from coordinator.cli.sources.api import foldable, up_to
 from coordinator.cli.verb import verb
 from replay.plain import plain
 from replay.premature import Inquiry, Premature, worth
@@ -32,16 +32,17 @@ def premature(here: Here, app: Application) -> Any:
 async def _premature(here: Here, app: str) -> None:
     async with here.source() as source:
         application = await find(source, app)
-        inquiry = Inquiry()
+        inquiry, last = Inquiry(), 0
         for hear in inquiry.passes():
             async for recorded in foldable(source, application):
                 hear(recorded)
+                last = recorded.sequence
         found = inquiry.found
         if here.form != "table":
             output.data(here.form, [plain(one) for one in found])
             return
         with output.printing() as console:
-            console.print(_summary(found))
+            console.print(_summary(found, up_to(source, last)))
             for one in found:
                 _show(console, one)
 
@@ -51,13 +52,13 @@ def register(app: typer.Typer) -> None:
     verb(app)(premature)
 
 
-def _summary(found: tuple[Premature, ...]) -> Text:
+def _summary(found: tuple[Premature, ...], so_far: str) -> Text:
     if not found:
-        return Text("Nothing was deleted too early.")
+        return Text(f"Nothing was deleted too early{so_far}.")
     written = sum(one.recomputed_bytes for one in found)
     seconds = sum(one.recomputed_task_seconds or 0.0 for one in found)
     cost = f"{size(written)} written again, {seconds:,.1f} task-seconds"
-    return Text(f"{count(len(found), 'premature deletion')}: {cost}", style="bold")
+    return Text(f"{count(len(found), 'premature deletion')}{so_far}: {cost}", style="bold")
 
 
 def _show(console: Console, one: Premature) -> None:

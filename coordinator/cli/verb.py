@@ -65,6 +65,7 @@ def verb(
             flags = {name: given.pop(name) for name in options}
             here = prepare(ctx.obj or {}, flags, forms)
             _run(function(here, **given))
+            here.end()
 
         _dress(command, function.__name__, function.__doc__, (*own, *(shared(name) for name in options)))
         app.command(**settings)(command)

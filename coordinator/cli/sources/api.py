@@ -127,6 +127,11 @@ async def foldable_batches(source: Source, application: ApplicationId) -> AsyncI
             expected = batch[-1].sequence + 1
 
 
+def up_to(source: Source, sequence: int) -> str:
+    """How far a log could be folded that is damaged; nothing is said of a whole one."""
+    return f" up to event {sequence:,}" if source.problems else ""
+
+
 async def _each(batches: Any) -> AsyncIterator[Recorded]:
     async with aclosing(batches):
         async for batch in batches:

@@ -164,6 +164,20 @@ def test_a_damaged_segment_in_the_middle_of_a_log_is_named_and_the_rest_shown(
     assert is_clear(shufflectl("explain", "--log", path, "-", "0"), Exit.DAMAGED, "offset")
 
 
+def test_what_a_damaged_log_shows_says_how_far_it_was_read(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """The sentence that ends it names what is shown above: each verb shows something."""
+    path = log_file(tmp_path / "app.log", deleted_and_missed())
+    content = bytearray(path.read_bytes())
+    content[len(MAGIC) + 4 + struct.unpack_from(">I", content, len(MAGIC))[0] + 4 + 10] ^= 1
+    path.write_bytes(bytes(content))
+    for verb in ("graph", "shuffles", "premature", "holders", "simulate"):
+        called = shufflectl(verb, "--log", path, "chain", *(("--master", "none") if verb == "simulate" else ()))
+        assert is_clear(called, Exit.DAMAGED, "app.log, offset", "What is shown above"), verb
+        assert called.out, verb
+    assert shufflectl("premature", "--log", path, "-").out == "Nothing was deleted too early up to event 8.\n"
+    assert "this was so up to event 8" in shufflectl("holders", "--log", path, "-").err
+
+
 def test_a_torn_end_of_a_log_is_named_and_the_rest_shown(shufflectl: Shufflectl, tmp_path: Path) -> None:
     path = log_file(tmp_path / "app.log", deleted_and_missed())
     whole = path.read_bytes()
