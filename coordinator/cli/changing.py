@@ -17,7 +17,7 @@ from coordinator.cli.exits import Exit, failure, refusal
 from coordinator.cli.finding import app_shuffle, find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
-from coordinator.cli.rows import shuffle_row
+from coordinator.cli.rows import application_row, shuffle_row
 from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import CHANGING, verb
 from coordinator.core.commands import Command, RemovePin, ResumeDeletion, SetPin, SetPolicy
@@ -71,7 +71,17 @@ def policy(
 
 def resume(here: Here, app: Application) -> Any:
     """Lets deletion go on where it has suspended itself."""
-    return _do(here, app, ResumeDeletion(_who()), "deletion goes on")
+    return _resume(here, app)
+
+
+async def _resume(here: Here, app: str) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        before = application_row(await source.application(application))
+        await _carry_out(source, application, ResumeDeletion(_who()))
+        why, policy = before["suspended"], before["policy"]
+        was = f"deletion goes on, after {why}" if why else "deletion was not suspended: nothing has changed"
+        _say(here, application, f"{was}; policy {policy}")
 
 
 async def _pin(here: Here, app: str, wish: SetPin) -> None:

@@ -57,6 +57,13 @@ def test_generations_that_no_state_knows_are_counted(shufflectl: Shufflectl, sou
     assert (unknown.code, "`shufflectl replay APP -o json` lists all" in unknown.err) == (3, True)
 
 
+def test_resuming_tells_what_was_so(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    assert "Deletion was not suspended: nothing has changed; policy frontier" in shufflectl(
+        "resume", "--store", address, "chain"
+    ).out
+
+
 def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     tree = shufflectl("graph", *source, "-").out
     assert tree.index("app shuffle 1  groupBy at chain.py:14") < tree.index("app shuffle 0  map at chain.py:12")
