@@ -71,7 +71,8 @@ def _member(endpoint: str, address: EtcdAddress) -> Finding:
         with _past_proxies(_tls(address)).open(f"{scheme}://{endpoint}/version", timeout=_WAIT_S) as reply:
             version = str(json.loads(reply.read())["etcdserver"])
     except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
-        return fail("etcd", f"{endpoint} does not answer ({error})", "Check that it runs and is reachable from here.")
+        told = f"{endpoint} does not answer ({_cause(error)})"
+        return fail("etcd", told, "Check that it runs and is reachable from here.")
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_ETCD:
         return warn("etcd", f"{endpoint} is etcd {version}", "Use 3.6 or newer: older ones can lose data in a crash.")
     return ok("etcd", f"{endpoint} is etcd {version}")
@@ -80,6 +81,12 @@ def _member(endpoint: str, address: EtcdAddress) -> Finding:
 def _past_proxies(tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
     """As the store's own client goes."""
     return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
+
+
+def _cause(error: Exception) -> str:
+    """Without what wraps it."""
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason)
 
 
 def _tls(address: EtcdAddress) -> ssl.SSLContext | None:

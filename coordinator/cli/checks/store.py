@@ -42,9 +42,15 @@ async def look(config: Config) -> list[Finding]:
     try:
         backend = await open_backend(address)
     except StateBackendError as error:
-        return [*shared, fail("store", str(error), "Nothing was changed.")]
+        return [*shared, _failed(error)]
     async with backend:
         return [*shared, *await _of_backend(backend, address)]
+
+
+def _failed(error: StateBackendError) -> Finding:
+    """The store's errors end with what to do."""
+    found, _, advice = str(error).rpartition("; ")
+    return fail("store", found or advice, f"{advice[0].upper()}{advice[1:]}. Drivers go on without deleting meanwhile.")
 
 
 def _named(config: Config) -> str:
@@ -71,7 +77,7 @@ async def _of_backend(backend: StateBackend, address: object) -> list[Finding]:
         found = [await _records(backend), await _heads(backend)]
         return [*found, await _compaction(backend)] if isinstance(address, EtcdAddress) else found
     except StateBackendError as error:
-        return [fail("store", str(error), "Nothing was changed; drivers go on without deleting meanwhile.")]
+        return [_failed(error)]
 
 
 async def _records(backend: StateBackend) -> Finding:

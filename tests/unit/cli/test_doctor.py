@@ -109,6 +109,14 @@ def test_everything_that_is_not_ok_says_what_to_do(shufflectl: Shufflectl) -> No
         assert row["verdict"] == "ok" or row["advice"]
 
 
+def test_a_store_that_is_away_says_what_to_do_where_one_looks_for_it(shufflectl: Shufflectl) -> None:
+    rows = shufflectl("doctor", "--store", "etcd://127.0.0.1:1/x", "-o", "json").data
+    store_row, etcd = (next(row for row in rows if row["check"] == check) for check in ("store", "etcd"))
+    assert "check that it runs" in store_row["advice"]
+    assert "check that it runs" not in store_row["found"]
+    assert etcd["found"] == "127.0.0.1:1 does not answer (Connection refused)"
+
+
 async def test_a_store_on_a_disk_that_other_machines_share_is_warned_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
