@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from replay.units import left
@@ -37,8 +37,13 @@ def sizes(events: DataFrame) -> DataFrame:
             F.collect_list(change).over(upto).alias("changes"),
         )
         .where("NOT is_gone")
-        .select(*_KEY, "sequence", "from_ms", "following_ms", F.udf(bytes_after, "bigint")("changes").alias("bytes"))
+        .select(*_KEY, "sequence", "from_ms", "following_ms", _held("changes").alias("bytes"))
     )
+
+
+def _held(changes: str) -> Column:
+    """Spark is told what kind of function it is: what is annotated for readers it takes for hints, and warns."""
+    return F.udf(bytes_after, "bigint", useArrow=False)(changes)
 
 
 def last_sizes(events: DataFrame) -> DataFrame:
