@@ -231,6 +231,8 @@ class _Walk:
             output.say(Group(*_parts(moment(self.traveller))))
         elif said.isdecimal():
             await self._go(int(said))
+        elif said:
+            output.say(f"{said!r} is none of these; {_KEYS}")
         elif (recorded := await anext(self.ahead, None)) is not None:
             self._step(recorded)
         else:
@@ -238,18 +240,23 @@ class _Walk:
         return True
 
     async def _go(self, number: int) -> None:
-        """Folds all before the event of this number, and steps to it; where the log ends before it, to the last one."""
+        """Goes to the event of this number; where there is none it stays where it is, at the log's end if nowhere."""
+        here = self.traveller.sequence if self.ahead is not None else None
+        if not await self._reached(number):
+            output.say(f"There is no event {number:,}.")
+            await self._reached(self.traveller.sequence if here is None else here)
+
+    async def _reached(self, number: int) -> bool:
+        """Folds all before the event of this number, and steps to it."""
         await self._stop_reading()
         self.traveller = Traveller(gone=Ended(_GONE_SHOWN))
         self.ahead = foldable(self.source, self.application)
         while number and (recorded := await anext(self.ahead, None)) is not None:
             if recorded.sequence >= number:
                 self._step(recorded)
-                return
+                return True
             self.traveller.take(recorded)
-        if number:
-            output.say(f"There is no event {number:,}.")
-            await self._go(self.traveller.sequence)
+        return not number
 
     async def _stop_reading(self) -> None:
         if self.ahead is not None:
