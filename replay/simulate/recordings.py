@@ -12,7 +12,8 @@ gives back figures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from os.path import commonpath
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict, TypeVar
 
@@ -23,7 +24,7 @@ from coordinator.core.values import Driver, Lesson, Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import TooNew, UnknownEvent, UnknownKind, WireError
 from coordinator.wire.logfile import salvage, unbroken
-from replay.history.finding import Log
+from replay.history.finding import Log, shown
 from replay.history.joining import Copy, Piece, Told, piece_of, whole
 from replay.simulate import Fact, Timed, facts_of, simulate_all
 from replay.simulate.summary import Summary, summary_of
@@ -52,6 +53,7 @@ class Run:
     application: str
     attempt: str
     started_ms: int  #: 0 where the application alone says it.
+    place: str = field(default="", compare=False)  #: Of this record, for people; equal runs may have several.
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ def _own(recording: Recording) -> Opened:
     application = str(getattr(first, "application", ""))
     driver = getattr(first, "driver", Driver())
     ended = any(isinstance(fact.command, EndApplication) for fact in facts)
-    of = Run(application or recording.name, "", 0)
+    of = Run(application or recording.name, "", 0, _place(recording))
     return Opened(application, driver.name, facts, None, tuple(warnings), ended, of)
 
 
@@ -304,6 +306,15 @@ def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
             best[one.run] = one
     twice = [(one, best[one.run]) for one in found if one.run is not None and best[one.run] is not one]
     told = [
-        f"{one.recording}: it is the same run as {kept.recording}, which holds no less: left out" for one, kept in twice
+        f"{_called(one)}: it is the same run as {_called(kept)}, which holds no less: left out" for one, kept in twice
     ]
     return [one for one in found if one.run is None or best[one.run] is one], told
+
+
+def _called(one: _Counted) -> str:
+    return (one.run.place if one.run is not None else "") or one.recording
+
+
+def _place(recording: Recording) -> str:
+    """An export is called by its application, and several may hold it."""
+    return f"{recording.name} in {shown(commonpath(recording.tables))}" if recording.tables else ""

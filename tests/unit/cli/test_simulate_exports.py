@@ -91,6 +91,13 @@ def test_the_same_run_as_log_and_as_export_counts_once(shufflectl: Shufflectl, l
     assert called.data["policies"] == wanted["policies"]
 
 
+def test_the_same_run_in_two_exports_is_told_apart(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    first, second = arrow(tmp_path), parquet(tmp_path)
+    called = shufflectl("simulate", first, second, *RULES)
+    line = next(line for line in called.err.splitlines() if "the same run as" in line and APP in line)
+    assert all(f"{APP} in {path}" in line for path in (first, second))
+
+
 @pytest.mark.parametrize("made", [arrow, parquet])
 def test_an_export_may_have_any_name(shufflectl: Shufflectl, logs: Path, tmp_path: Path, made: Made) -> None:
     wanted = shufflectl("simulate", logs, *RULES).data
