@@ -17,6 +17,9 @@ from replay.history.finding import is_url, local_path
 
 def check_file(to: Path, force: bool) -> None:
     """A file that is written at the end of a call: that it can be is tried out now."""
+    if str(to) == "-":
+        told = "the file to write is '-', and standard output tells what was written"
+        raise failure(Exit.USAGE, told, "the name of a file", "Name one.")
     with writing(to):
         if to.is_dir():
             raise failure(Exit.USAGE, f"{to} is a folder", "the name of a file", "Name one in it.")

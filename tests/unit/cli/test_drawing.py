@@ -20,6 +20,8 @@ def test_a_timeline_of_a_file_and_of_a_store_is_the_same_page(shufflectl: Shuffl
     assert (again.code, "is there already" in again.err) == (2, True)
     assert shufflectl("timeline", log, "-o", tmp_path / "a.html", "--force").code == 0
     assert shufflectl("timeline", log, "-o", tmp_path / "no" / "a.html").code == 3
+    dash = shufflectl("timeline", log, "-o", "-")
+    assert (dash.code, "the file to write is '-'" in dash.err) == (2, True)
 
 
 def test_premature_deletions_are_listed_with_what_would_have_kept_them(shufflectl: Shufflectl, tmp_path: Path) -> None:
