@@ -17,7 +17,6 @@ from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.wording import byte_hours
 from replay.history.gathering import Read, Refused, find, left_out, spread
 from replay.history.joining import whole
-from replay.units import count
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
@@ -57,8 +56,9 @@ class Report:
         if not self.advices:
             return "No application was found."
         if not givers:
-            applications = count(len(self.advices), "application")
-            return f"None of {applications} would give back enough to be worth it."
+            if len(self.advices) == 1:
+                return "This application would not give back enough to be worth it."
+            return f"None of {len(self.advices):,} applications would give back enough to be worth it."
         gain = sum(advice.gain_byte_seconds for advice in givers)
         who = "This application" if len(givers) == 1 else f"These {len(givers):,} applications"
         possible = sum(advice.possible_byte_seconds for advice in givers)
