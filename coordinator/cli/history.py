@@ -31,13 +31,14 @@ from replay.plain import plain
 from replay.units import clock, few, place, size
 
 _DEFAULT_LIMIT = 1_000
+_LAST = 2**63 - 1  #: No log has more events.
 _MOST_HOLDERS = 30
 
 
 def events(
     here: Here,
     app: Application,
-    after: Annotated[int, typer.Option("--after", min=0, help="Only events after this number.")] = 0,
+    after: Annotated[int, typer.Option("--after", min=0, max=_LAST, help="Only events after this number.")] = 0,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_DEFAULT_LIMIT:,}, else all.")
     ] = None,

@@ -72,6 +72,13 @@ def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[
     assert [one["reads"] for one in data["shuffles"]] == [[], [0]]
 
 
+def test_a_number_that_no_event_has_is_refused_in_a_sentence(
+    shufflectl: Shufflectl, source: tuple[str, str]
+) -> None:
+    called = shufflectl("events", *source, APP, "--after", 10**22)
+    assert (called.code, "9223372036854775807" in called.err, "join_key" in called.err) == (2, True, False)
+
+
 def test_events_by_place_kind_and_number(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     some = shufflectl("events", *source, APP, "--after", 10, "--limit", 2, "-o", "json")
     assert [row["sequence"] for row in some.data] == [11, 12]
