@@ -35,7 +35,7 @@ from coordinator.core.rejections import (
 )
 from coordinator.core.state import Client, State
 from coordinator.core.sweep import react
-from coordinator.core.values import CLIENT_IDLE_MS, UNCONFIRMED
+from coordinator.core.values import CLIENT_IDLE_MS, UNCONFIRMED, Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,8 @@ def _not_decidable(state: State, command: c.Command) -> Rejection | None:
     if state.meta.ending is not None and not isinstance(command, (c.Tick, c.EndApplication, c.DropClient)):
         return Rejection(
             Reason.FAILED_PRECONDITION,
-            f"application {state.meta.application} has {state.meta.ending.value}",
+            f"application {state.meta.application} {'was' if state.meta.ending is Ending.LOST else 'has'} "
+            f"{state.meta.ending.value}",
             "an application that runs",
             "Its log can be read; a driver that was silent for too long registers as a new application.",
         )

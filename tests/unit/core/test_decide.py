@@ -289,7 +289,7 @@ def test_registration_is_once_and_ends_once() -> None:
     witness.do(c.EndApplication(Ending.LOST), 1)
     over = witness.do(c.SetPin(shuffle("A")), 1)[0]
     assert isinstance(over, Rejection)
-    assert over.reason is Reason.FAILED_PRECONDITION
+    assert (over.reason, over.fact) == (Reason.FAILED_PRECONDITION, "application app was lost")
 
 
 NUMBERS = st.lists(st.tuples(st.integers(1, 12), st.sampled_from("ABC"), st.integers(0, 12)), max_size=30)
