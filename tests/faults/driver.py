@@ -98,6 +98,11 @@ class WatchedBridge(Bridge):
             self._recorder.note(self._who, "directed", **told)
         super().directed(directives)
 
+    def _begin_as_another(self) -> str:
+        """A story is of one application, and ends with it."""
+        self.client.refused = "it was taken for gone"
+        return self.application
+
     def take(self, most: int, bytes_max: int, timeout_s: float, session: Session) -> service_pb2.Batch:
         batch = super().take(most, bytes_max, timeout_s, session)
         client = f"driver-{self._clients}"

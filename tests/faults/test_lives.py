@@ -120,7 +120,7 @@ def test_21_a_directive_whose_replica_died_is_sent_again_by_another_one_and_done
     assert world.wrong() == []
 
 
-def test_a_driver_that_was_paused_for_too_long_finds_out_and_only_observes(world: World) -> None:
+def test_a_driver_that_was_paused_for_too_long_finds_out_and_deletes_nothing_more_of_it(world: World) -> None:
     process = world.start(each=2)
     one, other = process.applications
     until(lambda: len({action.who for action in world.did("freed")}) == 2, "deletions of both")
