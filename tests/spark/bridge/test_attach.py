@@ -13,6 +13,7 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 from coordinator.app import start_replica
 from listener_bridge import Attachment, attach, plugin
 from tests.support.spark import LOCAL, spark_session, wait_for
+from tests.unit.listener_bridge.fakes import FakeCoordinator
 
 pytestmark = pytest.mark.spark
 
@@ -64,19 +65,32 @@ def test_what_was_attached_leaves_nothing_on_the_bus_but_the_marks_however_often
         assert counts == [counts[0]] * 3
 
 
-def test_20_a_driver_that_was_taken_for_dead_attaches_again_as_a_new_application(tmp_path: Path) -> None:
-    """It is told so when it comes back, as after a network that was away for longer than its sign of life may be."""
+def test_who_was_refused_can_attach_again(tmp_path: Path) -> None:
     replica = start_replica("memory:")
-    with spark_session(tmp_path, LOCAL) as spark, grpc.insecure_channel(replica.address) as channel:
-        first = attach(spark, address=replica.address)
-        wait_for(lambda: first.status().state == "connected", "a session")
-        caller = service_pb2.Caller(application=first.application, token=first.token)
-        lost = service_pb2.EndApplication(ending=common_pb2.ENDING_LOST)
-        stub = service_pb2_grpc.ShuffleLifecycleStub(channel)
-        stub.EndApplication(service_pb2.EndApplicationCall(caller=caller, command=lost))
+    with spark_session(tmp_path, LOCAL) as spark, FakeCoordinator() as other:
+        other.refuse_with = (grpc.StatusCode.UNAUTHENTICATED, "who are you")
+        first = attach(spark, address=other.address)
         wait_for(lambda: first.status().state == "refused", "the refusal")
         with attach(spark, address=replica.address) as second:
             assert second.application != first.application
             wait_for(lambda: second.status().state == "connected", "a session of its own")
             assert first.status().state == "detached"
+    replica.stop()
+
+
+def test_20_a_driver_that_was_taken_for_gone_is_a_new_application_by_itself(tmp_path: Path) -> None:
+    """It is told so when it comes back, as after a network that was away for longer than its sign of life may be."""
+    replica = start_replica("memory:")
+    with spark_session(tmp_path, LOCAL) as spark, grpc.insecure_channel(replica.address) as channel:
+        attached = attach(spark, address=replica.address)
+        wait_for(lambda: attached.status().state == "connected", "a session")
+        before = attached.application
+        caller = service_pb2.Caller(application=before, token=attached.token)
+        lost = service_pb2.EndApplication(ending=common_pb2.ENDING_LOST)
+        stub = service_pb2_grpc.ShuffleLifecycleStub(channel)
+        stub.EndApplication(service_pb2.EndApplicationCall(caller=caller, command=lost))
+        wait_for(lambda: attached.application != before, "a new application")
+        wait_for(lambda: attached.status().state == "connected", "its session")
+        assert attach(spark, address=replica.address) is attached
+        attached.detach()
     replica.stop()
