@@ -65,6 +65,7 @@ def test_what_was_attached_leaves_nothing_on_the_bus_but_the_marks_however_often
         assert counts == [counts[0]] * 3
 
 
+@pytest.mark.newest
 def test_who_was_refused_can_attach_again(tmp_path: Path) -> None:
     replica = start_replica("memory:")
     with spark_session(tmp_path, LOCAL) as spark, FakeCoordinator() as other:
