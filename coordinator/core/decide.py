@@ -172,6 +172,7 @@ def _refuse_again(desk: Desk, request: c.Request) -> Rejection:
         f"request {request.number} of {request.client} was refused when it came first, and nothing followed from it",
         "a number that was not refused, for what may be possible by now",
         "Send it under a new number.",
+        getattr(request.command, "app_shuffle", NO_SHUFFLE),  # it is about the request: its client is as good as before
     )
 
 

@@ -195,6 +195,7 @@ def test_a_wish_that_was_refused_is_not_granted_under_its_number_and_is_said_not
     assert isinstance(again[0], Rejection)
     assert again[0].reason is Reason.FAILED_PRECONDITION
     assert again[0].fact.startswith("request 1 of x was refused")
+    assert again[0].app_shuffle == shuffle("Z"), "without one a session takes it for a refusal of its client, and ends"
     assert log == []
     assert story.witness.answer([c.Request(X, 3, pin.command)], 2_000)[0] == [Accepted()]
     assert story.state.shuffles[shuffle("Z")].pin == "mine"
