@@ -18,7 +18,7 @@ from typing import TypeAlias
 from shuffle_lifecycle.v1 import service_pb2
 
 from listener_bridge import translate
-from listener_bridge.allowance import MUCH_BYTES
+from listener_bridge.allowance import HARDLY_ANY, MUCH_BYTES, Allowance
 from listener_bridge.backoff import BackOff
 from listener_bridge.outbox import Outbox
 from listener_bridge.places import Entry, Placed, Places
@@ -29,6 +29,8 @@ from listener_bridge.words import Request, is_patient
 SNAPSHOT_PAUSE_S = 1.0
 QUIET_S = 1_200.0  # who asks nothing for an hour is a stranger to the coordinator when another one comes
 GATHER_S = 0.25  # for what nobody waits for: it goes along with what comes next
+SOME_PAUSE_S = 0.5  # outcomes of what is neither much nor hardly anything, so many a second, need not gather
+SOME_AHEAD = 60
 Done: TypeAlias = Request | Snapshot
 
 
@@ -55,6 +57,7 @@ class Reporter:
         self._is_resync_due = False
         self._prompt_bytes = prompt_bytes
         self._is_prompt = False  # somebody may wait for what is not sent yet
+        self._some = Allowance(SOME_PAUSE_S, time.monotonic(), SOME_AHEAD)
         self._missed = 0
         self._snapshot_due = 0.0  # monotonic seconds; before, none is asked for
         self._refusals = BackOff()
@@ -116,8 +119,18 @@ class Reporter:
             self._changed.notify_all()
 
     def _add(self, requests: Sequence[Request]) -> None:
-        self._is_prompt |= not all(is_patient(request, self._prompt_bytes) for request in requests)
+        self._is_prompt = self._is_prompt or self._are_prompt(requests)
         self._outbox.add(requests)
+
+    def _are_prompt(self, requests: Sequence[Request]) -> bool:
+        if not all(is_patient(request, self._prompt_bytes) for request in requests):
+            return True
+        are_some = not all(is_patient(request, self._prompt_bytes // HARDLY_ANY) for request in requests)
+        now_s = time.monotonic()
+        if not are_some or self._some.wait_s(now_s) > 0:
+            return False
+        self._some.spend(now_s)
+        return True
 
     def tell_again(self, request: Request) -> None:
         """Tell it unless it is on its way, or waits for its place."""

@@ -28,6 +28,7 @@ HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
 BATCH_BYTES_MAX = 1_000_000
 MESSAGE_PAUSE_S = 0.05  # between messages that keep coming: each is work for us, and a commit for the coordinator
+MESSAGES_AHEAD = 40  # a deletion is four or five of them, each of which would be waited for
 
 
 class Ending(Enum):
@@ -186,7 +187,7 @@ class Session:
         most = max(1, min(limits.max_batch or BATCH_MAX, BATCH_MAX))
         bytes_max = max(1_000, min((limits.max_message_bytes or 2 * BATCH_BYTES_MAX) // 2, BATCH_BYTES_MAX))
         pause_s = min(max(0.1, (limits.heartbeat_ms or 5_000) / 1000), HEARTBEAT_MAX_S)
-        allowance = Allowance(MESSAGE_PAUSE_S, time.monotonic())
+        allowance = Allowance(MESSAGE_PAUSE_S, time.monotonic(), MESSAGES_AHEAD)
         while not self.is_over:
             self._over.wait(allowance.wait_s(time.monotonic()))
             batch = self._desk.take(most, bytes_max, self._pause_s(pause_s), self)

@@ -238,9 +238,10 @@ KEYS = {
     "for executors on other machines, whose disks the driver cannot see",
     "pressure.directories": "folders with shuffle data whose disks the driver watches, with commas between them; none: "
     "its own, where it runs the tasks itself (local)",
-    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; less waits half a "
-    "second, or for a look that is some seconds away, and of a 64th of it only the first hundreds go before the "
-    "program pauses, which spares programs of small jobs most of the work; 0: nothing waits; default 4m",
+    "prompt.bytes": "under `reachable`, what moves or frees so much is dealt with at once, as 16m; a 64th of it too, "
+    "where that happens seldom; less waits half a second, or for a look that is some seconds away, and only the first "
+    "hundreds of such go before the program pauses, which spares programs of small jobs most of the work; 0: nothing "
+    "waits; default 4m",
     "strict": "true: a result that would mix two generations fails its job; default false",
     "looks": "false: the program is not looked at; `reachable` then deletes nothing; default true",
     "liveness": "false: a handle counts as long as it is alive, also where its name is never read again; default true",

@@ -22,12 +22,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from listener_bridge.allowance import MUCH_BYTES
+from listener_bridge.allowance import HARDLY_ANY, MUCH_BYTES
 from listener_bridge.reach import telling
 from listener_bridge.reach.candidates import Candidates
 from listener_bridge.reach.cycles import Cycles, collect
 from listener_bridge.reach.findings import Found, Root
-from listener_bridge.reach.pace import Pace
+from listener_bridge.reach.pace import Pace, Worth
 from listener_bridge.tap.facts import Fact, MarkerPassed, Snapshot
 from listener_bridge.words import Request
 
@@ -36,7 +36,6 @@ log = logging.getLogger("shuffle_lifecycle")
 MARK = "look-"
 MARK_LIMIT_S = 30.0  # for the listener's queue to come to our mark
 DIED_POLL_S = 0.1
-HARDLY_ANY = 64  # of these are much together
 
 
 class Sight(Protocol):
@@ -196,13 +195,18 @@ class Looker:
                 if self._called_s is not None:
                     pace.happened()
                 pace.let_go(now_s, self._taken_let_go())
-                is_much = self.candidates.are_at_least(self._prompt_bytes)
-                wait_s = pace.wait_s(now_s, self._called_s, is_much, self._called_last_s)
+                wait_s = pace.wait_s(now_s, self._called_s, self._worth(), self._called_last_s)
                 if wait_s <= 0 and self.candidates.bytes:
                     self._called_s = None
                     return True
                 self._changed.wait(min(max(wait_s, 0.001), DIED_POLL_S) if self.candidates.bytes else None)
         return False
+
+    def _worth(self) -> Worth:
+        """What a look could let go."""
+        if self.candidates.are_at_least(self._prompt_bytes):
+            return Worth.MUCH
+        return Worth.SOME if self.candidates.are_at_least(self._prompt_bytes // HARDLY_ANY) else Worth.HARDLY_ANY
 
     def _taken_let_go(self) -> int:
         let_go, self._let_go = self._let_go, 0

@@ -6,12 +6,15 @@ processor: a look that waits while others compute takes nothing from them, and m
 Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
 Where little lies on disk, the share of those looks is smaller, and what they let go is paid for out of it too: a
-program that writes some kilobytes thirty times a second loses more by each deletion than its disk wins. Nobody loses
-anything where nothing has happened for a moment. Looks that find nothing new are taken ever more seldom; anything that
+program that writes some kilobytes thirty times a second loses more by each deletion than its disk wins. As long as half
+of the savings are there it is looked at soon all the same, unless it is hardly anything. Nobody loses anything where
+nothing has happened for a moment. Looks that find nothing new are taken ever more seldom; anything that
 happens makes them frequent again.
 """
 
 from __future__ import annotations
+
+from enum import Enum
 
 SHARE = 0.02
 SHARE_LITTLE = 0.005  #: Where looks can free little.
@@ -20,8 +23,17 @@ IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
 GATHER_S = 0.005  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
 GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
+ENOUGH_S = BURST_S / 2  #: Of savings, for a look at some that waits for no more.
 DELETION_S = 0.002  #: What fencing and deleting one shuffle takes of a processor, in driver, coordinator and JVM.
 QUIET_S = 1.0  #: Without anything that calls for a look.
+
+
+class Worth(Enum):
+    """What looks could let go."""
+
+    HARDLY_ANY = "hardly any"
+    SOME = "some"
+    MUCH = "much"
 
 
 class Budget:
@@ -38,8 +50,12 @@ class Budget:
 
     def wait_s(self, now_s: float) -> float:
         """Until something is left."""
+        return max(0.0, -self.saved_s(now_s) / self._share)
+
+    def saved_s(self, now_s: float) -> float:
+        """Negative: spent ahead."""
         self._save(now_s)
-        return max(0.0, -self._saved_s / self._share)
+        return self._saved_s
 
     def _save(self, now_s: float) -> None:
         self._saved_s = min(BURST_S, self._saved_s + (now_s - self._since_s) * self._share)
@@ -72,14 +88,14 @@ class Pace:
         """Something happened that may let a shuffle go."""
         self._idle_s = IDLE_MIN_S
 
-    def wait_s(self, now_s: float, called_s: float | None, is_much: bool, last_s: float) -> float:
+    def wait_s(self, now_s: float, called_s: float | None, worth: Worth, last_s: float) -> float:
         """How long until the next look: soon where one was called for, if the budget allows; else at leisure.
 
-        `called_s`: since when one is called for; `last_s`: when one was called for last. `is_much`: looks could let
-        much go.
+        `called_s`: since when one is called for; `last_s`: when one was called for last.
         """
-        self._is_much = is_much
-        gather_s = GATHER_S if is_much else GATHER_LITTLE_S
+        self._is_much = worth is Worth.MUCH
+        is_seldom = worth is Worth.SOME and self._little.saved_s(now_s) >= ENOUGH_S
+        gather_s = GATHER_S if self._is_much or is_seldom else GATHER_LITTLE_S
         due_s = self._last_s + self._idle_s if called_s is None else called_s + gather_s
-        little_s = 0.0 if is_much else min(self._little.wait_s(now_s), last_s + QUIET_S - now_s)
+        little_s = 0.0 if self._is_much else min(self._little.wait_s(now_s), last_s + QUIET_S - now_s)
         return max(self._all.wait_s(now_s), little_s, due_s - now_s, 0.0)

@@ -16,10 +16,13 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  * which are most of the events, cost a look-up in a table.
  *
  * A row is prompt where it matters soon: something went wrong, somebody waits for it, or much lies on disk: a stage that
- * moved much, and what follows it within a second, as its job's end does.
+ * moved much, and what follows it within a second, as its job's end does. A stage that moved some, and what follows it at
+ * once, as long as that is seldom.
  */
 public class FactListener extends SparkListener implements CleanerListener {
   private static final long SOON_NS = 1000000000L;
+  private static final long AT_ONCE_NS = 250000000L;
+  private static final long HARDLY_ANY = 64L; // of these are much together
 
   public final StageMemory stages = new StageMemory();
   public final Describe describe = new Describe();
@@ -27,6 +30,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   private final Scheduler scheduler;
   private final Outputs outputs;
   private final long promptBytes; // what moved so much is much; 0: everything is prompt
+  private final Allowance some = new Allowance(2000000000L, 30L); // the listener's thread alone
   private volatile Counter busDrops; // known once the queue exists
   private long busDropsTold = 0L;
   private long promptUntilNs = System.nanoTime(); // the listener's thread alone
@@ -60,7 +64,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   }
 
   private void putInTime(Row row) {
-    put(row, promptBytes == 0L || System.nanoTime() - promptUntilNs < 0L);
+    put(row, promptBytes == 0L || isInHurry());
   }
 
   private void put(Row row, boolean isPrompt) {
@@ -133,7 +137,9 @@ public class FactListener extends SparkListener implements CleanerListener {
   public void onStageSubmitted(SparkListenerStageSubmitted event) {
     try {
       StageInfo stage = event.stageInfo();
-      notePrompt(stage.attemptNumber() > 0);
+      if (stage.attemptNumber() > 0) {
+        hurryFor(SOON_NS);
+      }
       StringBuilder json = new StringBuilder();
       describe.running(json, stage);
       putInTime(stageRow("stageSubmitted", json, stage.submissionTime()));
@@ -153,21 +159,32 @@ public class FactListener extends SparkListener implements CleanerListener {
       if (stage.failureReason().isDefined()) {
         failure = Row.shortened((String) stage.failureReason().get(), 1000);
       }
-      notePrompt(failure != null || movedMuch(stage.taskMetrics()));
+      long moved = moved(stage.taskMetrics());
+      if (failure != null || moved >= promptBytes) {
+        hurryFor(SOON_NS);
+      } else if (moved >= promptBytes / HARDLY_ANY && !isInHurry() && some.pauseNs() <= 0L) {
+        some.spend();
+        hurryFor(AT_ONCE_NS);
+      }
       putInTime(metrics(row.text("failure", failure), stage.taskMetrics()));
     } catch (Throwable t) {
       failed();
     }
   }
 
-  private void notePrompt(boolean isPrompt) {
-    if (isPrompt) {
-      promptUntilNs = System.nanoTime() + SOON_NS;
+  private void hurryFor(long ns) {
+    long untilNs = System.nanoTime() + ns;
+    if (untilNs - promptUntilNs > 0L) {
+      promptUntilNs = untilNs;
     }
   }
 
-  private boolean movedMuch(TaskMetrics m) {
-    return m != null && m.shuffleWriteMetrics().bytesWritten() + readBytes(m) >= promptBytes;
+  private boolean isInHurry() {
+    return System.nanoTime() - promptUntilNs < 0L;
+  }
+
+  private static long moved(TaskMetrics m) {
+    return m == null ? 0L : m.shuffleWriteMetrics().bytesWritten() + readBytes(m);
   }
 
   private static long readBytes(TaskMetrics m) {

@@ -9,15 +9,15 @@ import java.util.ArrayDeque;
  * listener, and `take` is the only call that waits. Nothing is kept any more once it is closed.
  *
  * Whoever takes has work with every batch, however small, and so has everybody behind him. A prompt row is given at
- * once; where such rows keep coming, 20 batches a second are enough. Any other row waits for those that follow it, and
- * where they keep coming, two batches a second are enough: where little lies on disk, little is won by being quick. Rows
- * stay in their order, so one that is prompt takes all before it along.
+ * once; where such rows keep coming, 20 batches a second are enough, and 40 more after a rest. Any other row waits for
+ * those that follow it, and where they keep coming, two batches a second are enough: where little lies on disk, little is
+ * won by being quick. Rows stay in their order, so one that is prompt takes all before it along.
  */
 public class RowBuffer {
   private static final long GATHER_NS = 100000000L;
 
   private final ArrayDeque rows = new ArrayDeque();
-  private final Allowance prompt = new Allowance(50000000L);
+  private final Allowance prompt = new Allowance(50000000L, 40L);
   private final Allowance patient = new Allowance(500000000L);
   private final long capacityChars;
   private long chars = 0L;

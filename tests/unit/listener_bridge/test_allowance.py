@@ -16,6 +16,14 @@ def test_a_few_follow_one_another_and_then_one_a_pause() -> None:
     assert waits == [0.0] * (AHEAD + 1) + [0.5, 1.0, 1.5]
 
 
+def test_more_may_follow_one_another_where_more_is_saved_up() -> None:
+    allowance, waits = Allowance(pause_s=0.5, now_s=100.0, ahead=10), []
+    for _ in range(13):
+        waits.append(allowance.wait_s(100.0))
+        allowance.spend(100.0)
+    assert waits == [0.0] * 11 + [0.5, 1.0]
+
+
 def test_quiet_times_are_saved_up_so_far_and_no_further() -> None:
     allowance = Allowance(pause_s=0.5, now_s=0.0)
     for _ in range(20):

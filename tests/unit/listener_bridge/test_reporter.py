@@ -9,8 +9,8 @@ from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.runtime.limits import Limits
 from listener_bridge import words
-from listener_bridge.allowance import MUCH_BYTES
-from listener_bridge.reporter import QUIET_S, Reporter
+from listener_bridge.allowance import HARDLY_ANY, MUCH_BYTES
+from listener_bridge.reporter import QUIET_S, SOME_AHEAD, Reporter
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import (
     EventsDropped,
@@ -74,7 +74,8 @@ def test_a_fact_that_cannot_be_told_wants_a_snapshot() -> None:
 
 
 LOCATOR = api.Locator("native", "x")
-FREED = words.outcome(1, api.Freed(MUCH_BYTES - 1))
+FREED = words.outcome(1, api.Freed(MUCH_BYTES // HARDLY_ANY - 1))
+FREED_SOME = words.outcome(1, api.Freed(MUCH_BYTES // HARDLY_ANY))
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,17 @@ def test_what_can_wait_goes_along_with_what_cannot_and_alone_where_nothing_comes
     assert (taken + told.after())[:2] == ["report_outcome", "report_job_ended"]
     told.reporter.tell(FREED)
     assert told.after() == ["report_outcome"]
+
+
+def test_what_became_of_some_waits_for_nothing_as_long_as_it_is_seldom() -> None:
+    told, prompt = Told(), []
+    told.after()
+    for _ in range(SOME_AHEAD + 10):
+        told.reporter.tell(FREED_SOME)
+        prompt.append(told.reporter._is_prompt)
+        told.after()
+    assert prompt[: SOME_AHEAD + 1] == [True] * (SOME_AHEAD + 1)
+    assert False in prompt[SOME_AHEAD + 1 :]
 
 
 def all_told(told: Told, snapshot: Snapshot, bytes_max: int) -> list[str]:
