@@ -22,7 +22,7 @@ from listener_bridge.reach.findings import Root
 from listener_bridge.reach.pace import Budget
 
 SHARE = 0.005
-WAIT_MIN_S = 1.0
+WAIT_MIN_S = 0.25
 WAIT_MAX_S = 300.0
 
 

@@ -6,7 +6,7 @@ processor: a look that waits while others compute takes nothing from them, and m
 Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
 Where little lies on disk, the share of those looks is smaller, and what they let go is paid for out of it too: a
-program that writes some kilobytes thirty times a second loses more by each deletion than its disk wins. As long as half
+program that writes some kilobytes thirty times a second loses more by each deletion than its disk wins. As long as most
 of the savings are there it is looked at soon all the same, unless it is hardly anything. Nobody loses anything where
 nothing has happened for a moment. Looks that find nothing new are taken ever more seldom; anything that
 happens makes them frequent again.
@@ -23,7 +23,7 @@ IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
 GATHER_S = 0.005  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
 GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
-ENOUGH_S = BURST_S / 2  #: Of savings, for a look at some that waits for no more.
+ENOUGH_S = 0.4  #: Of savings, for a look at some that waits for no more.
 DELETION_S = 0.002  #: What fencing and deleting one shuffle takes of a processor, in driver, coordinator and JVM.
 QUIET_S = 1.0  #: Without anything that calls for a look.
 

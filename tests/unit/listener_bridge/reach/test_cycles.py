@@ -72,12 +72,13 @@ def test_little_is_left_to_the_collector() -> None:
 def test_where_nothing_is_found_it_is_asked_ever_more_seldom() -> None:
     cycles = Cycles(MUCH, 0.0)
     asked = []
-    for now in range(2_000):
-        if cycles.are_worth_it(float(now), HELD, SIZES):
-            asked.append(now)
-            cycles.collected(float(now), 0.001, has_freed=False)
+    for step in range(8_000):
+        now = step * WAIT_MIN_S
+        if cycles.are_worth_it(now, HELD, SIZES):
+            asked.append(now / WAIT_MIN_S)
+            cycles.collected(now, 0.001, has_freed=False)
     assert asked[:8] == [1, 3, 7, 15, 31, 63, 127, 255]
-    assert {later - sooner for sooner, later in pairwise(asked[9:])} == {int(WAIT_MAX_S)}
+    assert {later - sooner for sooner, later in pairwise(asked[12:])} == {WAIT_MAX_S / WAIT_MIN_S}
 
 
 def test_where_something_went_it_is_asked_soon_again() -> None:

@@ -65,7 +65,7 @@ def test_where_hardly_anything_can_be_freed_a_look_waits_for_more() -> None:
     assert wait_s(pace, 2.0, called_s=2.0, worth=Worth.HARDLY_ANY) == pytest.approx(GATHER_LITTLE_S)
 
 
-def test_where_some_can_be_freed_a_look_comes_soon_until_half_of_the_savings_are_spent() -> None:
+def test_where_some_can_be_freed_a_look_comes_soon_while_most_of_the_savings_are_there() -> None:
     pace, now_s, waits = Pace(0.0), 0.0, []
     for _ in range(20):
         waits.append(wait_s(pace, now_s, called_s=now_s, worth=Worth.SOME))
