@@ -52,6 +52,7 @@ class Client:
         self._known: list[str] = []  # these, and what the last replica that named others has named
         self.is_away = False  #: And people were told so.
         self._is_known = False  # the present application was let in once
+        self._was_let_in = False  # it was, or one before it
         self._refusals = 0
         self._refused_since_s = 0.0
         self._silent = 0  # addresses in a row that did not answer, or went away
@@ -85,7 +86,7 @@ class Client:
     def welcomed(self, address: str) -> None:
         """A session has begun."""
         self.address = address
-        self._is_known = True
+        self._is_known = self._was_let_in = True
         self._refusals = self._silent = 0
         if self.is_away:
             self.is_away = False
@@ -159,7 +160,7 @@ class Client:
         self._refusals += 1
         if self._refusals < REFUSALS_MAX:
             return
-        if self._is_known and now_s - self._refused_since_s < REFUSED_S:
+        if self._was_let_in and now_s - self._refused_since_s < REFUSED_S:
             self._tell_away(f"the coordinator at {address} refuses this application", why)
             return
         log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)

@@ -228,7 +228,7 @@ def test_a_driver_that_was_taken_for_gone_goes_on_as_a_new_application(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("listener_bridge.client.REFUSALS_MAX", 1_000_000)  # until it is told to have us again
+    """Also where something between them refuses the new one at first."""
     attached.tell(1, 2)
     coordinator.wait(lambda: len(coordinator.requests) == 2, "the first requests")
     attached.wait_answered()
@@ -238,6 +238,10 @@ def test_a_driver_that_was_taken_for_gone_goes_on_as_a_new_application(
     with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
         coordinator.start()
         wait_for(lambda: attached.bridge.application != "app-1", "a new application")
+        coordinator.refuse_with = (grpc.StatusCode.UNAUTHENTICATED, "who are you")
+        before = len(coordinator.hellos)
+        monkeypatch.setattr(BackOff, "next_s", lambda self: 0.01)
+        coordinator.wait(lambda: len(coordinator.hellos) > before + 2 * REFUSALS_MAX, "refusals")
         coordinator.refuse_with = None
         coordinator.wait(lambda: len(coordinator.requests) == 2, "the truth")
     assert coordinator.commands() == ["report_gap", "resync"]
