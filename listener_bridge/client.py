@@ -151,7 +151,10 @@ class Client:
     def _begin_as_another(self, address: str, why: str) -> None:
         """We were taken for gone, as after a pause or an outage that was long. What is over stays over."""
         self._is_known = False
-        told = "the coordinator at %s has closed this application (%s): it goes on as a new one, %s"
+        told = (
+            "the coordinator at %s has closed this application (%s): it goes on as a new one, %s, without what was "
+            "pinned or chosen by hand"
+        )
         log.warning(told, address, why, self._ended())
 
     def _note_refusal(self, address: str, why: str) -> None:
