@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator.core import events as e
+from coordinator.core.ids import ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
@@ -40,9 +41,10 @@ class Ending:
         if isinstance(event, (e.GenerationCompleted, e.GenerationFenced)):
             self.bytes = event.bytes or self.bytes
         elif isinstance(event, e.GenerationExpired):
-            self.expired, self.policy = recorded, _policy(state, event)
+            self.expired, self.policy = recorded, _policy(state, event.shuffle_id)
         elif isinstance(event, e.FenceRequested):
             self.pressed = event.pressed
+            self.policy = _policy(state, event.shuffle_id) or self.policy  # it may have been changed since
         elif isinstance(event, (e.GenerationDeleted, e.GenerationLost)):
             self.gone = recorded
         elif isinstance(event, e.PrematureDeletion):
@@ -112,11 +114,11 @@ def _missed(ending: Ending) -> str:
 
 _OTHERS = {
     Deletion.SPARK: "Spark's own cleaner let it go",
-    Deletion.APPLICATION_ENDED: "the application ended",
+    Deletion.APPLICATION_ENDED: "the application ended, or was left by detach(): its data are Spark's",
     Deletion.APPLICATION_LOST: "the application was lost",
 }
 
 
-def _policy(state: State, event: e.GenerationExpired) -> str:
-    generation = state.generations.get(event.shuffle_id)
+def _policy(state: State, shuffle_id: ShuffleId) -> str:
+    generation = state.generations.get(shuffle_id)
     return policy_of(state, generation).name if generation is not None else ""

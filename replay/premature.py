@@ -31,6 +31,7 @@ from replay.simulate.reading import Listener
 from replay.simulate.rewriting import Rewriter
 from replay.simulate.running import AsRecorded, Otherwise
 from replay.simulate.slots import slots_of
+from replay.telling import CHOSEN
 from replay.units import size, span
 
 _SECOND_MS = 1_000
@@ -204,8 +205,19 @@ class _Heard:
 
     def _go_on(self, recorded: e.Recorded, shuffle_id: ShuffleId) -> None:
         going = self.going.get(shuffle_id)
-        if going is not None:
-            going.chain.append(self._cause(recorded))
+        if going is None:
+            return
+        if isinstance(recorded.event, e.FenceRequested):
+            self._fence(recorded, going)
+        going.chain.append(self._cause(recorded))
+
+    def _fence(self, recorded: e.Recorded, going: _Miss) -> None:
+        """The policy that lets it go, which somebody may have chosen since it expired."""
+        generation = self.state.generations.get(going.shuffle_id)
+        going.policy = policy_of(self.state, generation) if generation is not None else going.policy
+        fact = self.facts.get(recorded.because)
+        if fact is not None and isinstance(fact.event, CHOSEN):
+            going.chain.append(self._cause(fact))
 
     def _missed(self, recorded: e.Recorded, event: e.PrematureDeletion) -> None:
         going = self.going.get(event.shuffle_id)

@@ -21,6 +21,8 @@ from replay.units import clock, count, few, size
 #: Which generation (0: the app shuffle as a whole), and what is said.
 Said = Iterator[tuple[ShuffleId, str]]
 ALL = ShuffleId(0)
+#: What somebody has chosen, and what had expired before may go by it.
+CHOSEN = (e.PolicyChanged, e.PinRemoved, e.DeletionResumed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,9 @@ def _rescued(scene: Scene, event: e.ExpiryTakenBack) -> Said:
 
 def _fence_asked(scene: Scene, event: e.FenceRequested) -> Said:
     if scene.is_ours(event.shuffle_id):
-        yield event.shuffle_id, f"the driver is asked to fence it (directive {event.directive}){pressed(event.pressed)}"
+        by_hand = scene.cause is not None and isinstance(scene.cause.event, CHOSEN)
+        asked = f"the driver is asked to fence it (directive {event.directive}){pressed(event.pressed)}"
+        yield event.shuffle_id, asked + (scene.after if by_hand else "")
 
 
 def _fence_refused(scene: Scene, event: e.FenceRefused) -> Said:

@@ -63,6 +63,11 @@ class ApplicationRegistered:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationEnded:
+    """The driver has stopped, or has left by `detach()` and lives on without us: ``ended``; else it was taken for gone.
+
+    What it had is closed in either case, and its data are Spark's.
+    """
+
     ending: Ending
 
 

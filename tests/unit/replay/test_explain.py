@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core import commands as c
+from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.values import Capabilities, Policy, RootKind, Rule
@@ -71,6 +72,18 @@ def test_observed_only_says_that_it_would_have_been_deleted() -> None:
     told.whole_chain()
     assert "would have been deleted" in chapter(told).held_by[0]
     assert "held: observe" in texts(chapter(told))
+
+
+def test_what_went_by_a_policy_that_was_chosen_later_is_told_with_that_policy() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.SetPolicy(Policy(Rule.EAGER, observe=False), by="ann"))
+    told.carried_out()
+    found = chapter(told)
+    assert "Deleted early" in found.verdict
+    assert "by policy eager" in found.verdict
+    (chosen,) = [one.sequence for one in told.log if isinstance(one.event, e.PolicyChanged) and one.event.by == "ann"]
+    assert f"asked to fence it (directive 1); follows from event {chosen}: " in texts(found)
 
 
 def test_a_pin_is_why_it_is_held() -> None:
@@ -184,7 +197,7 @@ def test_the_end_of_the_application_is_told() -> None:
     told = Told(policy=Policy())
     told.whole_chain()
     told.say(c.EndApplication())
-    assert "not by us: the application ended" in chapter(told).verdict
+    assert "not by us: the application ended, or was left by detach()" in chapter(told).verdict
 
 
 def test_an_unknown_shuffle_names_those_that_are_known() -> None:

@@ -50,6 +50,18 @@ def missed(told: Told) -> list[e.PrematureDeletion]:
     return [one.event for one in told.log if isinstance(one.event, e.PrematureDeletion)]
 
 
+def test_the_policy_is_the_one_that_let_it_go_and_who_chose_it_is_in_the_chain() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.SetPolicy(Policy(Rule.EAGER, observe=False), by="ann"))
+    told.carried_out()
+    told.say(c.ReportJobStarted(JobId(1), StageId(14), (AppShuffle(0),), None, (Span(13, 14),), call_site="collect at x"))
+    told.stage(13, "map at chain.py:12", writes=0)
+    found = next(one for one in premature(told.log) if one.app_shuffle == 0)
+    assert found.policy == "eager"
+    assert any("by ann" in cause.text for cause in found.chain)
+
+
 def test_the_chain_leads_from_the_fact_that_let_it_go_to_who_missed_it() -> None:
     (found,) = premature(comes_back().log)
     words = ["completed", "expired", "asked to fence", "fenced", "deleted (policy)", "deleted too early"]
