@@ -248,7 +248,9 @@ def _denied(event: e.RecoveryDenied, names: Names) -> str:
 
 _PHRASES: dict[type, Phrase] = {
     e.ApplicationRegistered: _registered,
-    e.ApplicationEnded: lambda v, n: f"the application {'ended, or was left by detach()' if v.ending.value == 'ended' else 'was lost'}",
+    e.ApplicationEnded: lambda v, n: (
+        f"the application {'ended, or was left by detach()' if v.ending.value == 'ended' else 'was lost'}"
+    ),
     e.ClientRegistered: lambda v, n: f"client {v.client} registered",
     e.ClientDropped: lambda v, n: f"client {v.client} was idle and is forgotten",
     e.RequestsAnswered: _answered,

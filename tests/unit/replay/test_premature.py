@@ -55,7 +55,9 @@ def test_the_policy_is_the_one_that_let_it_go_and_who_chose_it_is_in_the_chain()
     told.whole_chain()
     told.say(c.SetPolicy(Policy(Rule.EAGER, observe=False), by="ann"))
     told.carried_out()
-    told.say(c.ReportJobStarted(JobId(1), StageId(14), (AppShuffle(0),), None, (Span(13, 14),), call_site="collect at x"))
+    told.say(
+        c.ReportJobStarted(JobId(1), StageId(14), (AppShuffle(0),), None, (Span(13, 14),), call_site="collect at x")
+    )
     told.stage(13, "map at chain.py:12", writes=0)
     found = next(one for one in premature(told.log) if one.app_shuffle == 0)
     assert found.policy == "eager"
