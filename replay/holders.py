@@ -46,6 +46,10 @@ class Weigher:
         """All that hold something now; who would give back most comes first."""
         return weigh(self.state, self.names)
 
+    def bytes_there(self) -> int:
+        """Of all shuffles that are there, whoever holds them."""
+        return sum(_weights(self.state).values())
+
 
 def holders(log: Iterable[Recorded]) -> tuple[Holder, ...]:
     """All that hold something at the end of the log; who would give back most comes first."""

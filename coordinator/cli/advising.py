@@ -67,7 +67,7 @@ def advise(
     if parquet is not None:
         check_folder(parquet, places, force)
     for file in filter(None, (html, csv_file)):
-        check_file(file, force=True)
+        check_file(file, force=True, sources=places)
     with _session(master, conf_of(conf)) as spark:
         report = _make(spark, places, grace_ms)
         _show(here, report, top)

@@ -30,7 +30,7 @@ def timeline(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> Any:
     """Draws bytes held against needed, a bar a shuffle, and the graph of stages, as one HTML file."""
-    check_file(to, force)
+    check_file(to, force, sources=(app if Path(app).is_file() else here.chosen()[1],))
     if Path(app).is_file():
         return _timeline(_of_file(here, app), ONLY, to)
     if "/" in app and (Path(app).is_dir() or Path(app).is_symlink()):

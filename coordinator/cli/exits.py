@@ -111,11 +111,22 @@ _OF_STATUS = {
 }
 
 
+_BARE = ("deadline exceeded", "deadline_exceeded")
+
+
 def _of_call(error: grpc.aio.AioRpcError) -> Failure:
     details = " ".join((error.details() or error.code().name).split())
     code = _OF_STATUS.get(error.code(), Exit.REFUSED)
     if error.code() is grpc.StatusCode.UNIMPLEMENTED:
         details = f"who answers there is no coordinator of this release ({details}); check the address with `doctor`"
+    if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and details.casefold() in _BARE:
+        details = (
+            "no answer within `--timeout-s`: the coordinator is busy, or its store is away; look with "
+            "`shufflectl doctor`, or wait longer"
+        )
     if error.code() is grpc.StatusCode.PERMISSION_DENIED:
-        details += " Here: `--token`, or SHUFFLECTL_TOKEN."
+        details += (
+            " Here: `--token`, or SHUFFLECTL_TOKEN; an application's is `attach(spark).token` in its program. "
+            "What only reads takes `--store` as well, without one."
+        )
     return Failure(code, details)

@@ -60,7 +60,7 @@ def export(
     named = apps or []
     _check(named, form, whole)
     if form != PARQUET:
-        check_file(to, force)
+        check_file(to, force, sources=(here.chosen()[1],))
     else:
         check_folder(str(to), (), force)
     return _export(here, named, to, form)

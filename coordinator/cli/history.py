@@ -140,11 +140,18 @@ async def _holders(here: Here, app: str, limit: int | None) -> None:
         found = weigher.holders()
         rows: list[Row] = [dict(plain(one)) for one in found[:limit]]
         so_far = up_to(source, weigher.state.meta.next_sequence - 1)
-        output.rows(here.form, rows, _HOLDERS, f"Nothing holds any shuffle data{so_far}.")
+        output.rows(here.form, rows, _HOLDERS, f"{_nobody(weigher)}{so_far}.")
         if rows and so_far:
             output.remark(f"this was so{so_far}")
         if len(found) > len(rows):
             output.remark(f"{len(found) - len(rows):,} more hold some: a larger --limit shows them")
+
+
+def _nobody(weigher: Weigher) -> str:
+    if there := weigher.bytes_there():
+        kept = f"{size(there)} are kept all the same, by a policy, a pin or a hold: `explain` tells of each shuffle"
+        return f"No job, plan or name holds any shuffle data; {kept}"
+    return "Nothing holds any shuffle data"
 
 
 def register(app: typer.Typer) -> None:

@@ -34,7 +34,7 @@ def learn(
 
 
 async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
-    check_file(to, force=True)
+    check_file(to, force=True, sources=(*logs, here.chosen()[1]))
     recordings = await recordings_of(here, logs)
     if is_spread(recordings, master):
         with session("learn", master) as spark:

@@ -98,6 +98,8 @@ async def _serve(config: Config) -> None:
     except CannotListen as error:
         if config.serve.pages and config.serve.pages in str(error):
             raise Failure(Exit.FAILED, f"{error} Here: --pages-port 0, or serve.pages in the configuration.") from error
+        if config.serve.metrics and config.serve.metrics in str(error):
+            raise Failure(Exit.FAILED, f"{error} Here: --metrics, or serve.metrics in the configuration.") from error
         raise await _explained(config, error) from error
 
 

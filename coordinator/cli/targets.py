@@ -15,14 +15,19 @@ from coordinator.cli.exits import Exit, failure
 from replay.history.finding import is_url, local_path
 
 
-def check_file(to: Path, force: bool) -> None:
-    """A file that is written at the end of a call: that it can be is tried out now."""
+def check_file(to: Path, force: bool, sources: Iterable[str] = ()) -> None:
+    """A file that is written at the end of a call: that it can be is tried out now.
+
+    Nothing that is read is written over, not with ``force`` either.
+    """
     if str(to) == "-":
         told = "the file to write is '-', and standard output tells what was written"
         raise failure(Exit.USAGE, told, "the name of a file", "Name one.")
     with writing(to):
         if to.is_dir():
             raise failure(Exit.USAGE, f"{to} is a folder", "the name of a file", "Name one in it.")
+        if any(_is_read(to, source) for source in sources):
+            raise failure(Exit.USAGE, f"{to} is read", "a file that is not among what is read", "Choose another.")
         if to.exists() and not force:
             raise failure(Exit.USAGE, f"{to} is there already", "a new file", "Choose another, or say --force.")
         if not to.absolute().parent.is_dir():
@@ -30,6 +35,12 @@ def check_file(to: Path, force: bool) -> None:
         if _may_be_replaced(to):
             draft_of(to).touch()
             draft_of(to).unlink()
+
+
+def _is_read(to: Path, source: str) -> bool:
+    """Whether it is a source, or is there in a folder of them."""
+    store = source.removeprefix("sqlite://")
+    return bool(source) and to.exists() and overlap(str(to), source if store == source else f"/{store.lstrip('/')}")
 
 
 def written(to: Path, text: str) -> int:

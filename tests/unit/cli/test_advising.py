@@ -87,6 +87,14 @@ def test_files_are_written(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_a_log_is_never_written_over(shufflectl: Shufflectl, logs: Path, option: str) -> None:
+    log = next(path for path in sorted(logs.rglob("*")) if path.is_file())
+    before = log.read_bytes()
+    called = shufflectl("advise", logs, option, log)
+    assert (called.code, f"{log} is read; expected" in called.err, log.read_bytes()) == (2, True, before)
+
+
 def test_a_folder_that_is_not_there_is_named(shufflectl: Shufflectl, logs: Path) -> None:
     called = shufflectl("advise", logs / "none")
     assert called.code == Exit.NOT_FOUND

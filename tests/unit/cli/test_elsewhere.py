@@ -11,7 +11,7 @@ import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
 
-from coordinator.cli.exits import Exit, Failure
+from coordinator.cli.exits import Exit, Failure, failure_of
 from coordinator.cli.sources.server import ServerSource
 from coordinator.core.commands import ResumeDeletion
 from coordinator.core.ids import ApplicationId
@@ -112,3 +112,17 @@ async def test_a_command_goes_on_where_nobody_was_reached() -> None:
         await alone.close()
     assert told.value.exit_code == Exit.UNAVAILABLE
     assert "no coordinator answers at 127.0.0.1:1" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "details", "told"),
+    [
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded", "no answer within `--timeout-s`"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "the store was away", "the store was away"),
+        (grpc.StatusCode.PERMISSION_DENIED, "it is missing.", "it is missing. Here: `--token`"),
+    ],
+)
+def test_what_a_call_ended_with_is_told_in_words(status: grpc.StatusCode, details: str, told: str) -> None:
+    failure = failure_of(grpc.aio.AioRpcError(status, grpc.aio.Metadata(), grpc.aio.Metadata(), details))
+    assert failure is not None
+    assert str(failure).startswith(told)

@@ -11,7 +11,8 @@ import yaml
 
 from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
-from coordinator.core.ids import ApplicationId
+from coordinator.core.ids import ApplicationId, JobId
+from coordinator.core.values import Ending, Policy
 from coordinator.wire.logfile import write_log
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -59,9 +60,10 @@ def test_generations_that_no_state_knows_are_counted(shufflectl: Shufflectl, sou
 
 def test_resuming_tells_what_was_so(shufflectl: Shufflectl, tmp_path: Path) -> None:
     address = store(tmp_path / "store.db", deleted_and_missed())
-    assert "Deletion was not suspended: nothing has changed; policy frontier" in shufflectl(
-        "resume", "--store", address, "chain"
-    ).out
+    assert (
+        "Deletion was not suspended: nothing has changed; policy frontier"
+        in shufflectl("resume", "--store", address, "chain").out
+    )
 
 
 def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
@@ -72,9 +74,7 @@ def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[
     assert [one["reads"] for one in data["shuffles"]] == [[], [0]]
 
 
-def test_a_number_that_no_event_has_is_refused_in_a_sentence(
-    shufflectl: Shufflectl, source: tuple[str, str]
-) -> None:
+def test_a_number_that_no_event_has_is_refused_in_a_sentence(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     called = shufflectl("events", *source, APP, "--after", 10**22)
     assert (called.code, "9223372036854775807" in called.err, "join_key" in called.err) == (2, True, False)
 
@@ -110,6 +110,18 @@ def test_programs_get_all_holders_and_a_table_says_that_there_are_more(shufflect
     assert "3 more hold some: a larger --limit shows them" in shufflectl("holders", "--log", log, "-").err
     some = shufflectl("holders", "--log", log, "-", "-o", "json", "--limit", 5)
     assert (len(some.data), "28 more hold some" in some.err) == (5, True)
+
+
+def test_what_no_job_plan_or_name_holds_is_told_to_be_there(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.ReportJobEnded(JobId(0)))
+    log = log_file(tmp_path / "app.log", told)
+    found = shufflectl("holders", "--log", log, "-")
+    assert "No job, plan or name holds any shuffle data; 180 MB are kept all the same" in found.out + found.err
+    told.say(c.EndApplication(Ending.ENDED))
+    found = shufflectl("holders", "--log", log_file(tmp_path / "over.log", told), "-")
+    assert "Nothing holds any shuffle data" in found.out + found.err
 
 
 def test_explain_tells_the_story(shufflectl: Shufflectl, source: tuple[str, str]) -> None:

@@ -45,6 +45,24 @@ def test_what_the_system_refuses_is_told_in_a_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log"]
 
 
+def test_what_is_read_is_never_written_over(shufflectl: Shufflectl, tmp_path: Path, arguments: list[str]) -> None:
+    log = tmp_path / "app.log"
+    before = log.read_bytes()
+    (tmp_path / "link").symlink_to(log)
+    force = ["--force"] if "learn" not in arguments else []
+    for to in (log, tmp_path / "link", tmp_path / "." / "app.log"):
+        told = shufflectl(*arguments, "-o", to, *force)
+        assert (told.code, f"{to} is read; expected a file that is not among what is read" in told.err) == (2, True)
+    assert log.read_bytes() == before
+
+
+def test_nor_is_a_store_that_lessons_are_learned_from(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    store = tmp_path / "coordinator.db"
+    store.write_bytes(b"anything")
+    told = shufflectl("learn", "--store", f"sqlite://{store}", "-o", store)
+    assert (told.code, "is read; expected" in told.err, store.read_bytes()) == (Exit.USAGE, True, b"anything")
+
+
 def test_parquet_wants_a_folder(shufflectl: Shufflectl, tmp_path: Path) -> None:
     log = log_file(tmp_path / "app.log", deleted_and_missed())
     told = shufflectl("export", "--log", log, "-", "--format", "parquet", "-o", log, "--force")
