@@ -103,6 +103,8 @@ class Client:
             try:
                 self._try_all()
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver must not hear of it
+                if _is_over(error):
+                    return
                 self._tell_away("the coordinator does not answer", f"{type(error).__name__}: {error}")
             if not self.refused:
                 self._closed.wait(self._back_off.next_s())
@@ -180,3 +182,8 @@ class Client:
         if not self.is_away and not self._closed.is_set():
             log.warning("%s (%s): %s", what, why, AWAY)
             self.is_away = True
+
+
+def _is_over(error: Exception) -> bool:
+    """Whether the interpreter ends, which then starts no thread any more: the driver is over, and nobody is missed."""
+    return isinstance(error, RuntimeError) and not threading.main_thread().is_alive()

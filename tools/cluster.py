@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NoReturn
@@ -35,6 +36,7 @@ _ETCD_READY = re.compile("ready to serve client requests")
 _PORT_TAKEN = re.compile("address already in use")
 _SERVING = re.compile(r"Serving at (\S+) over ")
 _PR_SET_PDEATHSIG = 1
+_SHUFFLECTL = (sys.executable, "-m", "coordinator.cli.main")
 
 
 class NotStarted(Exception):  # noqa: N818 - it says what is so
@@ -92,12 +94,11 @@ class Cluster:
         self.folder = folder
         self.children: list[Child] = []
 
-    def start(self, name: str, command: Sequence[str | Path], ready: re.Pattern[str]) -> Child:
+    def start(self, name: str, command: Sequence[str | Path], ready: re.Pattern[str], **conf: str) -> Child:
         """In a session of its own: Ctrl-C is for us, who end the children in the right order."""
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")])}
         process = subprocess.Popen(
             command,
-            env=environment,
+            env={**environment(), **conf},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -116,6 +117,11 @@ class Cluster:
         while self.children:
             self.children[-1].end()
             self.children.pop()
+
+
+def environment() -> dict[str, str]:
+    """Of a process that runs this checkout."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "proto")])}
 
 
 def _die_with_parent() -> None:
@@ -169,11 +175,18 @@ def _etcd_bin() -> Path:
     return Path(built.stdout.strip().splitlines()[-1])
 
 
-def start_replicas(cluster: Cluster, size: int, store: str) -> list[str]:
-    """Where the replicas serve."""
-    command = [sys.executable, "-m", "coordinator.cli.main", "serve", "--port", "0", "--store", store]
-    replicas = [cluster.start(f"replica-{number + 1}", command, _SERVING) for number in range(size)]
+def start_replicas(cluster: Cluster, size: int, store: str, token: Mapping[str, str]) -> list[str]:
+    """Where the replicas serve. `token`: of who may ask about all applications, and decide."""
+    command = [*_SHUFFLECTL, "serve", "--port", "0", "--store", store]
+    conf = {"SHUFFLECTL_SERVE__ADMINISTRATORS": token["sha256"]}
+    replicas = [cluster.start(f"replica-{number + 1}", command, _SERVING, **conf) for number in range(size)]
     return [replica.await_ready()[1] for replica in replicas]
+
+
+def new_token() -> dict[str, str]:
+    """A token and its hash."""
+    made = subprocess.run([*_SHUFFLECTL, "token", "-o", "json"], check=True, stdout=subprocess.PIPE, env=environment())
+    return {row["name"]: row["value"] for row in json.loads(made.stdout)}
 
 
 def free_ports(count: int) -> list[int]:
@@ -186,7 +199,7 @@ def free_ports(count: int) -> list[int]:
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-def guide(children: Sequence[Child], etcd: Sequence[str], servers: Sequence[str], store: str) -> str:
+def guide(children: Sequence[Child], etcd: Sequence[str], servers: Sequence[str], store: str, token: str) -> str:
     """Where everything is, and what to type next."""
     where = [*etcd, *servers]
     placed = [f"  {c.name:<10} {a:<16} pid {c.process.pid}" for c, a in zip(children, where, strict=True)]
@@ -197,7 +210,7 @@ def guide(children: Sequence[Child], etcd: Sequence[str], servers: Sequence[str]
             *placed,
             "",
             "Try, in another terminal:",
-            f"  export SHUFFLECTL_SERVER={addresses}",
+            f"  export SHUFFLECTL_SERVER={addresses} SHUFFLECTL_TOKEN={token}",
             "  .venv/bin/shufflectl replicas",
             f"  .venv/bin/shufflectl demo --on '{store}'",
             f"  .venv/bin/shufflectl run --policy reachable --address {addresses} app.py",
@@ -237,8 +250,9 @@ def main(arguments: Sequence[str]) -> int:
         try:
             etcd = start_etcd(cluster, chosen.etcd)
             store = f"etcd://{','.join(etcd)}/shuffles"
-            servers = start_replicas(cluster, chosen.replicas, store)
-            print(guide(cluster.children, etcd, servers, store), flush=True)
+            token = new_token()
+            servers = start_replicas(cluster, chosen.replicas, store, token)
+            print(guide(cluster.children, etcd, servers, store, token["token"]), flush=True)
             watch(cluster.children, parent)
         except KeyboardInterrupt:
             print("\nStopping.", flush=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from coordinator.cli.exits import Exit
 from tests.integration.cli.processes import PATIENCE_S, ROOT, environment, shufflectl
 
 pytestmark = pytest.mark.etcd
@@ -27,6 +28,7 @@ class Started:
 
     process: subprocess.Popen[str]
     servers: str
+    token: str
     children: list[psutil.Process]
 
     def await_end(self) -> None:
@@ -38,13 +40,15 @@ class Started:
 @contextmanager
 def cluster(folder: Path, *command: str) -> Iterator[Started]:
     process = subprocess.Popen(command, env=environment(folder), stdout=subprocess.PIPE, text=True)
-    started = Started(process, "", [])
+    started = Started(process, "", "", [])
     try:
         assert process.stdout is not None
         for line in process.stdout:
             started.children += [psutil.Process(int(pid)) for pid in re.findall(r" pid (\d+)$", line.rstrip())]
             if server := re.search(r"SHUFFLECTL_SERVER=(\S+)", line):
                 started.servers = server[1]
+            if token := re.search(r"SHUFFLECTL_TOKEN=(\S+)", line):
+                started.token = token[1]
             if "Ctrl-C stops it all" in line:
                 break
         yield started
@@ -59,7 +63,9 @@ def cluster(folder: Path, *command: str) -> Iterator[Started]:
 def test_a_cluster_to_play_with(tmp_path: Path) -> None:
     with cluster(tmp_path, *TOOL) as started:
         assert len(started.children) == 6
-        rows = shufflectl(tmp_path, "replicas", "--server", started.servers, "-o", "json").data
+        asked = ("--server", started.servers, "-o", "json")
+        assert shufflectl(tmp_path, "replicas", *asked).code == Exit.REFUSED
+        rows = shufflectl(tmp_path, "replicas", *asked, f"--token={started.token}").data
         assert {row["address"] for row in rows} == set(started.servers.split(","))
         started.process.send_signal(signal.SIGINT)
         assert started.process.wait(PATIENCE_S) == 0

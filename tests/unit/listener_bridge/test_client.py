@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -276,6 +277,32 @@ def test_who_is_refused_for_a_while_and_was_let_in_before_goes_on(
     coordinator.refuse_with = (grpc.StatusCode.UNAUTHENTICATED, "who are you")
     coordinator.start()
     wait_for(lambda: attached.bridge.client.refused, "a coordinator that means it")
+
+
+@pytest.mark.parametrize("is_ending", [True, False])
+def test_an_interpreter_that_ends_misses_no_coordinator(
+    is_ending: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It starts no thread any more, of which an embedded coordinator needs some."""
+    monkeypatch.setattr(BackOff, "next_s", lambda self: 0.01)
+    tried: list[int] = []
+
+    def start() -> list[str]:
+        tried.append(1)
+        raise RuntimeError("can't register atexit after shutdown")
+
+    if is_ending:
+        over = threading.Thread(target=int)
+        over.start()
+        over.join()
+        monkeypatch.setattr(threading, "main_thread", lambda: over)
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        client = Bridge(FakeTap(), FakeService(), service_pb2.RegisterApplication(), "secret", start).client  # type: ignore[arg-type]
+        client.start()
+        wait_for(lambda: not client._thread.is_alive() if is_ending else len(tried) > 3, "what becomes of it")
+        client.close(5.0)
+    assert any("does not answer" in one.message for one in caplog.records) is not is_ending
+    assert (len(tried) == 1) is is_ending
 
 
 def test_a_coordinator_that_does_not_know_what_it_refused_has_lost_nothing() -> None:
