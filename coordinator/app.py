@@ -24,10 +24,14 @@ from coordinator.server.metrics.page import MetricsPage, PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
 from coordinator.threads import Threads
+from state_backend.api import Keyspace, StateBackend
+from state_backend.errors import Corrupt, StateBackendError
 from state_backend.open import open_backend
 
 #: How long starting or stopping from another thread may take, in seconds.
 _PATIENCE_S = 30.0
+#: How long a store may take to show that it is not damaged, in seconds.
+_CHECK_S = 2.0
 #: Calls of the archive at a time. It may hang, and must not take the threads that load applications along.
 _ARCHIVE_CALLS = 8
 _EVERYWHERE = ("", "0.0.0.0", "[::]")
@@ -64,6 +68,7 @@ async def running(
     async with AsyncExitStack() as opened:
         backend = await open_backend(store)
         opened.push_async_callback(backend.close)
+        await _check(backend)
         told = replace(options, release=options.release or release())
         kept = open_archive(archive) if archive else None
         figures = Figures() if metrics is not None else None
@@ -84,6 +89,15 @@ async def running(
         await coordinator.start()
         await listening.start()
         yield listening
+
+
+async def _check(backend: StateBackend) -> None:
+    """A store that is damaged serves nobody: raises what it says. One that is away may come back."""
+    try:
+        await asyncio.wait_for(backend.scan_keys(Keyspace.REPLICAS, limit=1), _CHECK_S)
+    except (StateBackendError, asyncio.TimeoutError) as error:
+        if isinstance(error, Corrupt):
+            raise
 
 
 @dataclass(slots=True)
