@@ -17,13 +17,13 @@ from typing import Any
 from coordinator.core import commands as c
 from coordinator.core import cuts
 from coordinator.core import events as e
-from coordinator.core.ids import ShuffleId, StageAttempt, StageId
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt, StageId
 from coordinator.core.state import State
 from coordinator.core.values import Lesson, Outputs, Policy
 from replay.simulate.core import Core
 from replay.simulate.driver import Driver
 from replay.simulate.facts import Fact, Kind
-from replay.simulate.rewriting import Rewriter, is_intact
+from replay.simulate.rewriting import Rewriter, is_intact, missing
 
 Hear = Callable[[list[e.Recorded]], None]
 
@@ -148,9 +148,17 @@ class Otherwise:
         self._do(command)
 
     def _would_not_run(self, fact: Fact, command: c.ReportStageSubmitted) -> bool:
-        """It ran because of a deletion, and here the data are there."""
+        """It ran because of a deletion, and here the data are there, or what its job needed them for is."""
         again = fact.again or command.stage.stage in self._skipped
-        return again and command.writes is not None and is_intact(self.state, command.writes)
+        if not again or command.writes is None:
+            return False
+        return is_intact(self.state, command.writes) or not self._is_wanted(command.writes, command.stage.stage)
+
+    def _is_wanted(self, app_shuffle: AppShuffle, stage: StageId) -> bool:
+        """Whether a job that lists the stage comes to the shuffle from its end, past what is gone."""
+        jobs = [job for job in self.state.jobs.values() if job.lists(stage)]
+        ends = [(*job.reads, *(() if job.writes is None else (job.writes,))) for job in jobs]
+        return not jobs or any(app_shuffle in missing(self.state, end) for end in ends)
 
     def _is_whole(self, command: c.ReportStageSubmitted) -> bool:
         shuffle = self.state.shuffles.get(command.writes) if command.writes is not None else None

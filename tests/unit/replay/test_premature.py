@@ -137,6 +137,39 @@ def test_an_eager_deletion_that_frontier_would_not_have_made() -> None:
     assert "policy frontier instead of eager" in [one.change for one in found.advice]
 
 
+def chain_missed(pinned: bool = False) -> Told:
+    """Under `eager` both shuffles of a chain go, and a second job reads the last one again."""
+    told = Told(policy=Policy(Rule.EAGER, observe=False))
+    told.chain_job()
+    if pinned:
+        told.say(c.SetPin(AppShuffle(1)))
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, 1_000)
+    told.say(c.ReportStageSubmitted(attempt(2), (AppShuffle(1),), None, 4, "save at chain.py:20"))
+    told.say(c.ReportStageCompleted(attempt(2), output_bytes=5))
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.carried_out()
+    told.say(c.ReportJobStarted(JobId(1), StageId(5), (AppShuffle(1),), None, (Span(3, 5),)))
+    if not pinned:  # else it is there: Spark skips both map stages
+        told.stage(3, "map at chain.py:12", writes=0)
+        told.done(3, 120_000_000)
+        told.stage(4, "groupBy at chain.py:14", reads=(0,), writes=1)
+        told.done(4, 1_000)
+    told.stage(5, "collect at chain.py:31", reads=(1,))
+    told.done(5)
+    return told
+
+
+def test_what_was_written_again_for_a_shuffle_that_a_change_keeps_is_missed_no_more() -> None:
+    assert [one.shuffle_id for one in missed(chain_missed())] == [1, 2]
+    assert not missed(chain_missed(pinned=True))
+    found = next(one for one in premature(chain_missed().log) if one.app_shuffle == 1)
+    (pin,) = [one for one in found.advice if one.change == "pin app shuffle 1"]
+    assert pin.others_missed == 0
+
+
 def test_a_fence_that_was_refused_at_first_stands_in_the_chain() -> None:
     told = Told()
     told.whole_chain()
