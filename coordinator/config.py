@@ -168,7 +168,9 @@ class Config(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="what is told on stderr"
     )
-    timeout_s: float = Field(default=10.0, gt=0, description="seconds that one question may take")
+    timeout_s: float = Field(
+        default=12.0, gt=0, description="seconds that one question may take; a server gives its reason after 10"
+    )
     serve: ServeConfig = ServeConfig()
     limits: LimitsConfig = LimitsConfig()
 

@@ -19,6 +19,9 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.explained import Explained
 
+#: Whoever asks about more than one application.
+ALL = ApplicationId("*")
+
 
 class Happened(Enum):
     """What the asker may conclude."""
@@ -64,8 +67,9 @@ class Unavailable(CoordinatorError):
     """The store did not answer in time; the command is not in the log."""
 
     def __init__(self, application: ApplicationId, cause: object) -> None:
+        who = "somebody" if application == ALL else f"application {application}"
         super().__init__(
-            f"the store was away while application {application} asked ({cause})",
+            f"the store was away while {who} asked ({cause})",
             "a store that can be reached and written",
             "Send the same requests again, here or to another replica.",
         )

@@ -30,6 +30,7 @@ from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.engines import Engines
 from coordinator.runtime.errors import (
+    ALL,
     ApplicationOver,
     CoordinatorError,
     Draining,
@@ -283,7 +284,7 @@ class Replica(Coordinator):
         self, after: str = "", limit: int = 100, running_only: bool = False
     ) -> list[ApplicationRecord]:
         self._check_running()
-        return await self._within(ApplicationId(after or "*"), self._listed(after, limit, running_only))
+        return await self._within(ALL, self._listed(after, limit, running_only))
 
     async def _listed(self, after: str, limit: int, running_only: bool) -> list[ApplicationRecord]:
         """Read page by page: a registration may be large, and of those that run there may be few."""
@@ -299,13 +300,13 @@ class Replica(Coordinator):
         return found[:limit]
 
     async def replicas(self) -> list[Peer]:
-        with _store_errors(ApplicationId("*")):
+        with _store_errors(ALL):
             records = await self._registration.replicas()
         return [peers.peer(record) for record in records]
 
     async def roll_call(self) -> list[Peer]:
         self._check_running()
-        with _store_errors(ApplicationId("*")):
+        with _store_errors(ALL):
             return await peers.roll_call(self._backend)
 
     # ---- within -----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def test_a_flag_goes_before_the_environment_that_before_a_file_that_before_the_d
     assert loaded.config.store == "sqlite:///f.db"
     assert loaded.config.serve.listen == "127.0.0.1:2"
     assert loaded.config.serve.reap is False
-    assert loaded.config.timeout_s == 10.0
+    assert loaded.config.timeout_s == 12.0
     assert {name: loaded.origins[name] for name in ("store", "serve.listen", "serve.reap", "timeout_s")} == {
         "store": "flag --store",
         "serve.listen": "environment SHUFFLECTL_SERVE__LISTEN",
@@ -153,3 +153,8 @@ def test_what_makes_no_sense_is_refused(key: str, value: float, words: str) -> N
 def test_what_can_just_be_is_taken() -> None:
     config = load({"serve.heartbeat_s": 20, "limits.unconfirmed": 4_096, "limits.applications": 1_000_000}, {}).config
     assert config.serve.silence_s == 3 * config.serve.heartbeat_s
+
+
+def test_a_question_waits_longer_than_a_server_takes_to_say_why_it_has_no_answer() -> None:
+    config = load({}, {}, None).config
+    assert config.timeout_s > config.serve.answer_within_s
