@@ -8,8 +8,7 @@ what is otherwise run on the `newest` alone. A part that fails does not stop the
 everything. A part that ran no test has failed: a suite that skips itself proves nothing. A part whose folder does not
 exist is passed over, and so is one that wants what the environment does not name.
 
-What a part prints is shown as it comes and kept in .cache/parts/. Parts that run at the same time are shown one after
-the other.
+What a part prints is shown as it comes and kept in .cache/parts/.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,19 +46,16 @@ class Part:
     without: str = ""  # a marker whose tests are left to --all
     wants: str = ""  # an environment variable without which it is passed over
     workers: int = 1  # processes that share the files of tests; what measures or kills has the machine to itself
-    beside: str = ""  # the part that runs at the same time, where both are asked for
 
     @property
     def python(self) -> Path:
         return setup.ENVIRONMENTS[self.needs[0]].python
 
 
-def spark(name: str, environment: str, only_all: bool = False, without: str = "", beside: str = "") -> Part:
+def spark(name: str, environment: str, only_all: bool = False, without: str = "") -> Part:
     what = f"real jobs on {setup.ENVIRONMENTS[environment].packages[0]}"
     needs = (environment, "java", "etcd")
-    return Part(
-        name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all, without=without, beside=beside
-    )
+    return Part(name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all, without=without)
 
 
 CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
@@ -102,7 +97,7 @@ PARTS = (
         folders=("tests/faults",),
     ),
     spark("spark-newest", "dev"),
-    spark("spark-3.5", "spark-3.5", without="newest", beside="spark-newest"),  # a job waits more than it computes
+    spark("spark-3.5", "spark-3.5", without="newest"),
     spark("spark-4.0", "spark-4.0", only_all=True),
     spark("spark-4.1", "spark-4.1", only_all=True),
     Part(
@@ -129,47 +124,17 @@ class Outcome:
         return self.verdict not in {"ok", "passed over"}
 
 
-def run_together(parts: Sequence[Part], slow: bool) -> Sequence[Outcome]:
-    """Shows the first one as it goes, the others when it has ended."""
-    with ThreadPoolExecutor() as threads:
-        others = [threads.submit(run_part, part, slow, is_shown=False) for part in parts[1:]]
-        outcomes = [run_part(parts[0], slow)]
-        for part, other in zip(parts[1:], others, strict=True):
-            outcomes.append(other.result())
-            if outcomes[-1].verdict != "passed over":
-                print(f"\n──── {part.name}: {part.what}\n{log_of(part).read_text(errors='replace')}", flush=True)
-    return outcomes
-
-
-def together(parts: Sequence[Part]) -> list[list[Part]]:
-    """Those that run at the same time; in their order."""
-    groups: list[list[Part]] = []
-    for part in parts:
-        group = next((group for group in groups if part.beside == group[0].name), None)
-        if group:
-            group.append(part)
-        else:
-            groups.append([part])
-    return groups
-
-
-def log_of(part: Part) -> Path:
-    return LOGS / f"{part.name}.log"
-
-
-def run_part(part: Part, slow: bool, is_shown: bool = True) -> Outcome:
+def run_part(part: Part, slow: bool) -> Outcome:
     if not any((ROOT / folder).exists() for folder in part.folders) or (part.wants and part.wants not in os.environ):
         return Outcome(part.name, "passed over")
-    if is_shown:
-        print(f"\n──── {part.name}: {part.what}", flush=True)
+    print(f"\n──── {part.name}: {part.what}", flush=True)
     started = time.monotonic()
     LOGS.mkdir(parents=True, exist_ok=True)
-    log = log_of(part)
+    log = LOGS / f"{part.name}.log"
     log.write_text("")
     found = environment(part)
     limit = LIMIT_SLOW if slow else LIMIT
-    ran = (run_command(command, found, log, limit, is_shown) for command in commands(part, slow))
-    problems = [problem for problem in ran if problem]
+    problems = [problem for command in commands(part, slow) if (problem := run_command(command, found, log, limit))]
     summaries = [line for line in log.read_text(errors="replace").splitlines() if SUMMARY.match(line)]
     if part.tests and not problems and not any(" passed" in line for line in summaries):
         problems.append("ran no test")
@@ -193,9 +158,7 @@ def environment(part: Part) -> dict[str, str]:
     return {"SPARK_LOCAL_IP": "127.0.0.1", **os.environ, **found}
 
 
-def run_command(
-    command: Sequence[str], environment: dict[str, str], log: Path, limit: int, is_shown: bool
-) -> str | None:
+def run_command(command: Sequence[str], environment: dict[str, str], log: Path, limit: int) -> str | None:
     """Says what went wrong. Output goes through a file, not a pipe: a process that was left behind cannot hold us."""
     with log.open("ab") as output:
         start = output.tell()
@@ -217,7 +180,7 @@ def run_command(
         ended = False
         while not ended:
             ended = process.poll() is not None or time.monotonic() > deadline
-            for line in lines if is_shown else ():
+            for line in lines:
                 print(line, end="", flush=True)
             time.sleep(0 if ended else 0.1)
     with contextlib.suppress(ProcessLookupError):
@@ -242,11 +205,11 @@ def set_up(parts: Sequence[Part]) -> Outcome:
     return Outcome("set-up", "failed" if failed else "ok", time.monotonic() - started)
 
 
-def report(outcomes: Sequence[Outcome], seconds: float) -> None:
+def report(outcomes: Sequence[Outcome]) -> None:
     print("\n──── summary\n")
     for outcome in outcomes:
         print(f"  {outcome.name:14}{outcome.seconds:7.0f} s  {outcome.verdict}")
-    print(f"  {'all':14}{seconds:7.0f} s\n")
+    print(f"  {'all':14}{sum(outcome.seconds for outcome in outcomes):7.0f} s\n")
     for outcome in outcomes:
         for line in outcome.summaries:
             print(f"{outcome.name}:\n{line}")
@@ -264,9 +227,8 @@ def main() -> int:
         parser.error(f"no part '{unknown.pop()}'; there are: {', '.join(part.name for part in PARTS)}")
     chosen = [part for part in PARTS if (part.name in asked.parts if asked.parts else asked.all or not part.only_all)]
     outcomes = [set_up(chosen)]
-    started = time.monotonic()
-    outcomes += [outcome for group in together(chosen) for outcome in run_together(group, slow=asked.all)]
-    report(outcomes, outcomes[0].seconds + time.monotonic() - started)
+    outcomes += [run_part(part, slow=asked.all) for part in chosen]
+    report(outcomes)
     return 1 if any(outcome.failed for outcome in outcomes) else 0
 
 

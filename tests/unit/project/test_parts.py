@@ -34,7 +34,7 @@ def test_pytests_own_summary_is_kept(tree: Path, capsys: pytest.CaptureFixture[s
     [line] = outcome.summaries
     assert line.startswith("=")
     assert " 2 passed in " in line
-    parts.report([outcome], 1.0)
+    parts.report([outcome])
     assert capsys.readouterr().out.rstrip().endswith(line)
 
 
@@ -73,30 +73,6 @@ def test_a_part_whose_environment_is_missing_fails_and_says_so(tree: Path, monke
     outcome = run(tree, "def test_a(): pass")
     assert outcome.failed
     assert ".no-such-environment/bin/python does not exist" in outcome.verdict
-
-
-def waiting(tmp_path: Path, own: str, other: str) -> tuple[str, ...]:
-    """A command that ends when the other one has begun."""
-    script = f"touch {tmp_path}/{own}; until [ -e {tmp_path}/{other} ]; do sleep 0.01; done; echo {own} has ended"
-    return "timeout", "60", "sh", "-c", script
-
-
-def test_parts_run_at_the_same_time_and_are_shown_one_after_the_other(
-    tree: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = parts.Part("first", "one", commands=(waiting(tree, "first", "second"),))
-    second = parts.Part("second", "two", commands=(waiting(tree, "second", "first"),), beside="first")
-    alone = dataclasses.replace(PART, name="alone")
-    [pair, single] = parts.together([first, alone, second])
-    assert (pair, single) == ([first, second], [alone])
-    assert [outcome.verdict for outcome in parts.run_together(pair, slow=False)] == ["ok", "ok"]
-    shown = [line for line in capsys.readouterr().out.splitlines() if line]
-    assert shown == ["──── first: one", "first has ended", "──── second: two", "second has ended"]
-
-
-def test_a_part_whose_neighbour_is_not_asked_for_runs_by_itself() -> None:
-    second = parts.Part("second", "two", beside="first")
-    assert parts.together([second]) == [[second]]
 
 
 def test_every_command_of_a_part_runs_whatever_became_of_the_others(tree: Path) -> None:
