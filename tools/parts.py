@@ -60,7 +60,7 @@ def spark(name: str, environment: str, only_all: bool = False, without: str = ""
 
 CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
 
-SIMULATION = ("-m", "tests.simulation.run", "--count", "10000", "--from", "150", "--every-fault")
+SIMULATION = ("-m", "tests.simulation.run", "--count", "8000", "--from", "150", "--every-fault")
 
 PARTS = (
     Part(

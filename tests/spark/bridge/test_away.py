@@ -65,6 +65,7 @@ def test_40_a_coordinator_killed_in_mid_job_is_not_missed_and_is_caught_up_with(
     replica.stop()
 
 
+@pytest.mark.newest
 def test_a_driver_that_was_taken_for_gone_goes_on_as_a_new_application(run: Any, tmp_path: Path) -> None:
     store = f"sqlite://{tmp_path}/log.db"
     replica = start_replica(store)

@@ -51,7 +51,7 @@ def test_a_program_gives_what_it_gives_and_its_log_tells_of_it(program: Path) ->
     assert any("by policy frontier" in story for story in stories), stories
 
 
-@pytest.mark.parametrize("way", ["the driver's Python", "the file before it"])
+@pytest.mark.parametrize("way", ["the driver's Python", pytest.param("the file before it", marks=pytest.mark.slow)])
 def test_spark_submit_runs_an_unmodified_program_too(program: Path, way: str) -> None:
     store = f"sqlite://{program.parent}/log.db"
     conf = {**CONF, "spark.shuffleLifecycle.policy": "frontier", "spark.shuffleLifecycle.store": store}

@@ -260,6 +260,7 @@ def test_a_report_shows_them_as_tables(
     assert [place for place in CALL_SITES if place in shown] == list(CALL_SITES)
 
 
+@pytest.mark.newest
 @pytest.mark.filterwarnings("error:Cannot infer the eval type")
 def test_a_report_weighs_a_store(spark: SparkSession, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     address = store(tmp_path / "store.db", deleted_and_missed())

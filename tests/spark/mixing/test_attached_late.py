@@ -18,7 +18,7 @@ from tests.spark.mixing.test_branches import AGAIN, KEYS, WHOLE, agreeing, branc
 from tests.spark.mixing.test_sides import telling
 from tests.support.spark import shuffle_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from listener_bridge.tap.tap import Tap
 from tests.support.spark import FactLog, spark_session, wait_for
 from tests.support.standalone import executors
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(300)]
 TIMEOUT = 20.0
 ONE_WORKER = "local-cluster[1,1,1024]"
 TRACKED = {

@@ -129,15 +129,15 @@ def not_adaptive(program: Callable[[Any], int]) -> Callable[[Any], int]:
 PROGRAMS = [
     join_and_window,
     a_subquery_reads_the_same,
-    pruned_by_a_join,
+    pytest.param(pruned_by_a_join, marks=pytest.mark.newest),
     a_union_of_twins,
     broadcast,
     collected_twice,
     cached,
     written_as_tables,
-    growing_rdd,
+    pytest.param(growing_rdd, marks=pytest.mark.newest),
     a_frame_of_an_rdd,
-    a_stream,
+    pytest.param(a_stream, marks=pytest.mark.newest),
     pytest.param(not_adaptive(join_and_window), marks=pytest.mark.newest),
     *(
         pytest.param(not_adaptive(program), marks=pytest.mark.slow)
