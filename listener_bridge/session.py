@@ -28,7 +28,7 @@ HEARTBEAT_MAX_S = 30.0
 BATCH_MAX = 1_024
 BATCH_BYTES_MAX = 1_000_000
 MESSAGE_PAUSE_S = 0.05  # between messages that keep coming: each is work for us, and a commit for the coordinator
-MESSAGES_AHEAD = 40  # a deletion is four or five of them, each of which would be waited for
+MESSAGES_AHEAD = 40  # a deletion takes several, each of which would be waited for
 
 
 class Ending(Enum):
