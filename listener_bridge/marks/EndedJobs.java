@@ -1,0 +1,97 @@
+package shufflelifecycle;
+
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Jobs that were over when it was found that what they have read is of two generations, or is written again: nothing can
+ * be taken back of them, so they are told.
+ *
+ * To be used in the scheduler's thread, but for what says otherwise. Invariant: a job is told once.
+ */
+class EndedJobs {
+  static final String WRITTEN_AGAIN = ". What it has read is written again for those that come";
+  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
+
+  private final Scheduler scheduler;
+  private final History history;
+  private final Mixes mixes;
+  private final Map mixedUntil = new ConcurrentHashMap(); // shuffle -> when it was found, in ms: who has ended by then is told
+  private final Set told = new TreeSet(); // jobs; their ends may be heard of yet
+
+  EndedJobs(Scheduler scheduler, History history, Mixes mixes) {
+    this.scheduler = scheduler;
+    this.history = history;
+    this.mixes = mixes;
+  }
+
+  /** Any thread: whether jobs may be told when their end is heard of, which lies behind. */
+  boolean areToBeTold() {
+    return !mixedUntil.isEmpty();
+  }
+
+  /** The last jobs that have read what is written again. */
+  void lookBehind(Recomputation again, int first) {
+    for (Iterator it = again.late.iterator(); it.hasNext();) {
+      mixedUntil.put(it.next(), Long.valueOf(System.currentTimeMillis()));
+    }
+    Iterator it = again.rewritten.iterator();
+    while (it.hasNext()) {
+      Integer shuffle = (Integer) it.next();
+      History.Result result = history.takeDelivered(shuffle.intValue());
+      if (result != null && again.late.contains(shuffle) && result.mayHaveSeen(again.firstAnew(shuffle))) {
+        tell(result, first, result.partitions, WRITTEN_AGAIN);
+      } else if (result != null) {
+        mayDiffer(shuffle, "a job that has finished has read it");
+      }
+    }
+  }
+
+  /** Once a job. */
+  void tell(History.Result result, int shuffle, int delivered, String next) {
+    if (told.add(Integer.valueOf(result.job))) {
+      mixes.ended(result, shuffle, delivered, next);
+    }
+  }
+
+  /** These were computed from what is written again, and stay. */
+  void keepBlocks(Set shuffles) {
+    for (Iterator it = shuffles.iterator(); it.hasNext();) {
+      mayDiffer((Integer) it.next(), "a local checkpoint under way keeps blocks that were computed from it");
+    }
+  }
+
+  private void mayDiffer(Integer shuffle, String why) {
+    LOG.info("app shuffle {} is computed again; {}, and if the computation is not deterministic, later results will not "
+        + "fit what was made of it before", shuffle, why);
+    scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle.intValue())));
+  }
+
+  /** Its end is heard of, and it has read a mix that was found since. `time`: when it had ended, in ms. */
+  void tellMixed(History.Result result, long time) {
+    for (Iterator it = mixedUntil.entrySet().iterator(); it.hasNext();) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (result.reads.contains(entry.getKey()) && time <= ((Long) entry.getValue()).longValue()) {
+        tell(result, ((Integer) entry.getKey()).intValue(), result.partitions, WRITTEN_AGAIN);
+      }
+    }
+  }
+
+  /** Ends are heard of in their order. */
+  void forget(History.Result result, long time) {
+    for (Iterator it = mixedUntil.values().iterator(); it.hasNext();) {
+      if (((Long) it.next()).longValue() < time) {
+        it.remove();
+      }
+    }
+    told.remove(Integer.valueOf(result.job));
+    if (mixedUntil.isEmpty()) {
+      told.clear();
+    }
+  }
+}

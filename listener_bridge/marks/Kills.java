@@ -1,0 +1,79 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.TaskSetManager;
+
+/**
+ * Ends tasks whose outputs or results would be of the old generation; Spark has them begin again.
+ *
+ * Refuses to know why they are old. To be used in the scheduler's thread. Invariant: what is killed counts as no failure
+ * of its task, and is computed anew.
+ */
+class Kills {
+  private final Scheduler scheduler;
+  private final Stages stages;
+
+  Kills(Scheduler scheduler, Stages stages) {
+    this.scheduler = scheduler;
+    this.stages = stages;
+  }
+
+  /** Their outputs and results would be of the old generation. `begun`: results of which that is all of them. */
+  void late(Recomputation again, Set begun) {
+    List live = stages.live();
+    Map sets = stages.allSets();
+    Set allNew = again.allNew();
+    for (int i = 0; i < live.size(); i++) {
+      Stage stage = (Stage) live.get(i);
+      Integer writes = Integer.valueOf(Stages.writes(stage));
+      boolean reads = Stages.meet(Stages.reads(stage), allNew);
+      boolean begins = begun.contains(Integer.valueOf(stage.id()));
+      if (begins || (reads && (stage instanceof ResultStage || again.rewritten.contains(writes)))) {
+        boolean isOvertaken = begins || again.overtaken.contains(writes);
+        List late = isOvertaken ? Stages.sets(stage, sets) : stages.lateSets(stage, sets);
+        for (int n = 0; n < late.size(); n++) {
+          kill((TaskSetManager) late.get(n));
+        }
+      }
+    }
+  }
+
+  /** Those that read before what is watched was written again. */
+  void old(Stage stage, WatchedResult watch) {
+    List sets = stages.sets(stage);
+    for (int i = 0; i < sets.size(); i++) {
+      TaskSetManager manager = (TaskSetManager) sets.get(i);
+      for (Iterator it = scheduler.runningTasks(manager).iterator(); it.hasNext();) {
+        long task = ((Number) it.next()).longValue();
+        if (watch.isOld(task)) {
+          kill(task);
+        }
+      }
+    }
+  }
+
+  /** All that run, so that they compute what they read anew. */
+  void all(Stage stage) {
+    List sets = stage.rdd().isBarrier() ? new ArrayList() : stages.sets(stage); // of which Spark would abort a result
+    for (int i = 0; i < sets.size(); i++) {
+      kill((TaskSetManager) sets.get(i));
+    }
+  }
+
+  private void kill(TaskSetManager tasks) {
+    List running = scheduler.runningTasks(tasks);
+    for (int i = 0; i < running.size(); i++) {
+      kill(((Number) running.get(i)).longValue());
+    }
+  }
+
+  private void kill(long task) {
+    scheduler.kill(task, "its input is computed again and may differ (shuffle lifecycle)");
+  }
+}
