@@ -6,6 +6,7 @@ import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.MapOutputTrackerMaster;
 
 /**
@@ -17,22 +18,70 @@ import org.apache.spark.MapOutputTrackerMaster;
  * lies on the other side (`Sides`). What was made of something of which nothing is there is of an older generation of it
  * whatever comes: that is owed itself, so that its readers are looked at when it is written.
  *
+ * A mix that was found, and forgotten, may have been read by jobs of which nobody had heard by then. Their tasks began
+ * while it was there, and that is kept.
+ *
  * Asked when an input is heard of for the first time, which is before anything is heard of the stages that read it. Only
  * of what was fenced, and what was made of that: all else is Spark's own.
  */
 class Ages {
   private static final long ALL_TOGETHER = 0L;
 
+  /** Two generations of one shuffle, as they were there between two tasks. */
+  private static class Mix {
+    final long from; // the first task that wrote some of it again
+    final long to; // none from this one on has read it
+
+    Mix(long from, long to) {
+      this.from = from;
+      this.to = to;
+    }
+
+    boolean isReadBy(Tasks tasks) {
+      long first = tasks.firstSince(from);
+      return first != Tasks.NONE && first < to;
+    }
+  }
+
   private final Generations generations;
   private final MapOutputTrackerMaster tracker;
   private final History history;
   private final Sides sides;
+  private final Map mixes = new ConcurrentHashMap(); // shuffle -> Mix, the last one
 
   Ages(Generations generations, MapOutputTrackerMaster tracker, History history, Sides sides) {
     this.generations = generations;
     this.tracker = tracker;
     this.history = history;
     this.sides = sides;
+  }
+
+  /** Any thread: what was late, and is forgotten now. */
+  void noteMixes(Recomputation again, long nextTask) {
+    for (Iterator it = again.late.iterator(); it.hasNext();) {
+      Integer shuffle = (Integer) it.next();
+      mixes.put(shuffle, new Mix(again.firstAnew(shuffle), nextTask));
+    }
+  }
+
+  /** Any thread: those of them that are there, and were made of a mix. */
+  Set madeOfMixes(Set readers) {
+    Set found = new TreeSet();
+    for (Iterator it = mixes.isEmpty() ? found.iterator() : readers.iterator(); it.hasNext();) {
+      Integer reader = (Integer) it.next();
+      for (Iterator inputs = history.inputsOf(reader.intValue()).iterator(); inputs.hasNext();) {
+        Mix mix = (Mix) mixes.get(inputs.next());
+        if (mix != null && mix.isReadBy(tasksOf(reader))) {
+          found.add(reader);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Any thread. */
+  void cleaned(int shuffle) {
+    mixes.remove(Integer.valueOf(shuffle));
   }
 
   /** These have inputs that were not known; gives those of them that are complete, and of two generations of one. */

@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory;
  */
 class EndedJobs {
   static final String WRITTEN_AGAIN = ". What it has read is written again for those that come";
+  private static final String HAS_READ = "a job that has finished has read it";
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
   private final Scheduler scheduler;
@@ -47,7 +48,13 @@ class EndedJobs {
       if (result != null && again.late.contains(shuffle) && result.mayHaveSeen(again.firstAnew(shuffle))) {
         tell(result, first, result.partitions, WRITTEN_AGAIN);
       } else if (result != null) {
-        mayDiffer(shuffle, "a job that has finished has read it");
+        mayDiffer(shuffle, HAS_READ);
+      }
+    }
+    for (it = again.renewedWhole.iterator(); it.hasNext();) {
+      Integer shuffle = (Integer) it.next();
+      if (history.wasDeliveredBefore(shuffle.intValue(), again.firstAnew(shuffle))) {
+        mayDiffer(shuffle, HAS_READ);
       }
     }
   }

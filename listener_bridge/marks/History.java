@@ -47,6 +47,7 @@ public class History {
   private final Map whole = new HashMap(); // shuffle -> the number of its generation that was last written as a whole
   private final Map results = new HashMap(); // live job -> Result
   private final Map delivered = new HashMap(); // shuffle -> the last Result that was computed from it and is finished
+  private final Map before = new HashMap(); // shuffle -> the first one of which nobody has said that later ones may differ
 
   /** Gives the shuffles of which an input was not known. */
   synchronized Set jobStarted(SparkListenerJobStart event) {
@@ -157,7 +158,11 @@ public class History {
     if (result != null && succeeded) {
       Iterator it = result.reads.iterator();
       while (it.hasNext()) {
-        delivered.put(it.next(), result);
+        Object read = it.next();
+        delivered.put(read, result);
+        if (!before.containsKey(read)) {
+          before.put(read, result);
+        }
       }
     }
     return result;
@@ -169,6 +174,7 @@ public class History {
     behind.remove(id);
     whole.remove(id);
     delivered.remove(id);
+    before.remove(id);
     Set parents = (Set) inputs.remove(id);
     Iterator it = parents == null ? new TreeSet().iterator() : parents.iterator();
     while (it.hasNext()) {
@@ -207,8 +213,20 @@ public class History {
     return new ArrayList(results.values());
   }
 
+  /** Whether somebody has a result that was computed from it before this task began; said once. */
+  synchronized boolean wasDeliveredBefore(int shuffle, long task) {
+    Integer id = Integer.valueOf(shuffle);
+    Result first = (Result) before.get(id);
+    boolean isBefore = first != null && !first.mayHaveSeen(task);
+    if (isBefore) {
+      before.remove(id);
+    }
+    return isBefore;
+  }
+
   /** The last result that somebody has and that was computed from it; said once, else null. */
   synchronized Result takeDelivered(int shuffle) {
+    before.remove(Integer.valueOf(shuffle));
     return (Result) delivered.remove(Integer.valueOf(shuffle));
   }
 }

@@ -110,7 +110,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   /** A map stage of what is owed was submitted, for a job that says this of its computation. */
   private class Again extends Find {
-    private final String said;
+    final String said;
 
     Again(int shuffle, int stage, Properties properties) {
       super(MarkListener.AGAIN, shuffle, stage);
@@ -119,6 +119,17 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
     void find() throws Exception {
       marks.submittedAgain(shuffle, stage, said, unfinished);
+    }
+  }
+
+  /** A job is heard of that had written something from a mix, which was found before. */
+  private class OfMix extends Again {
+    OfMix(int shuffle, int stage, Properties properties) {
+      super(shuffle, stage, properties);
+    }
+
+    void find() throws Exception {
+      marks.madeOfMix(shuffle, stage, said, unfinished);
     }
   }
 
@@ -337,12 +348,16 @@ public class MarkListener extends SparkListener implements CleanerListener {
   /** What is found to be of two generations already is written again as if that were heard of now. */
   private void compare(Set learnt, SparkListenerJobStart event) {
     try {
+      Set ofMixes = ages.madeOfMixes(learnt);
       Set mixed = ages.compare(learnt);
       scala.collection.Iterator it = event.stageInfos().iterator();
-      while (!mixed.isEmpty() && it.hasNext()) {
+      while (it.hasNext() && !(mixed.isEmpty() && ofMixes.isEmpty())) {
         StageInfo stage = (StageInfo) it.next();
-        if (mixed.contains(Integer.valueOf(Row.shuffleOf(stage)))) {
-          scheduler.post(new Ticket(new Again(Row.shuffleOf(stage), stage.stageId(), event.properties())));
+        int shuffle = Row.shuffleOf(stage);
+        if (ofMixes.contains(Integer.valueOf(shuffle))) {
+          scheduler.post(new Ticket(new OfMix(shuffle, stage.stageId(), event.properties())));
+        } else if (mixed.contains(Integer.valueOf(shuffle))) {
+          scheduler.post(new Ticket(new Again(shuffle, stage.stageId(), event.properties())));
         }
       }
     } catch (RuntimeException broken) {
@@ -418,6 +433,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void shuffleCleaned(int shuffle) {
     history.cleaned(shuffle);
     sides.cleaned(shuffle);
+    ages.cleaned(shuffle);
     generations.cleaned(shuffle);
   }
 

@@ -113,21 +113,41 @@ public class Marks {
   void submittedAgain(int shuffle, int stageId, String said, List unfinished) throws Exception {
     generations.of(shuffle).hasBegun = true;
     owed.follow(shuffle);
-    Stage stage = stages.byId(stageId); // null where its jobs are over
-    boolean isDeterministic = stage == null ? choices.isDeterministic(said) : choices.areDeterministic(stages.jobsOf(stage));
-    if (isDeterministic || !generations.owes(shuffle)) {
-      return;
-    }
-    try {
-      rewrite(shuffle, unfinished);
-    } finally {
-      noteBusy();
+    if (generations.owes(shuffle) && !isDeterministic(stageId, said)) {
+      Recomputation again = new Recomputation(generations, history, stages, tracker);
+      again.follow(shuffle);
+      rewrite(again, shuffle, unfinished);
     }
   }
 
-  private void rewrite(int shuffle, List unfinished) throws Exception {
-    Recomputation again = new Recomputation(generations, history, stages, tracker);
-    again.follow(shuffle);
+  /** The same of what was made of a mix, by a job that was not heard of when that was found. */
+  void madeOfMix(int shuffle, int stageId, String said, List unfinished) throws Exception {
+    if (!isDeterministic(stageId, said)) {
+      Recomputation again = new Recomputation(generations, history, stages, tracker);
+      again.followMix(shuffle);
+      rewrite(again, shuffle, unfinished);
+    }
+  }
+
+  private boolean isDeterministic(int stageId, String said) {
+    Stage stage = stages.byId(stageId); // null where its jobs are over
+    return stage == null ? choices.isDeterministic(said) : choices.areDeterministic(stages.jobsOf(stage));
+  }
+
+  private void rewrite(Recomputation again, int shuffle, List unfinished) throws Exception {
+    try {
+      writeAnew(again, shuffle, unfinished);
+    } finally {
+      noteBusy();
+    }
+    ages.noteMixes(again, stages.nextTaskId());
+    Iterator it = ages.madeOfMixes(again.readersOfLate()).iterator(); // heard of since that was followed
+    while (it.hasNext()) {
+      madeOfMix(((Integer) it.next()).intValue(), NO_STAGE, null, unfinished);
+    }
+  }
+
+  private void writeAnew(Recomputation again, int shuffle, List unfinished) throws Exception {
     if (again.followsLoss) {
       unite(again, shuffle);
     }

@@ -72,6 +72,24 @@ class Recomputation {
     spread(Integer.valueOf(shuffle));
   }
 
+  /** It was made of a mix that was found before this was heard of. */
+  void followMix(int shuffle) {
+    followsLoss = history.wasWhole(shuffle, generations.presentOf(shuffle));
+    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasksOf(shuffle).first()));
+    forgetLate(shuffle);
+    generations.forgotten(shuffle);
+    spread(Integer.valueOf(shuffle));
+  }
+
+  /** Those of the mixes that were found. By memory alone. */
+  Set readersOfLate() {
+    Set found = new TreeSet();
+    for (Iterator it = late.iterator(); it.hasNext();) {
+      found.addAll(history.readersOf(((Integer) it.next()).intValue()));
+    }
+    return found;
+  }
+
   /** A complete one may not stay: as if it had been lost. */
   void takeBack(Integer shuffle) {
     stayed.remove(shuffle);

@@ -10,7 +10,7 @@ import pytest
 
 from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import RIGHT, App, application, values
-from tests.spark.mixing.test_late import STOPPED
+from tests.spark.mixing.test_late import stopper
 from tests.support.spark import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.newest]
@@ -33,9 +33,7 @@ def test_what_nobody_heard_of_is_seen_when_the_queue_moves_again(narrow: App) ->
     with narrow.job(lambda: values(narrow.hold(last, result, 0)), held, result, queue) as running:
         wait_for(lambda: held.arrived() >= 1, "tasks of C")
         a, b, _ = narrow.shuffles()
-        stopped = narrow.tap.driver.construct(
-            narrow.tap.driver.load([STOPPED]), "Stopped", f"{queue.folder}/open", f"{queue.folder}/arrived-queue"
-        )
+        stopped = stopper(narrow, queue)
         bus.addToQueue(stopped, QUEUE)
         narrow.delete(a)
         narrow.lose_output(b)

@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 
-from tests.spark.mixing.conftest import MAPS, App, application
+from listener_bridge.tap import facts
+from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application
 from tests.spark.mixing.test_branches import KEYS, agreeing, branch, tokens
 from tests.spark.mixing.test_cached import lose_block
-from tests.spark.mixing.test_late import hear
+from tests.spark.mixing.test_late import NO_SHUFFLE, halted, hear
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.spark.mixing.test_result_overtaken import (
     TRIES,
     context,
     deleted_behind,
+    heard,
     hearing_late,
     read,
     reading,
@@ -171,3 +173,43 @@ def test_a_result_that_runs_and_has_read_both_is_told(app: App) -> None:
             result = running.result(120)
     assert len(set(result)) == 2 * KEYS, "none agrees"
     assert told() == [(0, False)]
+
+
+def test_what_a_job_made_of_a_mix_that_was_found_before_it_was_heard_of(app: App) -> None:
+    """A -> B -> C: B was repaired in part from a new A, and C was made of that. The hook hears of A and B first."""
+    queue, halt = app.gate(), app.gate()
+    a = tokens(app)
+    b = made(app, a)
+    c, other = made(app, b), made(app, b)
+    assert b.count() == KEYS
+    app.delete(shuffle_of(a))
+    told = telling(app)
+    with hearing_late(app, queue), halted(app, halt) as here:
+        app.lose_output(shuffle_of(b))
+        assert b.count() == KEYS, "the mix"
+        here()
+        assert c.count() == KEYS
+        queue.open()
+        wait_for(halt.arrived, "the hook, which has not heard of C")
+        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+        assert app.is_complete(shuffle_of(c))
+        hear(app, halt)
+        assert not app.is_complete(shuffle_of(c))
+    assert agreeing(app, c, other)() == KEYS
+    assert len(told()) == 2, "both counts"
+
+
+def test_a_result_that_may_differ_is_told_also_where_all_is_there_again(app: App) -> None:
+    queue = app.gate()
+    a, _ = deleted_behind(app)
+    b = made(app, a)
+    assert b.count() == KEYS
+    heard(app)
+    before = len(app.log.of(facts.ResultsMayDiffer))
+    with hearing_late(app, queue):
+        lose_all(app, a)
+        lose_all(app, b)
+        assert b.count() == KEYS
+    heard(app)
+    app.log.settle()
+    assert shuffle_of(b) in {fact.app_shuffle for fact in app.log.of(facts.ResultsMayDiffer)[before:]}

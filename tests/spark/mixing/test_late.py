@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,18 +16,35 @@ pytestmark = pytest.mark.spark
 
 NO_SHUFFLE = 1_000_000
 QUEUE, ALONE = "shuffleLifecycle", "late"
-#: Somebody else on the queue that the hook is moved to, who lets nothing through while the gate is closed.
+HALT = "test.halt"
+#: Somebody else on the queue that the hook is moved to, who lets nothing through while the gate is closed: from the end
+#: of a task on, or from the beginning of a job that names the gate.
 STOPPED = """package shufflelifecycle;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 public class Stopped extends SparkListener {
+  private final String halt;
   private final java.io.File open;
   private final java.io.File arrived;
-  public Stopped(Object open, Object arrived) {
-    this.open = new java.io.File((String) open);
-    this.arrived = new java.io.File((String) arrived);
+  private final boolean atJobs;
+  public Stopped(Object folder, Object atJobs) {
+    this.halt = (String) folder;
+    this.open = new java.io.File(halt, "open");
+    this.arrived = new java.io.File(halt, "arrived-queue");
+    this.atJobs = ((Boolean) atJobs).booleanValue();
   }
   public void onTaskEnd(SparkListenerTaskEnd event) {
+    if (!atJobs) {
+      stop();
+    }
+  }
+  public void onJobStart(SparkListenerJobStart event) {
+    if (atJobs && halt.equals(event.properties().getProperty("test.halt"))) {
+      stop();
+    }
+  }
+  private void stop() {
     try {
       while (!open.exists()) {
         arrived.createNewFile();
@@ -42,13 +58,32 @@ public class Stopped extends SparkListener {
 """
 
 
+def stopper(app: App, gate: Gate, at_jobs: bool = False) -> Any:
+    return app.tap.driver.construct(app.tap.driver.load([STOPPED]), "Stopped", gate.folder, at_jobs)
+
+
+@contextmanager
+def halted(app: App, gate: Gate) -> Iterator[Callable[[], None]]:
+    """Within `stopped`: the hook hears of nothing that comes after the answer was called, until the gate is opened."""
+    context, listener = app.spark.sparkContext, stopper(app, gate, at_jobs=True)
+
+    def here() -> None:
+        context.setLocalProperty(HALT, gate.folder)
+        assert context.parallelize([0], 1).count() == 1
+        context.setLocalProperty(HALT, None)
+
+    context._jsc.sc().listenerBus().addToQueue(listener, ALONE)
+    try:
+        yield here
+    finally:
+        gate.open()
+        context._jsc.sc().listenerBus().removeListener(listener)
+
+
 @contextmanager
 def stopped(app: App, gate: Gate) -> Iterator[None]:
     """The hook hears of nothing that comes after the end of a task, until the gate is opened."""
-    folder = Path(gate.folder)
-    listener = app.tap.driver.construct(
-        app.tap.driver.load([STOPPED]), "Stopped", str(folder / "open"), str(folder / "arrived-queue")
-    )
+    listener = stopper(app, gate)
     bus = app.spark.sparkContext._jsc.sc().listenerBus()
     bus.removeListener(app.hook)
     for one in (app.hook, listener):
