@@ -362,6 +362,7 @@ class FenceRequested:
     directive: DirectiveId
     shuffle_id: ShuffleId
     pressed: Pressed | None = None  #: Under policy `pressure`: the disk, and what it costs to write this one again.
+    guessed: bool = False  #: What let it go is no proof that nobody reaches it. Logs from before it was told say False.
 
 
 @dataclass(frozen=True, slots=True)

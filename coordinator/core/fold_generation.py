@@ -204,6 +204,14 @@ def _fence_requested(state: State, at: e.Recorded, event: e.FenceRequested) -> N
     if generation is not None:
         named = event.shuffle_id, generation.app_shuffle, generation.locator
         _direct(state, Directive(event.directive, DirectiveKind.FENCE, *named, requested_ms=at.time_ms))
+        _note_guess(state, generation.app_shuffle, event)
+
+
+def _note_guess(state: State, app_shuffle: AppShuffle, event: e.FenceRequested) -> None:
+    """A fence that was refused may be asked for again with a proof."""
+    shuffle = state.shuffles.get(app_shuffle)
+    if shuffle is not None and (event.guessed or shuffle.guess == event.shuffle_id):
+        edit(state.shuffles, app_shuffle, guess=event.shuffle_id if event.guessed else None)
 
 
 def _fence_refused(state: State, at: e.Recorded, event: e.FenceRefused) -> None:

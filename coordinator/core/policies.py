@@ -13,7 +13,7 @@ from functools import cached_property
 from coordinator.core import cuts, lineages
 from coordinator.core.ids import AppShuffle, ExecutionId, StageAttempt, within
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Generation, State
+from coordinator.core.state import Generation, Shuffle, State
 from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rescue, RootKind, Rule
 
 #: Roots that need what is in their cuts, and do not merely hold it.
@@ -106,6 +106,11 @@ def _is_pressed(state: State, generation: Generation) -> bool:
     """A full disk has let it go, and one is still full."""
     pressed = generation.why is Expiry.PRESSED and state.meta.full
     return pressed and _rule_of(state, generation) is Rule.PRESSURE
+
+
+def is_guess(state: State, generation: Generation, why: Expiry | None) -> bool:
+    """Whether what lets it go is no proof that nobody reaches it: a guessing rule, or a full disk."""
+    return _rule_of(state, generation) not in PROVING or why is Expiry.PRESSED
 
 
 def verdict(view: View, generation: Generation) -> Expiry | None:
@@ -298,6 +303,11 @@ def _barred(state: State, generation: Generation) -> Hold | None:
         return Hold.PIN
     if state.meta.suspended is not None:
         return Hold.SUSPENDED
-    if shuffle is not None and shuffle.missed is not None:
+    if shuffle is not None and _was_missed(shuffle, policy_of(state, generation).rule):
         return Hold.MISSED
     return None
+
+
+def _was_missed(shuffle: Shuffle, rule: Rule) -> bool:
+    """What a guess has missed says nothing of a proof: only guesses are held by it. What a proof has, holds all."""
+    return shuffle.missed is not None and not (rule is Rule.REACHABLE and shuffle.missed == shuffle.guess)

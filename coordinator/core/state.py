@@ -141,6 +141,7 @@ class Shuffle:
     was_whole: bool = False  #: It was complete once, where its record is gone.
     told: bool = False  #: Its lineage is known.
     missed: ShuffleId | None = None  #: The last generation that was deleted early and asked for again.
+    guess: ShuffleId | None = None  #: The last generation that was fenced without a proof that nobody reaches it.
     recoveries: int = 0
     pin: str | None = None
     task_ms: int = 0  #: What it takes to write it, as far as it was measured: the most that one attempt has taken.

@@ -107,7 +107,7 @@ def _consider(desk: Desk, view: policies.View, generation: Generation) -> tuple[
         return ()
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)
     expired = e.GenerationExpired(generation.shuffle_id, why, hold, due_ms)
-    return (expired, _fence(desk, generation)) if hold is Hold.NONE else (expired,)
+    return (expired, _fence(desk, generation, why)) if hold is Hold.NONE else (expired,)
 
 
 def _reconsider(desk: Desk, view: policies.View, generation: Generation) -> tuple[e.Event, ...]:
@@ -120,14 +120,15 @@ def _reconsider(desk: Desk, view: policies.View, generation: Generation) -> tupl
         return (e.ExpiryTakenBack(generation.shuffle_id, *wanted),)
     hold, due_ms = policies.hold_of(desk.state, generation, desk.now_ms)
     if hold is Hold.NONE:
-        return (_fence(desk, generation),)
+        return (_fence(desk, generation, generation.why),)
     if (hold, due_ms) != (generation.hold, generation.due_ms):
         return (e.HoldChanged(generation.shuffle_id, hold, due_ms),)
     return ()
 
 
-def _fence(desk: Desk, generation: Generation, pressed: Pressed | None = None) -> e.FenceRequested:
-    return e.FenceRequested(desk.state.meta.next_directive, generation.shuffle_id, pressed)
+def _fence(desk: Desk, generation: Generation, why: Expiry | None, pressed: Pressed | None = None) -> e.FenceRequested:
+    guessed = policies.is_guess(desk.state, generation, why)
+    return e.FenceRequested(desk.state.meta.next_directive, generation.shuffle_id, pressed, guessed)
 
 
 def _relieve(desk: Desk) -> tuple[e.Event, ...]:
@@ -136,9 +137,9 @@ def _relieve(desk: Desk) -> tuple[e.Event, ...]:
     if choice is None:
         return ()
     generation = choice.generation
-    fence = _fence(desk, generation, choice.pressed)
     if generation.life is Life.EXPIRED:
-        return (fence,)
+        return (_fence(desk, generation, generation.why, choice.pressed),)
+    fence = _fence(desk, generation, Expiry.PRESSED, choice.pressed)
     return (e.GenerationExpired(generation.shuffle_id, Expiry.PRESSED, Hold.PRESSURE), fence)
 
 

@@ -291,8 +291,9 @@ def test_the_budget_of_nothing_and_what_was_asked_before_it() -> None:
 
 
 def test_missed_once_kept_until_spark_cleans_whatever_policy() -> None:
-    story = Story(EAGER)
+    story = Story(REACHABLE)
     story.whole("s0>A, s1:A!")
+    story.look("")
     story.delete_all()
     story.whole("s2>A, s3:A!")
     for policy in (FRONTIER, EAGER, REACHABLE):

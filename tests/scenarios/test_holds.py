@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from coordinator.core import commands as c
 from coordinator.core.ids import JobId, StageId
-from coordinator.core.values import Capabilities, Level, Outputs, Policy, Rule, Settings
-from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, delayed, shuffle
+from coordinator.core.values import Capabilities, DirectiveKind, Hold, Level, Outputs, Policy, Rule, Settings
+from tests.scenarios.story import EAGER, OBSERVE, PRESSURE, REACHABLE, Story, delayed, shuffle
 
 OBSERVE_EAGER = Policy(Rule.EAGER, observe=True)
 
@@ -177,6 +177,53 @@ def test_18_spark_s_cleaner_forgets_what_was_missed() -> None:
     assert not story.state.shuffles
     assert not story.state.recovered
     assert not story.state.recoveries
+
+
+def missed_once(policy: Policy) -> Story:
+    """A1 was deleted under the policy and A2 written for who missed it."""
+    story = Story(policy)
+    story.whole("s0>A, s1:A!")
+    story.look("")
+    story.delete_all()
+    story.whole("s2>A, s3:A!")
+    assert story.state.shuffles[0].missed == 1
+    return story
+
+
+def test_18_what_a_guess_has_missed_does_not_hold_what_a_proof_lets_go() -> None:
+    story = missed_once(EAGER)
+    assert story.lives() == "A2 expired"
+    assert story.do(c.SetPolicy(REACHABLE))[-1] == "A2 rescued: a root reaches it (reachable does not let it go)"
+    assert story.look("A")[-1] == "look ended"
+    assert story.look("")[-2:] == ["A2 expired: in no live cut", "fence A2"]
+
+
+def test_18_what_a_guess_has_missed_holds_guesses_of_every_kind() -> None:
+    for policy in (EAGER, PRESSURE):
+        story = missed_once(EAGER)
+        story.do(c.SetPolicy(policy))
+        story.disk(95, 5)
+        story.look("")
+        story.tick(10_000)
+        assert (story.lives(), story.state.generations[2].hold) == ("A2 expired", Hold.MISSED), policy
+
+
+def test_18_what_a_proof_has_missed_holds_every_policy() -> None:
+    story = missed_once(REACHABLE)
+    assert story.look("")[-1] == "A2 expired: in no live cut, held: missed before"
+    assert story.do(c.SetPolicy(EAGER)) == ["policy eager"]
+    assert story.lives() == "A2 expired"
+
+
+def test_18_a_fence_that_was_refused_as_a_guess_and_done_as_a_proof_was_a_proof() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.outcome(DirectiveKind.FENCE, c.Cannot("not now"))
+    story.do(c.SetPolicy(REACHABLE))
+    story.look("")
+    story.delete_all()
+    story.whole("s2>A, s3:A!")
+    assert story.look("")[-1] == "A2 expired: in no live cut, held: missed before"
 
 
 def test_18_indeterminate_is_not_guessed_about() -> None:

@@ -667,14 +667,16 @@ class ExpiryTakenBack(_message.Message):
     def __init__(self, shuffle_id: _Optional[int] = ..., why: _Optional[_Union[_common_pb2.Rescue, str]] = ..., by: _Optional[str] = ...) -> None: ...
 
 class FenceRequested(_message.Message):
-    __slots__ = ("directive", "shuffle_id", "pressed")
+    __slots__ = ("directive", "shuffle_id", "pressed", "guessed")
     DIRECTIVE_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     PRESSED_FIELD_NUMBER: _ClassVar[int]
+    GUESSED_FIELD_NUMBER: _ClassVar[int]
     directive: int
     shuffle_id: int
     pressed: _common_pb2.Pressed
-    def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ..., pressed: _Optional[_Union[_common_pb2.Pressed, _Mapping]] = ...) -> None: ...
+    guessed: bool
+    def __init__(self, directive: _Optional[int] = ..., shuffle_id: _Optional[int] = ..., pressed: _Optional[_Union[_common_pb2.Pressed, _Mapping]] = ..., guessed: bool = ...) -> None: ...
 
 class FenceRefused(_message.Message):
     __slots__ = ("directive", "shuffle_id", "refusal", "detail", "keep", "due_ms")
