@@ -8,6 +8,7 @@ gone; and nobody is registered whose end will never be told.
 from __future__ import annotations
 
 from heapq import nlargest
+from itertools import islice
 
 from coordinator.core import cuts, recovery
 from coordinator.core import events as e
@@ -19,6 +20,9 @@ from coordinator.core.losses import lose
 from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover, Rejection
 from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
 from coordinator.core.values import Level, Loss, Rescue
+
+#: Attempts that a generation remembers as its writers, as far as nothing follows any more from what the others ask.
+WRITERS = 256
 
 
 def get_shuffle_id(desk: Desk, command: GetShuffleId) -> Answer:
@@ -168,11 +172,11 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
     if generation.life is Life.FENCING:
         known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
         if stage not in known:
-            desk.emit(e.WriterJoined(generation.shuffle_id, stage))
+            _join(desk, generation, stage)
         return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
     if _has_its_place(generation, stage, missing_tasks):
         if missing_tasks is not None and stage not in generation.writers and generation.life in _WRITABLE:
-            desk.emit(e.WriterJoined(generation.shuffle_id, stage))  # it had asked before its submission was told
+            _join(desk, generation, stage)  # it had asked before its submission was told
         return Ready(generation.shuffle_id, generation.locator)
     if begins_anew(desk.state, app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
         return _replace(desk, generation, stage, Loss.INVALIDATED)
@@ -250,8 +254,20 @@ def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_t
     if generation.complete:
         left = max(0, maps - missing_tasks) if missing_tasks is not None else 0
         desk.emit(e.OutputsLost(generation.shuffle_id, left, maps))
-    desk.emit(e.WriterJoined(generation.shuffle_id, stage))
+    _join(desk, generation, stage)
     return Ready(generation.shuffle_id, generation.locator)
+
+
+def _join(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
+    """A loop repairs the same output again and again: of so many who ever wrote it, the oldest are forgotten."""
+    beyond = max(0, len(generation.written_by) + 1 - WRITERS)
+    over = (writer for writer in sorted(generation.written_by) if _asks_no_more(desk.state, writer)) if beyond else ()
+    desk.emit(e.WriterJoined(generation.shuffle_id, stage, tuple(islice(over, beyond))))
+
+
+def _asks_no_more(state: State, writer: StageAttempt) -> bool:
+    """Nothing can follow from what it asks: it has ended, and no live job lists its stage."""
+    return writer not in state.attempts and not any(job.lists(writer.stage) for job in state.jobs.values())
 
 
 # --- losses -----------------------------------------------------------------------------------------------------------

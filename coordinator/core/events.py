@@ -302,6 +302,7 @@ class WriterJoined:
 
     shuffle_id: ShuffleId
     writer: StageAttempt
+    forgets: tuple[StageAttempt, ...] = ()  #: Who wrote it long ago, and whose jobs are over.
 
 
 @dataclass(frozen=True, slots=True)

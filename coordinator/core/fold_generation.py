@@ -116,7 +116,8 @@ def _writer_joined(state: State, at: e.Recorded, event: e.WriterJoined) -> None:
     generation = state.generations.get(event.shuffle_id)
     if generation is None:
         return
-    writers, written_by = generation.writers | {event.writer}, generation.written_by | {event.writer}
+    writers = generation.writers | {event.writer}
+    written_by = (generation.written_by | {event.writer}).difference(event.forgets)
     state.generations[event.shuffle_id] = replace(generation, writers=writers, written_by=written_by)
     _note_writer(state, generation, event.writer)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator.core import asking
 from coordinator.core import commands as c
 from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
-from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story
+from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of
 
 
 @pytest.mark.parametrize("is_told", [True, False], ids=["the loss is told", "only its repair is submitted"])
@@ -108,3 +109,36 @@ def test_who_gives_up_a_claim_on_what_another_job_writes_changes_nothing() -> No
     story.run("s2")
     assert story.submit("s3")[0] == "s3.0 submitted, gives up A1"
     assert (story.state.generations[1].job, story.state.generations[1].policy) == (0, OBSERVE)
+
+
+def test_of_those_who_repaired_an_output_again_and_again_the_oldest_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "WRITERS", 3)
+    story = Story(REACHABLE)
+    story.whole("s0>A, s1:A!")
+    for stage in range(2, 14, 2):
+        story.lose(A=4)
+        story.job(f"s{stage}>A, s{stage + 1}:A!")
+        story.submit(f"s{stage}", tasks=6)
+        story.complete(f"s{stage}")
+        story.run(f"s{stage + 1}")
+        story.end(stage // 2)
+    assert story.state.generations[1].written_by == {attempt_of("s8"), attempt_of("s10"), attempt_of("s12")}
+
+
+def test_who_may_still_ask_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its job lives: its late tasks ask for what their attempt has begun."""
+    monkeypatch.setattr(asking, "WRITERS", 1)
+    story = Story(REACHABLE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    for stage in (3, 5):
+        story.lose(A=4)
+        story.job(f"s{stage}>A, s{stage + 1}:A!")
+        story.submit(f"s{stage}", tasks=6)
+        story.complete(f"s{stage}")
+        story.run(f"s{stage + 1}")
+        story.end(stage // 2)
+    assert story.state.generations[1].written_by == {attempt_of("s0"), attempt_of("s5")}
+    assert story.write("A", "s0") == "ready A1"

@@ -593,12 +593,14 @@ class GenerationAdopted(_message.Message):
     def __init__(self, shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., available: _Optional[int] = ..., total: _Optional[int] = ...) -> None: ...
 
 class WriterJoined(_message.Message):
-    __slots__ = ("shuffle_id", "writer")
+    __slots__ = ("shuffle_id", "writer", "forgets")
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    FORGETS_FIELD_NUMBER: _ClassVar[int]
     shuffle_id: int
     writer: _common_pb2.StageAttempt
-    def __init__(self, shuffle_id: _Optional[int] = ..., writer: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ...) -> None: ...
+    forgets: _containers.RepeatedCompositeFieldContainer[_common_pb2.StageAttempt]
+    def __init__(self, shuffle_id: _Optional[int] = ..., writer: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ..., forgets: _Optional[_Iterable[_Union[_common_pb2.StageAttempt, _Mapping]]] = ...) -> None: ...
 
 class GenerationCompleted(_message.Message):
     __slots__ = ("shuffle_id", "bytes")
