@@ -5,12 +5,15 @@ transaction that appends the segment. Refuses to know how it is appended. Invari
 say what the folded log says.
 
 Tombstones are ranges: one record an application in each of `deleted` and `lost`, as `1-5,7,9-12`, so that a store keeps
-no more of an application's dead than of its living.
+no more of an application's dead than of its living. Where losses and deletions alternate, the newest ranges are told,
+behind `...,`: the record is written with every deletion, and a transaction holds 1.5 MiB. The log knows the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import islice
 
 from coordinator.core.events import (
     ApplicationEnded,
@@ -32,6 +35,10 @@ from state_backend.values import Delete, Keyspace, Operation, Put
 
 #: What moves more is cut between commands: a transaction of etcd takes 128 operations.
 RECORDS_MAX = 50
+
+#: What is told of the ranges of each kind of tombstone; 22 bytes each while ids have ten digits.
+RANGES_MAX = 1_000
+_OLDER = "..."
 
 #: About a generation, and no part of its record: one stage may read more shuffles than a segment can move.
 _ASIDE = (DataInvalidated, DirectiveFailed, InvalidateRequested, PrematureDeletion, ReaderRegistered, WriterJoined)
@@ -80,27 +87,38 @@ def _tombstones(
         return
     key = places.of_application(application)
     if draft.meta.lost != below.meta.lost:
-        yield Put(Keyspace.LOST, key, ranges_text(draft.meta.lost))
-    yield Put(Keyspace.DELETED, key, ranges_text(deleted(draft)))
+        yield Put(Keyspace.LOST, key, lost_text(draft))
+    yield Put(Keyspace.DELETED, key, deleted_text(draft))
 
 
-def deleted(state: State) -> tuple[Span, ...]:
-    """Every shuffle id that was given out, and is neither alive nor lost."""
-    taken = sorted([*state.meta.lost, *(Span(alive, alive) for alive in state.generations)])
-    spans, following = [], 1
-    for span in taken:
-        if span.first > following:
-            spans.append(Span(following, span.first - 1))
-        following = max(following, span.last + 1)
-    if following < state.meta.next_shuffle_id:
-        spans.append(Span(following, state.meta.next_shuffle_id - 1))
-    return tuple(spans)
+def lost_text(state: State) -> bytes:
+    """What was lost, as ranges."""
+    return _ranges_text(reversed(state.meta.lost))
 
 
-def ranges_text(spans: Iterable[Span]) -> bytes:
+def deleted_text(state: State) -> bytes:
+    """Every shuffle id that was given out, and is neither alive nor lost, as ranges."""
+    return _ranges_text(_deleted(state))
+
+
+def _deleted(state: State) -> Iterator[Span]:
+    """The newest first: whoever wants those alone does not pay for the others."""
+    alive = (Span(one, one) for one in sorted(state.generations, reverse=True))
+    above: int = state.meta.next_shuffle_id
+    for span in merge(reversed(state.meta.lost), alive, reverse=True):
+        if span.last + 1 < above:
+            yield Span(span.last + 1, above - 1)
+        above = span.first
+    if above > 1:
+        yield Span(1, above - 1)
+
+
+def _ranges_text(newest_first: Iterator[Span]) -> bytes:
     """`1-5,7,9-12`: what people read with any tool for the store."""
-    shown = (str(span.first) if span.first == span.last else f"{span.first}-{span.last}" for span in spans)
-    return ",".join(shown).encode()
+    told = list(islice(newest_first, RANGES_MAX))
+    shown = [str(span.first) if span.first == span.last else f"{span.first}-{span.last}" for span in reversed(told)]
+    older = [_OLDER] if next(newest_first, None) is not None else []
+    return ",".join([*older, *shown]).encode()
 
 
 def over(state: State) -> bool:

@@ -18,7 +18,7 @@ from coordinator.core.proving import Broken, Proof
 from coordinator.runtime import loading, places
 from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.journal import Journal, Mark
-from coordinator.runtime.moves import deleted, ranges_text
+from coordinator.runtime.moves import deleted_text, lost_text
 from coordinator.runtime.snapshot import Snapshots, checked
 from coordinator.runtime.tail import known_mark
 from coordinator.wire.codec import Segment
@@ -147,9 +147,9 @@ class _Verifier:
         for shuffle_id, life, keyspace in sorted(set(found) ^ expected, key=lambda one: one[0]):
             who = "the log says" if (shuffle_id, life, keyspace) in expected else "a record says"
             yield f"{who} that shuffle #{shuffle_id} is {life.value}, in {keyspace.value}; the other does not"
-        gone = {Keyspace.DELETED: deleted(self._state), Keyspace.LOST: self._state.meta.lost}
-        for keyspace, spans in gone.items():
-            told, said = await self._tombstones(keyspace), ranges_text(spans)
+        gone = {Keyspace.DELETED: deleted_text(self._state), Keyspace.LOST: lost_text(self._state)}
+        for keyspace, said in gone.items():
+            told = await self._tombstones(keyspace)
             if told != said:
                 yield f"{keyspace.value} says {told.decode() or 'none'}, the log says {said.decode() or 'none'}"
 
