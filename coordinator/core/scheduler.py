@@ -13,7 +13,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, ExecutionId, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
-from coordinator.core.state import Execution, State
+from coordinator.core.state import Execution, Generation, State
 from coordinator.core.values import Deletion, Lineage, Loss, Outputs
 
 
@@ -53,6 +53,11 @@ def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
 
 
 def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
+    """A stage was submitted just now, unless facts were missed: then it may have run before something was lost."""
+    _submitted(desk, command, is_just_now=desk.state.meta.gap is None)
+
+
+def _submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) -> None:
     """A stage was really submitted: it reads and writes from now on.
 
     Spark submits a stage only when all that it has to read is there. So where what lies behind persisted RDDs is gone,
@@ -77,10 +82,23 @@ def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
     _lose_what_nobody_writes(desk, asked)
     behind = caches.behind(command)
     for app_shuffle in command.reads:
+        if is_just_now and app_shuffle not in behind:
+            _note_whole(desk, app_shuffle)
         if not (app_shuffle in behind and cuts.is_gone(desk.state.current(app_shuffle))):
             asking.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
         asking.ask_to_write(desk, command.writes, command.stage, command.tasks)
+
+
+def _note_whole(desk: Desk, app_shuffle: AppShuffle) -> None:
+    """What somebody has missed, and nobody writes again, is all there: Spark submits who reads it."""
+    generation = desk.state.current(app_shuffle)
+    if generation is not None and _is_left_partial(generation) and desk.take_move():
+        desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
+
+
+def _is_left_partial(generation: Generation) -> bool:
+    return generation.life is Life.PARTIAL and not generation.writers
 
 
 def _asked_wrongly(state: State, command: c.ReportStageSubmitted) -> ShuffleId | None:
@@ -247,7 +265,7 @@ def resync(desk: Desk, command: c.Resync) -> None:
 def _run_on(desk: Desk, command: c.ReportStageSubmitted) -> None:
     """A stage that runs. What there is no move left for is told once more, as a submission of its own."""
     if desk.take_move():
-        stage_submitted(desk, command)
+        _submitted(desk, command, is_just_now=False)
 
 
 def _end_what_is_over(desk: Desk, command: c.Resync) -> None:

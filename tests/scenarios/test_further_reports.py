@@ -257,3 +257,47 @@ def test_a_late_report_leaves_alone_what_a_writer_is_making_good() -> None:
         "recovery 1 joined for B1 by s1.1",
         "B2 begun by s1.1 for recovery 1",
     ]
+
+
+# ---- a report by nobody ----------------------------------------------------------------------------------------------
+
+
+def missed_by_nobody(policy: Policy = REACHABLE) -> Story:
+    """Somebody without a stage has missed A1, of which Spark misses nothing."""
+    story = Story(policy)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    assert story.miss("A1", None) == "not ready: some of its outputs are gone; its map stage will run again"
+    assert story.lives() == "A1 partial"
+    return story
+
+
+def test_what_nobody_has_missed_is_whole_again_when_spark_submits_who_reads_it() -> None:
+    story = missed_by_nobody()
+    assert story.submit("s1") == ["s1.0 submitted", "A1 complete", "A1 read by s1.0"]
+    assert story.read("A", "s1") == "ready A1"
+
+
+def test_what_lies_behind_a_cache_may_be_missing_for_all_that_its_reader_tells() -> None:
+    story = missed_by_nobody()
+    assert story.submit("s1", cached=True, behind="A") == ["s1.0 submitted", "A1 read by s1.0"]
+    assert story.lives() == "A1 partial"
+
+
+def test_a_stage_that_a_resync_finds_running_may_have_begun_before_the_loss() -> None:
+    story = Story(REACHABLE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    running = c.ReportStageSubmitted(attempt_of("s1"), (shuffle("A"),))
+    job = c.ReportJobStarted(JobId(0), StageId(1), (shuffle("A"),), None, spans_of((0, 1)))
+    story.do(c.Resync((job,), (running,), (), (Outputs(shuffle("A"), 4, 10),)))
+    assert story.lives() == "A1 partial"
+    story.do(c.ReportStageSubmitted(attempt_of("s1.1"), (shuffle("A"),)))  # of the same gap: it is not over yet
+    assert story.lives() == "A1 partial"
+
+
+def test_what_its_map_stage_writes_again_is_whole_when_that_says_so() -> None:
+    story = missed_by_nobody()
+    story.submit("s0.1", tasks=6)
+    assert story.submit("s1") == ["s1.0 submitted", "A1 read by s1.0"]
+    assert story.lives() == "A1 partial"
