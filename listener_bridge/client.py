@@ -1,7 +1,7 @@
 """The way to the coordinator: one session after the other, on whichever replica answers.
 
-Responsible for: addresses, fail-over, pauses between tries, and one line for people when the coordinator goes away and
-when it is back.
+Responsible for: addresses, fail-over, pauses between tries, and one line for people when the coordinator goes away, or
+does not come, and when it is back.
 Refuses to know: what is said in a session (`session`), and what happens without one: nothing.
 Invariant: one session at a time, in one thread of its own; whatever happens here, nobody else waits or hears of it;
 sessions that end without an answer follow one another ever more slowly; a driver that was let in once is given up only
@@ -23,7 +23,10 @@ log = logging.getLogger("shuffle_lifecycle")
 
 REFUSALS_MAX = 3  # in a row: then the coordinator means it
 REFUSED_S = 60.0  # so long it must mean it to a driver that it has had: what stands before it may be in between
+SOON_S = 5.0  # who waits for the first answer so long is told so, whatever the first address or its store waits for
 AWAY = "the job goes on, nothing more is deleted early"
+BACK = "the coordinator is back at %s: reporting goes on where it stopped"
+COME = "the coordinator has answered at %s: reporting begins"
 
 
 class Client:
@@ -43,6 +46,7 @@ class Client:
         """
         self.address = ""  #: Of the present session; empty: there is none.
         self.refused = ""  #: Why there will be none any more.
+        self.is_heard = threading.Event()  #: How it stands with the present application: let in, away, or over.
         self._desk = desk
         self._addresses = addresses
         self._forgotten = forgotten
@@ -57,13 +61,18 @@ class Client:
         self._refused_since_s = 0.0
         self._silent = 0  # addresses in a row that did not answer, or went away
         self._is_leaving = False
+        self._owes_reason = False  # people were told that nobody answers, and not why
+        self._telling = threading.Lock()  # whether somebody answers: two threads know of it
         self._closed = threading.Event()
         self._session: Session | None = None
         self._back_off = BackOff()
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-session", daemon=True)
+        self._soon = threading.Timer(SOON_S, self._tell_soon)
+        self._soon.name, self._soon.daemon = "shuffle-lifecycle-soon", True
 
     def start(self) -> None:
         self._thread.start()
+        self._soon.start()
 
     def leave(self) -> None:
         """The end is being told: a coordinator that hangs up now has heard it, and need not answer."""
@@ -72,11 +81,13 @@ class Client:
     @property
     def is_hopeless(self) -> bool:
         """Whether nothing more will be answered soon."""
-        return self._closed.is_set() or self.is_away or bool(self.refused)
+        return self._closed.is_set() or (self.is_away and not self._owes_reason) or bool(self.refused)
 
     def close(self, timeout_s: float) -> None:
         """Hang up; waits up to `timeout_s` seconds for the thread's end."""
         self._closed.set()
+        self._soon.cancel()
+        self.is_heard.set()
         session = self._session
         if session is not None:
             session.close()
@@ -86,11 +97,14 @@ class Client:
     def welcomed(self, address: str) -> None:
         """A session has begun."""
         self.address = address
-        self._is_known = self._was_let_in = True
         self._refusals = self._silent = 0
-        if self.is_away:
-            self.is_away = False
-            log.warning("the coordinator is back at %s: reporting goes on where it stopped", address)
+        self._soon.cancel()
+        with self._telling:
+            was_let_in, self._is_known, self._was_let_in = self._was_let_in, True, True
+            if self.is_away:
+                log.warning(BACK if was_let_in else COME, address)
+                self.is_away = self._owes_reason = False
+        self.is_heard.set()
 
     def answered(self) -> None:
         """Something has come of the session: only now is the next pause a short one."""
@@ -153,6 +167,7 @@ class Client:
     def _begin_as_another(self, address: str, why: str) -> None:
         """We were taken for gone, as after a pause or an outage that was long. What is over stays over."""
         self._is_known = False
+        self.is_heard.clear()
         told = (
             "the coordinator at %s has closed this application (%s): it goes on as a new one, %s, without what was "
             "pinned or chosen by hand"
@@ -170,6 +185,8 @@ class Client:
             return
         log.error("the coordinator at %s refuses this application (%s): %s", address, why, AWAY)
         self.refused = why
+        self._soon.cancel()
+        self.is_heard.set()
 
     def _learn(self, address: str, elsewhere: Sequence[str]) -> None:
         """What it names takes the place of what others have named before: replicas come and go."""
@@ -178,10 +195,20 @@ class Client:
             self._known = [known for known in self._known if known in there]
             self._known.extend(named for named in elsewhere if named not in self._known)
 
+    def _tell_soon(self) -> None:
+        """In a thread of its own. Why nobody answers is told as soon as that is known."""
+        where = f"at {', '.join(self._configured)}" if self._configured else "inside this driver"
+        with self._telling:
+            if not (self._was_let_in or self.is_away or self.refused or self._closed.is_set()):
+                log.warning("no coordinator %s has answered for %g s: %s until one does", where, SOON_S, AWAY)
+                self.is_away = self._owes_reason = True
+
     def _tell_away(self, what: str, why: str) -> None:
-        if not self.is_away and not self._closed.is_set():
-            log.warning("%s (%s): %s", what, why, AWAY)
-            self.is_away = True
+        with self._telling:
+            if (not self.is_away or self._owes_reason) and not self._closed.is_set():
+                log.warning("%s (%s): %s", what, why, AWAY)
+                self.is_away, self._owes_reason = True, False
+        self.is_heard.set()
 
 
 def _is_over(error: Exception) -> bool:

@@ -17,7 +17,7 @@ from shuffle_lifecycle.v1 import errors_pb2, service_pb2
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.errors import NewerLog
 from coordinator.server.statuses import status_for
-from listener_bridge import session
+from listener_bridge import client, session
 from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import Bridge
 from listener_bridge.client import REFUSALS_MAX
@@ -642,3 +642,61 @@ def test_a_client_that_is_refused_asks_the_same_number_again(coordinator: FakeCo
     coordinator.answer = accepted
     wait_for(lambda: attached.bridge.reporter.confirmed == 1, "the answer")
     assert set(coordinator.numbers()) == {1}
+
+
+# ---- nobody has answered yet -----------------------------------------------------------------------------------------
+
+
+def test_whom_nobody_answers_is_told_soon_and_why_when_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where an embedded coordinator waits for a store at which nobody listens."""
+    monkeypatch.setattr(client, "SOON_S", 0.2)
+    is_known = threading.Event()
+
+    def addresses() -> tuple[str, ...]:
+        is_known.wait(20)
+        raise OSError("no member answers")
+
+    here = Attached()
+    here.bridge = Bridge(here.tap, here.service, here.registration, "", addresses)  # type: ignore[arg-type]
+    here.bridge.start()
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        wait_for(lambda: caplog.messages, "the line")
+        [line] = caplog.messages
+        is_known.set()
+        wait_for(lambda: len(caplog.messages) == 2, "the reason")
+    assert line.startswith("no coordinator inside this driver has answered for 0.2 s: the job goes on, nothing more is")
+    assert caplog.messages[1].startswith(
+        "the coordinator does not answer (OSError: no member answers): the job goes on"
+    )
+    here.bridge.stop("the test has ended")
+
+
+def test_who_answers_late_is_told_of_too(
+    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(client, "SOON_S", 0.2)
+    may_start = threading.Event()
+    here = Attached()
+    where = (coordinator.address,)
+    here.bridge = Bridge(
+        here.tap, here.service, here.registration, "", lambda: where if may_start.wait(20) else ()  # type: ignore[arg-type]
+    )  # fmt: skip
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        here.bridge.start()
+        wait_for(lambda: here.bridge.client.is_away, "it to be missed")
+        may_start.set()
+        wait_for(lambda: not here.bridge.client.is_away, "it to come")
+    assert caplog.messages[1:] == [f"the coordinator has answered at {where[0]}: reporting begins"]
+    here.bridge.stop("the test has ended")
+
+
+def test_who_is_answered_in_time_is_told_nothing_and_no_thread_waits(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        attached.tell(1)
+        coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+        wait_for(lambda: not attached.bridge.client._soon.is_alive(), "its thread's end")
+    assert caplog.messages == []
