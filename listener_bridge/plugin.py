@@ -4,7 +4,8 @@ Responsible for: what people call: `attach`, `Attachment`; and for turning every
 line and a session that runs as if nobody had attached.
 Refuses to know: what is listened to and what is done about it (`bridge`).
 Invariant: after `attach` has returned nothing here raises into the program or makes it wait, but for `STOP_LIMIT_S` at
-its end. Only a wrong argument of `attach` itself raises.
+its end, and for `ASKED_LIMIT_S` who asks for what only a coordinator can tell. Only a wrong argument of `attach` itself
+raises.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("shuffle_lifecycle")
 
+ASKED_LIMIT_S = 10.0  #: A coordinator that starts inside a busy driver takes a second or two.
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -83,8 +86,23 @@ class Attachment:
 
     @property
     def token(self) -> str:
-        """The application's secret, for `shufflectl --token`; empty until a coordinator has answered."""
-        return self._bridge.token if self._bridge is not None else ""
+        """The application's secret, for `shufflectl --token`; empty where no coordinator has let it in.
+
+        Who asks before the first answer waits for it, `ASKED_LIMIT_S` at the most; where nobody answers, not longer
+        than that is known.
+        """
+        return bridge.token if (bridge := self._heard()) is not None else ""
+
+    @property
+    def address(self) -> str:
+        """Where the coordinator is reached, for `shufflectl --address`; empty where none is. As `token`, it waits."""
+        return bridge.client.address if (bridge := self._heard()) is not None else ""
+
+    def _heard(self) -> Bridge | None:
+        bridge = self._bridge
+        if bridge is not None and not bridge.token:
+            bridge.client.is_heard.wait(ASKED_LIMIT_S)
+        return bridge
 
     def detach(self) -> None:
         """Tell the coordinator the rest and the end, for at most a second, and let go. May be repeated."""

@@ -17,7 +17,7 @@ from shuffle_lifecycle.v1 import errors_pb2, service_pb2
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.errors import NewerLog
 from coordinator.server.statuses import status_for
-from listener_bridge import client, session
+from listener_bridge import Attachment, client, plugin, session, settings
 from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import Bridge
 from listener_bridge.client import REFUSALS_MAX
@@ -700,3 +700,29 @@ def test_who_is_answered_in_time_is_told_nothing_and_no_thread_waits(
         coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
         wait_for(lambda: not attached.bridge.client._soon.is_alive(), "its thread's end")
     assert caplog.messages == []
+
+
+def handle_of(attached: Attached) -> Attachment:
+    handle = Attachment(settings.Settings(), "")
+    handle._bridge = attached.bridge
+    return handle
+
+
+def test_who_asks_for_token_and_address_right_after_attach_has_them(coordinator: FakeCoordinator) -> None:
+    here = Attached(coordinator.address)
+    here.bridge.start()
+    handle = handle_of(here)
+    assert (handle.token, handle.address) == ("told-1", coordinator.address)
+    here.bridge.stop("the test has ended")
+
+
+def test_who_asks_where_nobody_answers_has_nothing_and_waits_no_longer_than_that_is_known(
+    coordinator: FakeCoordinator, attached: Attached
+) -> None:
+    nobody = Attached("127.0.0.1:1")
+    nobody.bridge.start()
+    began_s = time.monotonic()
+    assert (handle_of(nobody).token, handle_of(nobody).address) == ("", "")
+    assert time.monotonic() - began_s < plugin.ASKED_LIMIT_S
+    nobody.bridge.stop("the test has ended")
+    assert handle_of(nobody).token == ""
