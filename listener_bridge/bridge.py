@@ -19,6 +19,7 @@ from shuffle_lifecycle.v1 import service_pb2
 
 from listener_bridge import translate
 from listener_bridge.allowance import MUCH_BYTES
+from listener_bridge.carrying import choices_of
 from listener_bridge.channels import Opener, plain
 from listener_bridge.client import Client
 from listener_bridge.disks import Watch
@@ -41,6 +42,7 @@ from listener_bridge.tap.facts import (
     StageCompleted,
 )
 from listener_bridge.tap.tap import Tap
+from listener_bridge.words import Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
@@ -78,6 +80,7 @@ class Bridge:
         self._lines = Lines(sight.line_of if sight is not None else lambda *_: "")
         self._disks = disks
         self._tap = tap
+        self._open_channel = open_channel
         self._service = service
         self._registration = registration
         self._registration_token = registration_token
@@ -177,19 +180,22 @@ class Bridge:
             self.looker.resync(present)
         return self._lines.snapshot(present)
 
-    def _begin_again(self) -> None:
+    def _begin_again(self, further: Sequence[Request] = ()) -> None:
         self._clients += 1
         self.executor.begin_again()
-        self.reporter.begin_again()
+        self.reporter.begin_again(further)
         if self._disks is not None:
             self._disks.begin_again()
 
-    def _begin_as_another(self) -> str:
+    def _begin_as_another(self, address: str) -> str:
         """It is over to the coordinator, and runs: from here on it is a new one, which tells all it has."""
+        chosen = choices_of(self._open_channel, address, self.application, self.token)
         self._registration.application = str(uuid.uuid4())
         self.token = ""
-        self._begin_again()
-        return self.application
+        if chosen is not None:
+            self._registration.policy.CopyFrom(chosen.policy)
+        self._begin_again(chosen.pinned() if chosen is not None else ())
+        return f"{self.application}, {chosen or 'without what was pinned or chosen by hand'}"
 
     # ---- the tap's thread ----
 

@@ -37,12 +37,13 @@ class Client:
         desk: Desk,
         addresses: Callable[[], Sequence[str]],
         forgotten: Callable[[], None],
-        ended: Callable[[], str],
+        ended: Callable[[str], str],
         open_channel: Opener = plain,
     ) -> None:
         """`addresses` may start what they name, and may fail.
 
-        `forgotten`: begin again as a new client. `ended`: begin again as a new application; gives its id.
+        `forgotten`: begin again as a new client. `ended`: begin again as a new application, where the one that a
+        coordinator at this address has closed left off; gives its id, and a word on what goes along.
         """
         self.address = ""  #: Of the present session; empty: there is none.
         self.refused = ""  #: Why there will be none any more.
@@ -168,11 +169,8 @@ class Client:
         """We were taken for gone, as after a pause or an outage that was long. What is over stays over."""
         self._is_known = False
         self.is_heard.clear()
-        told = (
-            "the coordinator at %s has closed this application (%s): it goes on as a new one, %s, without what was "
-            "pinned or chosen by hand"
-        )
-        log.warning(told, address, why, self._ended())
+        told = "the coordinator at %s has closed this application (%s): it goes on as a new one, %s"
+        log.warning(told, address, why, self._ended(address))
 
     def _note_refusal(self, address: str, why: str) -> None:
         now_s = time.monotonic()

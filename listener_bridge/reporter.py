@@ -55,6 +55,7 @@ class Reporter:
         self._translator = Translator()
         self._outbox = outbox if outbox is not None else Outbox()
         self._is_resync_due = False
+        self._further: list[Request] = []  # to be told behind the next whole truth
         self._prompt_bytes = prompt_bytes
         self._is_prompt = False  # somebody may wait for what is not sent yet
         self._some = Allowance(SOME_PAUSE_S, time.monotonic(), SOME_AHEAD)
@@ -165,8 +166,8 @@ class Reporter:
             self._resync(placed.done)
 
     def _resync(self, snapshot: Snapshot) -> None:
-        truth = self._translator.resync(snapshot)
-        self._is_resync_due = False
+        truth = [*self._translator.resync(snapshot), *self._further]
+        self._is_resync_due, self._further = False, []
         self._missed += 1 + self._outbox.dropped  # which closing the gap sets back: `missed` never falls
         if self._outbox.is_open_gap:
             gap = translate.gap(self._outbox.dropped, "outbox")
@@ -185,9 +186,10 @@ class Reporter:
             self._is_prompt = True
             self._changed.notify_all()
 
-    def begin_again(self) -> None:
-        """The coordinator has lost what it confirmed: a new client begins, and tells the whole truth."""
+    def begin_again(self, further: Iterable[Request] = ()) -> None:
+        """The coordinator has lost what it confirmed: a new client begins, and tells the whole truth, and `further`."""
         with self._changed:
+            self._further.extend(further)
             self._outbox.begin_again()
             self._missed += 1
 

@@ -98,7 +98,7 @@ class WatchedBridge(Bridge):
             self._recorder.note(self._who, "directed", **told)
         super().directed(directives)
 
-    def _begin_as_another(self) -> str:
+    def _begin_as_another(self, address: str) -> str:
         """A story is of one application, and ends with it."""
         self.client.refused = "it was taken for gone"
         return self.application

@@ -80,18 +80,30 @@ def test_who_was_refused_can_attach_again(tmp_path: Path) -> None:
 
 
 def test_20_a_driver_that_was_taken_for_gone_is_a_new_application_by_itself(tmp_path: Path) -> None:
-    """It is told so when it comes back, as after a network that was away for longer than its sign of life may be."""
+    """It is told so when it comes back, as after a network that was away for longer than its sign of life may be.
+
+    What people had chosen for it by hand goes along.
+    """
     replica = start_replica("memory:")
     with spark_session(tmp_path, LOCAL) as spark, grpc.insecure_channel(replica.address) as channel:
-        attached = attach(spark, address=replica.address)
-        wait_for(lambda: attached.status().state == "connected", "a session")
+        attached = attach(spark, address=replica.address, policy="frontier")
+        keyed = spark.sparkContext.parallelize(range(100), 2).map(lambda n: (n % 5, n)).partitionBy(2)
+        assert keyed.count() == 100
         before = attached.application
         caller = service_pb2.Caller(application=before, token=attached.token)
+        wait_for(lambda: attached.status().unanswered == 0, "all answers")
         lost = service_pb2.EndApplication(ending=common_pb2.ENDING_LOST)
         stub = service_pb2_grpc.ShuffleLifecycleStub(channel)
+        chosen = common_pb2.Policy(rule=common_pb2.RULE_EAGER, observe=True)
+        stub.SetPolicy(service_pb2.SetPolicyCall(caller=caller, command=service_pb2.SetPolicy(policy=chosen)))
+        stub.SetPin(service_pb2.SetPinCall(caller=caller, command=service_pb2.SetPin(app_shuffle=0, why="mine")))
         stub.EndApplication(service_pb2.EndApplicationCall(caller=caller, command=lost))
         wait_for(lambda: attached.application != before, "a new application")
         wait_for(lambda: attached.status().state == "connected", "its session")
+        caller = service_pb2.Caller(application=attached.application, token=attached.token)
+        asked = service_pb2.GetApplicationRequest(caller=caller)
+        wait_for(lambda: list(stub.GetApplication(asked).pins) == [0], "its pin")
+        assert stub.GetApplication(asked).policy == chosen
         assert attach(spark, address=replica.address) is attached
         attached.detach()
     replica.stop()

@@ -54,6 +54,8 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.hellos: list[service_pb2.Hello] = []
         self.requests: list[Request] = []
         self.heartbeats = 0
+        self.application: service_pb2.Application | None = None  #: What it tells of any; None: it does not know one.
+        self.callers: list[service_pb2.Caller] = []
         self._changed = threading.Condition()
         self._lines: list[queue.SimpleQueue[service_pb2.SessionReply | None]] = []
         self._server: grpc.Server | None = None
@@ -125,6 +127,13 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         hearing.start()
         while (reply := line.get()) is not None:
             yield reply
+
+    def GetApplication(self, asked: Any, context: grpc.ServicerContext) -> service_pb2.Application:  # noqa: N802
+        self.callers.append(asked.caller)
+        if self.application is None:
+            context.abort(grpc.StatusCode.NOT_FOUND, "there is none")
+        assert self.application is not None
+        return self.application
 
     def _welcome(self, hello: service_pb2.Hello) -> service_pb2.Welcome:
         highest = max([0, *self.numbers()]) if hello.client == self.hellos[0].client else 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
-from shuffle_lifecycle.v1 import errors_pb2, service_pb2
+from shuffle_lifecycle.v1 import common_pb2, errors_pb2, service_pb2
 
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.errors import NewerLog
@@ -253,6 +253,42 @@ def test_a_driver_that_was_taken_for_gone_goes_on_as_a_new_application(
     assert [attached.bridge.application in line for line in said] == [True]
     attached.tell(3)
     coordinator.wait(lambda: jobs(coordinator) == [3], "what follows")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_new_application_has_the_policy_and_the_pins_of_the_one_that_was_closed(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture, is_known: bool
+) -> None:
+    """Who had said `observe` by hand must not find deletions after a long outage."""
+    attached.tap.present = Snapshot("snapshot-0", (KnownShuffle(4, 2, 2),), (), ())
+    attached.registration.policy.CopyFrom(common_pb2.Policy(rule=common_pb2.RULE_EAGER, observe=False))
+    attached.tell(1)
+    coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+    attached.wait_answered()
+    chosen = common_pb2.Policy(rule=common_pb2.RULE_EAGER, observe=True)
+    coordinator.application = service_pb2.Application(policy=chosen, pins=[4]) if is_known else None
+    coordinator.stop()
+    coordinator.requests.clear()
+    coordinator.refuse_with = (grpc.StatusCode.FAILED_PRECONDITION, "it is over (lost)")
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        coordinator.start()
+        wait_for(lambda: attached.bridge.application != "app-1", "a new application")
+        coordinator.refuse_with = None
+        coordinator.wait(lambda: "resync" in coordinator.commands(), "the truth")
+        attached.tell(2)
+        coordinator.wait(lambda: jobs(coordinator) == [2], "what follows")
+    [caller] = coordinator.callers
+    assert (caller.application, caller.token) == ("app-1", "told-1")
+    pinned = [
+        (one.report_kept.app_shuffle, one.report_kept.why)
+        for one in coordinator.requests
+        if one.HasField("report_kept")
+    ]
+    assert pinned == ([(4, "pinned in application app-1")] if is_known else [])
+    assert coordinator.hellos[-1].register.policy.observe is is_known
+    goes_along = "with its policy and 1 pin, without what was chosen for job groups"
+    line = next(line for line in caplog.messages if "has closed this application" in line)
+    assert line.endswith(goes_along if is_known else "without what was pinned or chosen by hand")
 
 
 def test_who_is_refused_for_a_while_and_was_let_in_before_goes_on(
