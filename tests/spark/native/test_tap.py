@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.tap import facts
+from listener_bridge.tap.jvm import _class
 from listener_bridge.tap.tap import Tap
 from tests.support.spark import FactLog, in_background, wait_for
 
@@ -267,3 +268,91 @@ def test_a_prompt_row_takes_along_all_that_waits_before_it(run: Any) -> None:
     for number, is_prompt in ((5, False), (6, False), (7, True)):
         rows.put(driver.construct(run.tap.loader, "Row", "counted").number("n", number), is_prompt)
     assert [json.loads(row)["n"] for row in rows.take(1_000, 1_000).splitlines()] == [5, 6, 7]
+
+
+# ---- who is in a hurry -----------------------------------------------------------------------------------------------
+
+MUCH = 64_000
+SOME_AHEAD, SOME_A_S = 31, 0.5  # of ends of stages that moved some: at once, and then a second
+
+
+class Hurry:
+    """A listener of its own, which is told of ends of stages, and whether it is in a hurry to tell them."""
+
+    def __init__(self, run: Any) -> None:
+        driver, loader = run.tap.driver, run.tap.loader
+        self._gateway = driver.gateway
+        self._rows = driver.construct(loader, "RowBuffer", 1_000_000)
+        outputs = driver.construct(loader, "Outputs", run.tap.java.scheduler(), driver.map_output_tracker)
+        self._listener = driver.construct(
+            loader, "FactListener", self._rows, run.tap.java.scheduler(), outputs, MUCH
+        )  # fmt: skip
+
+    def end_stage(self, moved: int) -> bool:
+        """A stage that has written so many bytes has ended: whether its row is prompt."""
+        metrics = self._gateway.jvm.org.apache.spark.executor.TaskMetrics.empty()
+        metrics.shuffleWriteMetrics().incBytesWritten(moved)
+        ended = self._gateway.jvm.org.apache.spark.scheduler.SparkListenerStageCompleted(self._stage(metrics))
+        self._listener.onStageCompleted(ended)
+        is_prompt = bool(self._field(self._rows, "isPrompt").get(self._rows))
+        assert "stageCompleted" in self._rows.take(1_000, 1_000)
+        return is_prompt
+
+    def lasts_ns(self) -> tuple[int, int]:
+        """Until when it is in a hurry, and now."""
+        until = self._field(self._listener, "promptUntilNs").getLong(self._listener)
+        return int(until), int(self._gateway.jvm.java.lang.System.nanoTime())
+
+    def go_on(self, seconds: int) -> None:
+        """As if what has ended so far made it hurry for so long from now on."""
+        until_ns = self._gateway.jvm.java.lang.System.nanoTime() + seconds * 1_000_000_000
+        self._field(self._listener, "promptUntilNs").setLong(self._listener, until_ns)
+
+    def _field(self, of: Any, name: str) -> Any:
+        field = of.getClass().getDeclaredField(name)
+        field.setAccessible(True)
+        return field
+
+    def _stage(self, metrics: Any) -> Any:
+        """Its constructor takes more from one Spark to the next: each argument by its type."""
+        jvm = self._gateway.jvm
+        constructor = _class(self._gateway, "org.apache.spark.scheduler.StageInfo").getConstructors()[0]
+        types = [str(one.getName()) for one in constructor.getParameterTypes()]
+        nothing = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
+        plain = {"int": 0, "boolean": False, "java.lang.String": "", "scala.Option": jvm.scala.Option.empty()}
+        given = self._gateway.new_array(jvm.java.lang.Object, len(types))
+        for place, of_type in enumerate(types):
+            given[place] = metrics if of_type.endswith("TaskMetrics") else plain.get(of_type, nothing)
+        return constructor.newInstance(given)
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_prompt"), [(MUCH, True), (MUCH - 1, True), (MUCH // 64, True), (MUCH // 64 - 1, False), (0, False)]
+)
+def test_the_end_of_a_stage_that_moved_much_or_some_is_told_at_once(run: Any, moved: int, is_prompt: bool) -> None:
+    """ADR 14: some is a 64th of what is much."""
+    assert Hurry(run).end_stage(moved) is is_prompt
+
+
+@pytest.mark.parametrize(("moved", "lasts_ns"), [(MUCH, 1_000_000_000), (MUCH // 2, 250_000_000)])
+def test_what_follows_soon_behind_it_is_told_with_it(run: Any, moved: int, lasts_ns: int) -> None:
+    hurry = Hurry(run)
+    _, began_ns = hurry.lasts_ns()
+    hurry.end_stage(moved)
+    until_ns, now_ns = hurry.lasts_ns()
+    assert began_ns + lasts_ns <= until_ns <= now_ns + lasts_ns
+    hurry.go_on(60)
+    assert hurry.end_stage(0)
+    hurry.go_on(0)
+    assert not hurry.end_stage(0)
+
+
+def test_some_is_told_at_once_only_while_that_is_seldom(run: Any) -> None:
+    """A train of small jobs is in no hurry after its first thirty; what is much, always."""
+    hurry, began_s = Hurry(run), time.monotonic()
+    prompt = 0
+    for _ in range(SOME_AHEAD + 20):
+        prompt += hurry.end_stage(MUCH // 2)
+        hurry.go_on(0)
+    assert SOME_AHEAD <= prompt <= SOME_AHEAD + 1 + SOME_A_S * (time.monotonic() - began_s)
+    assert hurry.end_stage(MUCH)
