@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import sqlite3
+import threading
+from collections import Counter
 from pathlib import Path
 
 import grpc
@@ -12,6 +15,7 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 
 from coordinator.app import start_replica
 from listener_bridge import Attachment, attach, plugin
+from listener_bridge.bridge import Bridge
 from tests.support.spark import LOCAL, spark_session, wait_for
 from tests.unit.listener_bridge.fakes import FakeCoordinator
 
@@ -63,6 +67,31 @@ def test_what_was_attached_leaves_nothing_on_the_bus_but_the_marks_however_often
                 pass
             counts.append(bus.listeners().size())
         assert counts == [counts[0]] * 3
+
+
+@pytest.mark.slow
+def test_sessions_that_follow_one_another_in_a_process_leave_nothing_behind(tmp_path: Path) -> None:
+    """As tests of a team's own jobs do, one session after the other, each stopped without `detach`."""
+    left: list[Counter[str]] = []
+    for _ in range(4):
+        with spark_session(tmp_path, LOCAL) as spark:
+            attached = attach(spark, store=f"sqlite://{tmp_path}/coordinator.db", policy="reachable")
+            assert attached.token
+            assert spark.sparkContext.parallelize(range(100), 2).map(lambda n: (n % 5, n)).groupByKey(2).count() == 5
+        del attached, spark
+        wait_for(lambda: not left or not _there_is() - left[0], "no more than the first one left")
+        left.append(_there_is())
+    assert not [name for name in left[-1] if name.startswith("thread shuffle-lifecycle")]
+
+
+def _there_is() -> Counter[str]:
+    """Threads, open files, connections of SQLite's and whole attachments of this process."""
+    gc.collect()
+    kinds = [type(one) for one in gc.get_objects()]
+    found = Counter(kind.__name__ for kind in kinds if kind in (Attachment, Bridge, sqlite3.Connection))
+    found["open files"] = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    found.update(f"thread {thread.name}" for thread in threading.enumerate())
+    return found
 
 
 @pytest.mark.newest
