@@ -38,7 +38,9 @@ class Ending:
         """One more event that concerns it; the state is the one after it."""
         event = recorded.event
         self._name(event, names)
-        if isinstance(event, (e.GenerationCompleted, e.GenerationFenced)):
+        if isinstance(event, e.GenerationCompleted):
+            self.bytes = _bytes(state, event.shuffle_id) or self.bytes
+        elif isinstance(event, e.GenerationFenced):
             self.bytes = event.bytes or self.bytes
         elif isinstance(event, e.GenerationExpired):
             self.expired, self.policy = recorded, _policy(state, event.shuffle_id)
@@ -117,6 +119,12 @@ _OTHERS = {
     Deletion.APPLICATION_ENDED: "the application ended, or was left by detach(): its data are Spark's",
     Deletion.APPLICATION_LOST: "the application was lost",
 }
+
+
+def _bytes(state: State, shuffle_id: ShuffleId) -> int:
+    """All that it holds: a repair tells its own part."""
+    generation = state.generations.get(shuffle_id)
+    return generation.bytes if generation is not None else 0
 
 
 def _policy(state: State, shuffle_id: ShuffleId) -> str:

@@ -28,6 +28,11 @@ def left(number: int, available: int, total: int) -> int:
     return number * available // total if 0 < available < total else number
 
 
+def whole(number: int, before: int, written: int) -> int:
+    """What a completion makes of so many bytes; one that tells none has put back what was lost since ``before``."""
+    return number + written if written else max(number, before)
+
+
 def span(milliseconds: int) -> str:
     """How long: `41 ms`, `3.2 s`, `4 min 05 s`, `2 h 10 min`."""
     if milliseconds < 1_000:

@@ -126,16 +126,21 @@ def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompl
     """What a recovery had named as mixing, and is whole again, is gone no more: its next loss is another one."""
     state.recovered.pop(event.shuffle_id, None)
     known = state.generations.get(event.shuffle_id)
-    written = event.bytes + (known.bytes if known else 0)
     _turn(
         state,
         event.shuffle_id,
         Turn.COMPLETE,
         complete=True,
-        bytes=written,
+        bytes=_whole_bytes(known, event) if known else 0,
+        whole_bytes=0,
         completed=at.sequence,
         used_ms=at.time_ms,
     )
+
+
+def _whole_bytes(known: Generation, event: e.GenerationCompleted) -> int:
+    """A completion that tells no bytes, as of what was repaired unseen, has put back what was lost."""
+    return known.bytes + event.bytes if event.bytes else max(known.bytes, known.whole_bytes)
 
 
 def _reader_registered(state: State, at: e.Recorded, event: e.ReaderRegistered) -> None:
@@ -156,8 +161,8 @@ def _outputs_lost(state: State, at: e.Recorded, event: e.OutputsLost) -> None:
         return
     missed_by = known.readers | known.retrying
     rested = known.rested if known.life is Life.EXPIRED else at.sequence  # what nobody needs is no more needed now
-    left = _left_bytes(known, event)
-    _turn(state, event.shuffle_id, Turn.LOSE_SOME, complete=False, bytes=left, rested=rested, missed_by=missed_by)
+    weights = {"bytes": _left_bytes(known, event), "whole_bytes": known.whole_bytes or known.bytes}
+    _turn(state, event.shuffle_id, Turn.LOSE_SOME, complete=False, rested=rested, missed_by=missed_by, **weights)
 
 
 def _left_bytes(known: Generation, event: e.OutputsLost) -> int:

@@ -182,6 +182,7 @@ class Generation:
     locator: Locator = Locator()
     #: Who read it when outputs were lost last: their reports are of that loss.
     missed_by: frozenset[StageAttempt] = _NONE_ATTEMPTS
+    whole_bytes: int = 0  #: What it held before outputs were lost, until it is complete again.
 
     @property
     def in_use(self) -> bool:

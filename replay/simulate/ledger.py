@@ -19,7 +19,7 @@ from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion, Expiry
 from replay.simulate.fetching import Readings
 from replay.simulate.outcome import Life, Miss
-from replay.units import left
+from replay.units import left, whole
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Held:
     shuffle_id: ShuffleId
     app_shuffle: AppShuffle
     bytes: int = 0
-    whole_bytes: int = 0  #: When it was complete last.
+    whole_bytes: int = 0  #: Before outputs were lost, until it is complete again.
     written_ms: int | None = None
     last_read_ms: int | None = None
     expired_ms: int | None = None
@@ -154,13 +154,11 @@ class Ledger:
             self.peak_bytes = max(self.peak_bytes, self.held_bytes)
 
     def _completed(self, now_ms: int, event: e.GenerationCompleted) -> None:
-        """A repair that wrote nothing, as history logs tell it, has put back what was lost."""
         held = self._held.get(event.shuffle_id)
         if held is None:
             return
-        repaired = held.bytes + event.bytes if event.bytes else max(held.bytes, held.whole_bytes)
-        self._hold(now_ms, held, repaired)
-        held.whole_bytes = held.bytes
+        self._hold(now_ms, held, whole(held.bytes, held.whole_bytes, event.bytes))
+        held.whole_bytes = 0
         held.written_ms = now_ms if held.written_ms is None else held.written_ms
         missed = self._open_miss.pop(held.app_shuffle, None)
         if missed is not None:
@@ -169,6 +167,7 @@ class Ledger:
     def _outputs_lost(self, now_ms: int, event: e.OutputsLost) -> None:
         held = self._held.get(event.shuffle_id)
         if held is not None:
+            held.whole_bytes = held.whole_bytes or held.bytes
             self._hold(now_ms, held, left(held.bytes, event.available, event.total))
 
     def _submitted(self, now_ms: int, event: e.StageSubmitted) -> None:

@@ -21,9 +21,9 @@ from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
-from coordinator.core.values import Deletion, Ending
+from coordinator.core.values import Deletion
 from replay.names import Names
-from replay.units import left, place
+from replay.units import left, place, whole
 
 #: Generations that a picture shows at the most: the last ones. Its page says so where there were more.
 MOST = 20_000
@@ -65,6 +65,7 @@ class Bar:
     fenced_ms: int | None = None
     gone_ms: int | None = None
     bytes: int = 0  #: What it holds, or held last.
+    whole_bytes: int = 0  #: Before outputs were lost, until it is complete again.
     changes: list[tuple[int, int, int]] = field(default_factory=list)  #: When, to how many bytes, by which event.
     fate: Fate = Fate.THERE
     why: str = ""  #: Why it expired, or how it was lost.
@@ -211,7 +212,7 @@ def _policy(picture: Picture, at: e.Recorded, event: e.PolicyChanged) -> None:
 
 
 def _over(picture: Picture, at: e.Recorded, event: e.ApplicationEnded) -> None:
-    picture.ended = event.ending in (Ending.ENDED, Ending.LOST)
+    picture.ended = True
     picture.finish_all(at)
 
 
@@ -249,12 +250,14 @@ def _complete(picture: Picture, at: e.Recorded, event: e.GenerationCompleted) ->
     bar = picture.note(at, "complete")
     if bar is not None:
         bar.complete_ms = at.time_ms if bar.complete_ms is None else bar.complete_ms
-        bar.hold(at, bar.bytes + event.bytes)
+        bar.hold(at, whole(bar.bytes, bar.whole_bytes, event.bytes))
+        bar.whole_bytes = 0
 
 
 def _partly_lost(picture: Picture, at: e.Recorded, event: e.OutputsLost) -> None:
     bar = picture.bars.get(event.shuffle_id)
     if bar is not None:
+        bar.whole_bytes = bar.whole_bytes or bar.bytes
         bar.hold(at, left(bar.bytes, event.available, event.total))
 
 

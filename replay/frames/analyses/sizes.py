@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from replay.units import left
+from replay.units import left, whole
 
 _KEY = ["application", "shuffle_id"]
 _ATTEMPT = ["application", "stage", "attempt"]
@@ -53,10 +53,13 @@ def last_sizes(events: DataFrame) -> DataFrame:
 
 def bytes_after(changes: Iterable[Any]) -> int:
     """The bytes after these changes, each with ``kind``, ``bytes``, ``available`` and ``total``."""
-    held = 0
+    held = before = 0
     for one in changes:
         if one["kind"] == "OutputsLost":
+            before = before or held
             held = left(held, one["available"] or 0, one["total"] or 0)
+        elif one["kind"] == "GenerationCompleted":
+            held, before = whole(held, before, one["bytes"] or 0), 0
         elif one["kind"] == "GenerationFenced":
             held = one["bytes"] or held
         else:

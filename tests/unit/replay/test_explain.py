@@ -12,6 +12,7 @@ from coordinator.core.values import Capabilities, Policy, RootKind, Rule
 from replay.explain import UnknownShuffle, explain
 from replay.story import Chapter, Line, shortened
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
+from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
 
 def chapter(told: Told, shuffle_id: int = 1, app_shuffle: int = 0) -> Chapter:
@@ -84,6 +85,10 @@ def test_what_went_by_a_policy_that_was_chosen_later_is_told_with_that_policy() 
     assert "by policy eager" in found.verdict
     (chosen,) = [one.sequence for one in told.log if isinstance(one.event, e.PolicyChanged) and one.event.by == "ann"]
     assert f"asked to fence it (directive 1); follows from event {chosen}: " in texts(found)
+
+
+def test_what_was_repaired_is_told_as_large_as_all_of_it() -> None:
+    assert chapter(written_in_parts()).verdict.startswith("Readable, 95.0 MB.")
 
 
 def test_a_pin_is_why_it_is_held() -> None:

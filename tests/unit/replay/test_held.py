@@ -18,7 +18,7 @@ from coordinator.wire.logfile import read_log
 from replay.simulate import facts_of, simulate
 from replay.timeline.collect import Picture
 from tests.unit.replay.logs import deleted_and_missed, fence_finds, wanted_while_fencing
-from tests.unit.replay.simulate.test_otherwise import written_in_parts
+from tests.unit.replay.simulate.test_otherwise import repaired_unmeasured, written_in_parts
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*.log"))
 LOGS = {
@@ -26,6 +26,7 @@ LOGS = {
     "the fence finds less": fence_finds(90_000_000).log,
     "the fence does not tell": fence_finds(0).log,
     "written in parts": written_in_parts().log,
+    "repaired, and nobody says how much": repaired_unmeasured().log,
     "deleted and missed": deleted_and_missed().log,
     "kept after all": wanted_while_fencing().log,
     **{file.name: [one for segment in read_log(file.read_bytes()) for one in segment.records] for file in GOLDEN},
@@ -84,6 +85,10 @@ def test_what_the_fence_found_counts_from_the_fence_on() -> None:
     byte_seconds, peak_bytes = figures(log, by_the_fold(log))
     assert peak_bytes == 210_000_000
     assert byte_seconds == pytest.approx((120 * 0.030 + 150 * 0.010 + 60 * 0.050) * 1e6)
+
+
+def test_a_repair_of_which_no_bytes_are_told_leaves_it_as_large_as_it_was() -> None:
+    assert by_the_fold(repaired_unmeasured().log)[-1] == 180_000_000
 
 
 def test_of_one_that_changes_all_the_time_what_lies_between_goes() -> None:
