@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from shuffle_lifecycle.v1 import service_pb2
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge import translate
 from listener_bridge.allowance import MUCH_BYTES
@@ -47,6 +47,7 @@ from listener_bridge.words import Request
 log = logging.getLogger("shuffle_lifecycle")
 
 STOP_LIMIT_S = 1.0
+ENDED, DETACHED = common_pb2.ENDING_ENDED, common_pb2.ENDING_DETACHED
 LAST_MARKER = "last"
 ATTACH_SNAPSHOT_LIMIT_S = 1.0
 QUESTIONS = ("get_shuffle_id", "report_missing")
@@ -122,14 +123,17 @@ class Bridge:
             self._disks.untold_bytes = self.executor.ahead.untold_bytes
             self._disks.start()
 
-    def stop(self, why: str, limit_s: float = STOP_LIMIT_S) -> None:
-        """Tell the rest and the end, for as long as the limit allows, and let go of everything. Once."""
+    def stop(self, why: str, limit_s: float = STOP_LIMIT_S, ending: common_pb2.Ending = ENDED) -> None:
+        """Tell the rest and the end, for as long as the limit allows, and let go of everything. Once.
+
+        `ending`: whether the application is over, or goes on without us; what Spark has told of its end counts more.
+        """
         if not self._stopping.acquire(blocking=False):
             self.is_stopped.wait(limit_s)
             return
         end_s = time.monotonic() + limit_s
         try:
-            self._wind_up(why, end_s)
+            self._wind_up(why, end_s, ending)
         except Exception:
             log.exception("the end of the bridge was not orderly; the job is not touched by this")
         finally:
@@ -142,7 +146,7 @@ class Bridge:
         except Exception:
             log.exception("the embedded coordinator did not stop in order; its file is whole all the same")
 
-    def _wind_up(self, why: str, end_s: float) -> None:
+    def _wind_up(self, why: str, end_s: float, ending: common_pb2.Ending) -> None:
         if self.looker is not None:
             self.looker.stop(_left(end_s) / 4)
         if self._disks is not None:
@@ -154,7 +158,7 @@ class Bridge:
         self._tap.close()
         self.client.leave()
         if not self._is_ended:
-            self.reporter.tell(translate.end_of_application())
+            self.reporter.tell(translate.end_of_application(ending))
         self.reporter.wait_empty(_left(end_s), lambda: self.client.is_hopeless)
         self.client.close(_left(end_s))
         self._service.close()
@@ -200,15 +204,16 @@ class Bridge:
     # ---- the tap's thread ----
 
     def _listen(self) -> None:
+        ending = ENDED
         try:
             while (facts := self._tap.take()) is not None:
                 if facts:
                     self._hear(facts)
             why = "the application has ended"
         except Exception as error:  # a stream that cannot be trusted is not listened to any more
-            why = f"listening failed ({type(error).__name__}: {error})"
+            why, ending = f"listening failed ({type(error).__name__}: {error})", DETACHED
             log.exception("listening to Spark failed: the job goes on, nothing more is deleted early")
-        self.stop(why)
+        self.stop(why, ending=ending)
 
     def _hear(self, facts: Sequence[Fact]) -> None:
         if isinstance(facts[-1], ApplicationEnded):

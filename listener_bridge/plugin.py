@@ -27,7 +27,7 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge import channels, forks, words
 from listener_bridge import settings as choices
-from listener_bridge.bridge import STOP_LIMIT_S, Bridge
+from listener_bridge.bridge import DETACHED, STOP_LIMIT_S, Bridge
 from listener_bridge.disks import Watch, Watermarks
 from listener_bridge.marks.marks import keep_apart
 from listener_bridge.reach.looker import Sight
@@ -107,7 +107,7 @@ class Attachment:
     def detach(self) -> None:
         """Tell the coordinator the rest and the end, for at most a second, and let go. May be repeated."""
         if self._bridge is not None:
-            self._bridge.stop("detached", STOP_LIMIT_S)
+            self._bridge.stop("detached", STOP_LIMIT_S, DETACHED)
 
     def status(self) -> Status:
         """How it stands now."""

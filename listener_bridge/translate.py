@@ -242,7 +242,7 @@ class Translator:
         yield gap(fact.count, fact.where)
 
     def _ended(self, _: facts.ApplicationEnded) -> Iterator[Request]:
-        yield end_of_application()
+        yield end_of_application(common_pb2.ENDING_ENDED)
 
     def _warn_once(self, text: str) -> None:
         if text not in self._warned and len(self._warned) < 100:
@@ -261,8 +261,8 @@ def disk(usage: Usage) -> Request:
     return Request(report_disk=told)
 
 
-def end_of_application() -> Request:
-    return Request(end_application=service_pb2.EndApplication(ending=common_pb2.ENDING_ENDED))
+def end_of_application(ending: common_pb2.Ending) -> Request:
+    return Request(end_application=service_pb2.EndApplication(ending=ending))
 
 
 def _outputs(changed: Iterable[Any]) -> Request:

@@ -116,8 +116,9 @@ def _missed(ending: Ending) -> str:
 
 _OTHERS = {
     Deletion.SPARK: "Spark's own cleaner let it go",
-    Deletion.APPLICATION_ENDED: "the application ended, or was left by detach(): its data are Spark's",
+    Deletion.APPLICATION_ENDED: "the application ended",
     Deletion.APPLICATION_LOST: "the application was lost",
+    Deletion.APPLICATION_DETACHED: "its driver left, as by detach(), and the data are Spark's from then on",
 }
 
 

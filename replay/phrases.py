@@ -15,11 +15,17 @@ from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle
-from coordinator.core.values import Hold, Lineage, Pressed
+from coordinator.core.values import Ending, Hold, Lineage, Pressed
 from replay.names import Names
 from replay.units import clock, count, few, place, printable, size
 
 Phrase = Callable[[Any, Names], str]
+
+_ENDINGS = {
+    Ending.ENDED: "the application ended",
+    Ending.LOST: "the application was lost",
+    Ending.DETACHED: "the driver left, as by detach(), and lives on: its data are Spark's",
+}
 
 
 def kind(event: e.Event) -> str:
@@ -248,9 +254,7 @@ def _denied(event: e.RecoveryDenied, names: Names) -> str:
 
 _PHRASES: dict[type, Phrase] = {
     e.ApplicationRegistered: _registered,
-    e.ApplicationEnded: lambda v, n: (
-        f"the application {'ended, or was left by detach()' if v.ending.value == 'ended' else 'was lost'}"
-    ),
+    e.ApplicationEnded: lambda v, n: _ENDINGS[v.ending],
     e.ClientRegistered: lambda v, n: f"client {v.client} registered",
     e.ClientDropped: lambda v, n: f"client {v.client} was idle and is forgotten",
     e.RequestsAnswered: _answered,

@@ -63,9 +63,9 @@ class ApplicationRegistered:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationEnded:
-    """The driver has stopped, or has left by `detach()` and lives on without us: ``ended``; else it was taken for gone.
+    """The driver has stopped: ``ended``; has left, as by `detach()`, and lives on: ``detached``; was taken for gone.
 
-    What it had is closed in either case, and its data are Spark's.
+    What it had is closed in each case, and its data are Spark's. Builds before `detached` said ``ended`` of both.
     """
 
     ending: Ending

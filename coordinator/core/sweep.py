@@ -143,7 +143,11 @@ def _relieve(desk: Desk) -> tuple[e.Event, ...]:
     return (e.GenerationExpired(generation.shuffle_id, Expiry.PRESSED, Hold.PRESSURE), fence)
 
 
-_CAUSES = {Ending.ENDED: Deletion.APPLICATION_ENDED, Ending.LOST: Deletion.APPLICATION_LOST}
+_CAUSES = {
+    Ending.ENDED: Deletion.APPLICATION_ENDED,
+    Ending.LOST: Deletion.APPLICATION_LOST,
+    Ending.DETACHED: Deletion.APPLICATION_DETACHED,
+}
 
 
 def _close(desk: Desk, ending: Ending) -> bool:

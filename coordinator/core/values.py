@@ -153,6 +153,7 @@ class Deletion(Enum):
     SPARK = "spark"
     APPLICATION_ENDED = "application ended"
     APPLICATION_LOST = "application lost"
+    APPLICATION_DETACHED = "application detached"  #: Nothing is deleted: its data are Spark's from then on.
 
 
 class Ending(Enum):
@@ -160,6 +161,7 @@ class Ending(Enum):
 
     ENDED = "ended"
     LOST = "lost"
+    DETACHED = "detached"  #: Its driver has left, as by `detach()`, and lives on without us.
 
 
 class DirectiveKind(Enum):

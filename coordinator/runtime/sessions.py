@@ -125,8 +125,8 @@ class OpenSession(Session):
         elif self._engine.closing:
             self.send_away(GoAway("the application is loaded anew"))
         elif self._engine.state.meta.ending is not None:
-            lost = self._engine.state.meta.ending is Ending.LOST
-            self.send_away(GoAway(f"the application {'was lost' if lost else 'has ended'}"))
+            ending = self._engine.state.meta.ending
+            self.send_away(GoAway(f"the application {'was' if ending is Ending.LOST else 'has'} {ending.value}"))
 
     def _note_suspension(self, suspended: Suspension | None) -> None:
         if suspended is not None and suspended is not self._suspended:

@@ -27,7 +27,7 @@ class Life:
     why: Expiry | None  #: Why it expired.
     fenced_ms: int | None
     gone_ms: int | None
-    end: str  #: "policy", "spark", "application ended", "lost: …"; empty while it is there.
+    end: str  #: "policy", "spark", "application ended" (lost, detached), "lost: …"; empty while it is there.
 
     @property
     def is_deleted_early(self) -> bool:

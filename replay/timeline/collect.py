@@ -39,7 +39,7 @@ class Fate(Enum):
     EARLY = "early"  #: Deleted by us, and nobody missed it.
     MISSED = "missed"  #: Deleted by us too early.
     SPARK = "spark"  #: Spark's own cleaner.
-    ENDED = "ended"  #: With the application.
+    ENDED = "ended"  #: With the application, or with our part in it.
     LOST = "lost"
 
 
@@ -48,6 +48,7 @@ _FATES = {
     Deletion.SPARK: Fate.SPARK,
     Deletion.APPLICATION_ENDED: Fate.ENDED,
     Deletion.APPLICATION_LOST: Fate.ENDED,
+    Deletion.APPLICATION_DETACHED: Fate.ENDED,
 }
 
 

@@ -4,7 +4,7 @@ const el = id => document.getElementById(id);
 const given = JSON.parse(el("data").textContent);
 const FATES = {
   there: "still there", early: "deleted early", missed: "deleted early and missed", spark: "deleted by Spark's cleaner",
-  ended: "deleted with the application", lost: "lost",
+  ended: "closed with the application, or by detach()", lost: "lost",
 };
 const ROW = 18, LEFT = 64, RIGHT = 18, AREA = 190, GRAPH = 420, NEAR = 160, COLUMN = 128, RANK = 46;
 const area = el("area"), bars = el("bars"), graph = el("graph"), scroll = el("scroll"), tip = el("tip");

@@ -90,12 +90,14 @@ class Deletion(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELETION_SPARK: _ClassVar[Deletion]
     DELETION_APPLICATION_ENDED: _ClassVar[Deletion]
     DELETION_APPLICATION_LOST: _ClassVar[Deletion]
+    DELETION_APPLICATION_DETACHED: _ClassVar[Deletion]
 
 class Ending(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ENDING_UNSPECIFIED: _ClassVar[Ending]
     ENDING_ENDED: _ClassVar[Ending]
     ENDING_LOST: _ClassVar[Ending]
+    ENDING_DETACHED: _ClassVar[Ending]
 
 class DirectiveKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -177,9 +179,11 @@ DELETION_POLICY: Deletion
 DELETION_SPARK: Deletion
 DELETION_APPLICATION_ENDED: Deletion
 DELETION_APPLICATION_LOST: Deletion
+DELETION_APPLICATION_DETACHED: Deletion
 ENDING_UNSPECIFIED: Ending
 ENDING_ENDED: Ending
 ENDING_LOST: Ending
+ENDING_DETACHED: Ending
 DIRECTIVE_KIND_UNSPECIFIED: DirectiveKind
 DIRECTIVE_KIND_FENCE: DirectiveKind
 DIRECTIVE_KIND_DELETE: DirectiveKind

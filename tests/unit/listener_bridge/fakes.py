@@ -175,7 +175,7 @@ class FakeTap:
     def __init__(self, present: Snapshot | None = Snapshot("snapshot-0", (), (), ())) -> None:  # noqa: B008 - frozen
         self.present = present
         self.is_closed = False
-        self._facts: queue.SimpleQueue[tuple[Fact, ...] | None] = queue.SimpleQueue()
+        self._facts: queue.SimpleQueue[tuple[Fact, ...] | Exception | None] = queue.SimpleQueue()
 
     def tell(self, *facts: Fact) -> None:
         self._facts.put(facts)
@@ -183,11 +183,17 @@ class FakeTap:
     def end(self) -> None:
         self._facts.put(None)
 
+    def fail(self, error: Exception) -> None:
+        self._facts.put(error)
+
     def take(self, max_rows: int = 1000, timeout_s: float = 2.0) -> tuple[Fact, ...] | None:
         try:
-            return self._facts.get(timeout=timeout_s)
+            taken = self._facts.get(timeout=timeout_s)
         except queue.Empty:
             return ()
+        if isinstance(taken, Exception):
+            raise taken
+        return taken
 
     def post_marker(self, name: str, payload: str = "") -> None:
         self.tell(MarkerPassed(0, name, payload))

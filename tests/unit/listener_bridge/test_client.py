@@ -19,7 +19,7 @@ from coordinator.runtime.errors import NewerLog
 from coordinator.server.statuses import status_for
 from listener_bridge import Attachment, client, plugin, session, settings
 from listener_bridge.backoff import BackOff
-from listener_bridge.bridge import Bridge
+from listener_bridge.bridge import DETACHED, ENDED, Bridge
 from listener_bridge.client import REFUSALS_MAX
 from listener_bridge.outbox import Outbox
 from listener_bridge.seldom import AT_ONCE
@@ -487,8 +487,9 @@ def _note(back_off: BackOff, pauses: list[int]) -> float:
 
 def test_the_end_is_told_at_once(coordinator: FakeCoordinator, attached: Attached) -> None:
     attached.tell(1)
-    attached.bridge.stop("detached")
+    attached.bridge.stop("detached", ending=DETACHED)
     assert coordinator.commands() == ["report_job_ended", "end_application"]
+    assert endings(coordinator) == [DETACHED]
     assert attached.tap.is_closed
     assert attached.service.calls[-1] == ("close",)
 
@@ -498,6 +499,18 @@ def test_the_end_of_the_application_is_told_once(coordinator: FakeCoordinator, a
     attached.tap.end()
     assert attached.bridge.is_stopped.wait(5)
     assert coordinator.commands() == ["report_job_ended", "end_application"]
+    assert endings(coordinator) == [ENDED]
+
+
+def test_an_application_that_cannot_be_listened_to_lives_on(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tap.fail(ValueError("no sense"))
+    assert attached.bridge.is_stopped.wait(5)
+    assert endings(coordinator) == [DETACHED]
+
+
+def endings(coordinator: FakeCoordinator) -> list[int]:
+    told = [one for one in coordinator.requests if one.WhichOneof("command") == "end_application"]
+    return [one.end_application.ending for one in told]
 
 
 def test_a_coordinator_that_has_heard_of_the_end_refuses_nobody(

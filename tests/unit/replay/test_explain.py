@@ -8,7 +8,7 @@ from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId
 from coordinator.core.lifecycle import Life
-from coordinator.core.values import Capabilities, Policy, RootKind, Rule
+from coordinator.core.values import Capabilities, Ending, Policy, RootKind, Rule
 from replay.explain import UnknownShuffle, explain
 from replay.story import Chapter, Line, shortened
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
@@ -202,7 +202,16 @@ def test_the_end_of_the_application_is_told() -> None:
     told = Told(policy=Policy())
     told.whole_chain()
     told.say(c.EndApplication())
-    assert "not by us: the application ended, or was left by detach()" in chapter(told).verdict
+    assert "not by us: the application ended." in chapter(told).verdict
+
+
+def test_what_a_program_had_when_it_called_detach_is_told_to_be_sparks() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.EndApplication(Ending.DETACHED))
+    found = chapter(told)
+    assert "not by us: its driver left, as by detach(), and the data are Spark's" in found.verdict
+    assert "deleted (application detached)" in texts(found)
 
 
 def test_an_unknown_shuffle_names_those_that_are_known() -> None:
