@@ -186,7 +186,8 @@ def start_replicas(cluster: Cluster, size: int, store: str, token: Mapping[str, 
 def new_token() -> dict[str, str]:
     """A token and its hash."""
     made = subprocess.run([*_SHUFFLECTL, "token", "-o", "json"], check=True, stdout=subprocess.PIPE, env=environment())
-    return {row["name"]: row["value"] for row in json.loads(made.stdout)}
+    token: dict[str, str] = json.loads(made.stdout)
+    return token
 
 
 def free_ports(count: int) -> list[int]:

@@ -40,18 +40,15 @@ def _row(here: Here, key: Any, origin: bool) -> dict[str, Any]:
 
 
 def version(here: Here) -> Any:
-    """Shows versions."""
-    found = {name: release(name) for name in _PACKAGES}
-    found |= {"python": platform.python_version(), "log_format": str(VERSION)}
-    rows = [{"name": name, "version": told} for name, told in found.items()]
-    output.rows(here.form, rows, [Column("NAME", lambda r: r["name"]), Column("VERSION", lambda r: r["version"])], "")
+    """Shows versions: of this program, of what it runs with, and of the log's form."""
+    found = {name.replace("-", "_"): release(name) or None for name in _PACKAGES}
+    output.one(here.form, {**found, "python": platform.python_version(), "log_format": VERSION}, "VERSION")
 
 
 def token(here: Here) -> Any:
     """Makes a token for an administrator, or for drivers that register, and what the coordinators keep of it."""
     made = tokens.new_text()
-    rows = [{"name": "token", "value": made}, {"name": "sha256", "value": tokens.hash_of(made)}]
-    output.rows(here.form, rows, [Column("NAME", lambda r: r["name"]), Column("VALUE", lambda r: r["value"])], "")
+    output.one(here.form, {"token": made, "sha256": tokens.hash_of(made)}, "VALUE")
 
 
 def register(app: typer.Typer) -> None:

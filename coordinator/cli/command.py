@@ -7,10 +7,11 @@ work. Invariant: every exit code is in the help.
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from coordinator.app import release
 from coordinator.cli import (
     advising,
     changing,
@@ -22,6 +23,7 @@ from coordinator.cli import (
     learning,
     looking,
     missing,
+    output,
     proving,
     refused,
     reporting,
@@ -32,7 +34,7 @@ from coordinator.cli import (
     travelling,
 )
 from coordinator.cli.exits import MEANINGS
-from coordinator.cli.verb import OPTIONS, READING, shared
+from coordinator.cli.verb import READING, shared
 
 #: The families of verbs, in the order of the help.
 _FAMILIES = (
@@ -62,7 +64,24 @@ Verbs that read work against a server (--server), a store (--store) or an export
 against the file that drivers share. Options may also come from the environment (SHUFFLECTL_STORE=…) or a file."""
 
 
-def _before(ctx: typer.Context, **given: Any) -> None:
+def _say_version(asked: bool) -> None:
+    if asked:
+        output.say(f"shufflectl {release() or '(no version: it is not installed)'}")
+        raise typer.Exit
+
+
+_VERSION = inspect.Parameter(
+    "version",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Its version; the verb tells of more."),
+    ],
+)
+
+
+def _before(ctx: typer.Context, version: bool, **given: Any) -> None:  # noqa: ARG001 - who asks for it has gone
     """Options before the verb."""
     ctx.obj = {name: value for name, value in given.items() if value is not None}
 
@@ -77,10 +96,10 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    parameters = [shared(name) for name in READING]
+    parameters = [_VERSION, *(shared(name) for name in READING)]
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     _before.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-    _before.__annotations__ = {"ctx": typer.Context, **{name: OPTIONS[name] for name in READING}}
+    _before.__annotations__ = {"ctx": typer.Context, **{one.name: one.annotation for one in parameters}}
     app.callback()(_before)
     for family in _FAMILIES:
         family.register(app)

@@ -100,6 +100,16 @@ def rows(form: str, found: Sequence[Row], columns: Sequence[Column], nothing: st
         data(form, [dict(row) for row in found])
 
 
+def one(form: str, found: Row, heading: str) -> None:
+    """One thing: a row a field for people, one object for programs. ``heading``: of the values."""
+    if form == "table":
+        rows = [{"name": name, "value": value} for name, value in found.items()]
+        columns = (Column("NAME", lambda r: r["name"]), Column(heading, lambda r: r["value"]))
+        say(table(rows, columns))
+    else:
+        data(form, dict(found))
+
+
 def data(form: str, value: object) -> None:
     """Any plain value, for programs."""
     if form == "yaml":

@@ -206,7 +206,14 @@ def test_completion_and_help_exist(shufflectl: Shufflectl) -> None:
     told = shufflectl("--help").out
     assert "--install-completion" in told
     assert "Exit codes: 0 it was done" in " ".join(told.split())
-    assert shufflectl("version", "-o", "json").data[0]["name"] == "shuffle-lifecycle"
+    assert "shuffle_lifecycle" in shufflectl("version").out
+
+
+def test_versions_are_one_object_and_ours_alone_is_a_line(shufflectl: Shufflectl) -> None:
+    told = shufflectl("version", "-o", "json").data
+    assert list(told) == ["shuffle_lifecycle", "grpcio", "protobuf", "pyspark", "python", "log_format"]
+    called = shufflectl("--version")
+    assert (called.code, called.out, called.err) == (0, f"shufflectl {told['shuffle_lifecycle']}\n", "")
 
 
 def test_holders_by_what_each_alone_holds(shufflectl: Shufflectl, source: tuple[str, str]) -> None:

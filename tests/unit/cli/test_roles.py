@@ -48,7 +48,7 @@ def test_a_pin_that_comes_too_late_says_so(shufflectl: Shufflectl, tmp_path: Pat
 
 
 def test_a_token_is_made_with_what_is_kept_of_it(shufflectl: Shufflectl) -> None:
-    first, second = ({row["name"]: row["value"] for row in shufflectl("token", "-o", "json").data} for _ in range(2))
+    first, second = (shufflectl("token", "-o", "json").data for _ in range(2))
     assert first["sha256"] == hash_of(first["token"])
     assert len(first["token"]) >= 32
     assert first["token"] != second["token"]
