@@ -74,6 +74,10 @@ class Point(ABC):
         """Why the log has no such point, where it ended before it."""
         return None
 
+    def overshot(self, last: e.Recorded) -> str:  # noqa: ARG002 - as above
+        """What is said where the log ended before it, and its end stands for it; empty: nothing."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class End(Point):
@@ -116,6 +120,12 @@ class AtTime(Point):
 
     def is_before(self, recorded: e.Recorded) -> bool:
         return recorded.time_ms <= self.time_ms
+
+    def overshot(self, last: e.Recorded) -> str:
+        if self.time_ms - self.time_ms % 1_000 <= last.time_ms:  # in its second, where people read no milliseconds
+            return ""
+        end = f"event {last.sequence:,}, {moment(last.time_ms)}"
+        return f"{moment(self.time_ms)} lies behind the last event there is ({end}): what was so after that is shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +328,10 @@ class Traveller:
             raise why
         if self.last is None:
             raise NotReached("the point lies before the first event", "one in the log")
+
+    def overshot(self) -> str:
+        """What is said where the log ended before a point that its end stands for; empty: nothing."""
+        return self.point.overshot(self.last) if self.last is not None and not self.arrived else ""
 
     @property
     def sequence(self) -> int:

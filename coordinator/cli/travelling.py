@@ -152,6 +152,8 @@ def _check(traveller: Traveller) -> None:
         traveller.check_arrived()
     except travel.NotReached as error:
         raise failure(Exit.NOT_FOUND, error.fact, error.expected, "`shufflectl events` lists them.") from error
+    if told := traveller.overshot():
+        output.remark(told)
 
 
 # ---- step by step ----------------------------------------------------------------------------------------------------

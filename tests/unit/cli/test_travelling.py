@@ -105,6 +105,23 @@ def test_a_point_that_cannot_be(
     assert (told.code, words in told.err, told.err.count("\n")) == (code, True, 1)
 
 
+@pytest.mark.parametrize("point", ["2030-01-01", "23:59:59"])
+def test_a_time_behind_the_last_event_is_told_to_be_so(
+    shufflectl: Shufflectl, source: tuple[str, str], point: str
+) -> None:
+    told, end = shufflectl("replay", *source, "-", "--at", point), shufflectl("replay", *source, "-")
+    assert (told.code, told.out, told.err.count("\n")) == (0, end.out, 1)
+    assert "lies behind the last event there is (event 32, " in told.err
+    assert "lies behind the last event" in shufflectl("diff", *source, "-", "8", point).err
+    within = shufflectl("replay", *source, "-", "--at", _last_second(source, shufflectl))
+    assert (within.code, within.err) == (0, "")
+
+
+def _last_second(source: tuple[str, str], shufflectl: Shufflectl) -> str:
+    last = shufflectl("events", *source, "-").out.splitlines()[-1]
+    return last.split()[1].partition(".")[0]
+
+
 def test_a_whole_log_is_verified_wherever_it_is(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     (row,) = shufflectl("verify", *source, APP, "-o", "json").data
     assert (row["verdict"], row["events"], row["problems"], row["broken"]) == ("ok", 32, [], [])
