@@ -1,7 +1,7 @@
 """The verb `learn`: from recorded runs to the file that policy `history` goes by.
 
 Responsible for naming the runs and for writing the file. Refuses to learn (`replay.learn`). Invariant: a file is
-written whole or not at all, and what was left out is told.
+written whole or not at all, and what was left out is told; as after `simulate`, the exit code says of damaged logs.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
     for told in twice:
         output.remark(told)
     for run in runs:
-        if run.why_not:
-            remark(run.recording, run.why_not)
+        for said in filter(None, (*run.warnings, run.why_not)):
+            remark(run.recording, said)
     taught = teacher.together(runs)
     if not taught:
         has_one = any(run.why_not and not (run.is_damaged or run.is_no_log) for run in runs)
@@ -56,6 +56,9 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
     kinds = sum(len(one.kinds) for one in taught.values())
     told = f"{count(len(taught), 'application')}, {count(sum(one.runs for one in taught.values()), 'run')}"
     output.say(f"{told}, {count(kinds, 'kind')} of shuffles written to {to}.")
+    if missing := sum(run.is_missing for run in runs):
+        told = f"{count(missing, 'record')} could not be read to the end"
+        raise failure(Exit.DAMAGED, told, "whole logs", "What was written holds what could be read.")
 
 
 def register(app: typer.Typer) -> None:

@@ -44,6 +44,8 @@ class Learned:
     is_damaged: bool = False  #: It is a log of ours, and not even its beginning can be read.
     is_newer: bool = False  #: It is a log of ours that this release cannot read.
     is_no_log: bool = False
+    is_missing: bool = False  #: It is a run's, and nobody could read it to its end.
+    warnings: tuple[str, ...] = ()
     run: Run | None = None
     facts: int = 0
     piece: Piece | None = None
@@ -140,17 +142,19 @@ def learned(recording: Recording) -> Learned:
     try:
         return _learned(recording)
     except (Unread, ValueError, OSError) as error:
-        return Learned(recording.name, why_not=str(error), **kind_of_failure(error))
+        kind = kind_of_failure(error)
+        return Learned(recording.name, why_not=str(error), is_missing=not kind["is_no_log"], **kind)
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
-        return Learned(recording.name, why_not=odd("read", error))
+        return Learned(recording.name, why_not=odd("read", error), is_missing=True)
 
 
 def _learned(recording: Recording) -> Learned:
     run = open_run(recording)
+    damage = run.warnings if recording.log is None else ()  # a history log may be of a run that goes on
+    found = Learned(recording.name, run.name, is_missing=bool(damage), warnings=damage, piece=run.piece)
     if not run.ended:
-        why = "it has not ended, so later reads are not in it: left out"
-        return Learned(recording.name, run.name, why_not=why, piece=run.piece)
-    return Learned(recording.name, run.name, learn(run.facts), run=run.run, facts=len(run.facts), piece=run.piece)
+        return replace(found, why_not="it has not ended, so later reads are not in it: left out")
+    return replace(found, taught=learn(run.facts), run=run.run, facts=len(run.facts))
 
 
 def all_of(recordings: Sequence[Recording]) -> list[Learned]:

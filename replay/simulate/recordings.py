@@ -229,7 +229,7 @@ def _whole(found: Iterable[Segment | WireError], warnings: list[str]) -> Iterato
         if isinstance(segment, WireError):
             if not begun:
                 raise segment
-            warnings.append(f"simulated up to here: {segment}")
+            warnings.append(f"read up to here: {segment}")
             return
         begun = True
         yield from segment.records

@@ -120,9 +120,7 @@ def test_parts_of_a_run_in_files_of_their_own_are_one(shufflectl: Shufflectl, tm
     assert learned.out.startswith("1 application, 1 run, 2 kinds"), learned
 
 
-def test_an_empty_folder_and_a_link_to_nowhere_are_told_in_one_sentence(
-    shufflectl: Shufflectl, tmp_path: Path
-) -> None:
+def test_an_empty_folder_and_a_link_to_nowhere_are_told_in_one_sentence(shufflectl: Shufflectl, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("nowhere")
     (tmp_path / "empty").mkdir()
     told = {name: shufflectl("simulate", tmp_path / name) for name in ("link", "empty")}
@@ -143,6 +141,24 @@ def test_learn_ends_as_simulate_does_where_nothing_can_be_read(
     assert codes == {"newer": 7, "damaged": 6, "text": 3, "goes on": 1}
 
 
+def test_learn_says_by_its_exit_code_that_lessons_are_missing(
+    shufflectl: Shufflectl, log: Path, tmp_path: Path
+) -> None:
+    content, to = log.read_bytes(), tmp_path / "lessons.json"
+    told = Told(application=ApplicationId("second"))
+    told.whole_chain()
+    told.say(EndApplication())
+    whole, codes = log_file(tmp_path / "whole.log", told), {}
+    others = {"goes on": content, "text": b"no log at all\n", "cut": content[:-5], "damaged": content[:60]}
+    for name, other in others.items():
+        log.write_bytes(other)
+        called = shufflectl("learn", whole, log, "-o", to, "--master", "none")
+        codes[name] = called.code, to.exists(), "could not be read to the end" in called.err
+        to.unlink()
+    left_out = 0, True, False
+    assert codes == {"goes on": left_out, "text": left_out, "cut": (6, True, True), "damaged": (6, True, True)}
+
+
 def test_a_policy_that_is_named_twice_is_simulated_once(shufflectl: Shufflectl, log: Path) -> None:
     once = shufflectl("simulate", log, "--policy", "frontier", "-o", "json").data
     assert shufflectl("simulate", log, "--policy", "frontier", "--policy", "frontier", "-o", "json").data == once
@@ -159,7 +175,7 @@ def test_policies_of_one_name_stay_apart(shufflectl: Shufflectl, log: Path) -> N
 def test_what_could_not_be_read_is_told_by_the_exit_code(shufflectl: Shufflectl, log: Path, tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes()[:-5])
     cut = shufflectl("simulate", log)
-    assert (cut.code, "POLICY" in cut.out, "simulated up to here" in cut.err) == (6, True, True)
+    assert (cut.code, "POLICY" in cut.out, "read up to here" in cut.err) == (6, True, True)
     assert "B·s" in cut.out, "as in every other table"
     (tmp_path / "notes").write_text("no log at all\n")
     nothing = shufflectl("simulate", tmp_path / "notes")

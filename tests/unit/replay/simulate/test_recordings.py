@@ -72,7 +72,7 @@ def test_what_is_missing_from_a_log_is_said_and_nothing_behind_it_counts(tmp_pat
     assert isinstance(found, list)
     [made] = [simulated(one, FRONTIER) for one in found]
     [warning] = made.warnings
-    assert warning.startswith(f"simulated up to here: {APP}: a segment begins with record 24; expected record 21. ")
+    assert warning.startswith(f"read up to here: {APP}: a segment begins with record 24; expected record 21. ")
     assert made.summaries == simulated(recording(deleted_and_missed().log[:20]), FRONTIER).summaries
 
 
