@@ -7,6 +7,7 @@ under it, does not miss the shuffle. Invariant: the same log gives the same answ
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -120,7 +121,8 @@ class _Miss:
     call_site: str = ""
     missed: e.Recorded | None = None
     missed_by: str = ""
-    job_ms: int = 0  #: When the job began that misses it.
+    job: JobId | None = None  #: That misses it.
+    job_ms: int = 0  #: When that began.
     rewritten_ms: int = 0  #: Task time of the stage attempts that wrote it again.
 
 
@@ -226,6 +228,7 @@ class _Heard:
         job = self.names.job_of(event.stage.stage) if event.stage is not None else None
         going.call_site = self.names.call_site(going.app_shuffle)
         going.missed, going.missed_by = recorded, self.names.stage_of_job(event.stage)
+        going.job = job
         going.job_ms = self.job_ms.get(job, recorded.time_ms) if job is not None else recorded.time_ms
         going.chain.append(self._cause(recorded))
         self.misses.append(going)
@@ -258,6 +261,10 @@ class _Change:
     pinned: AppShuffle | None = None
 
 
+def _pin(app_shuffle: AppShuffle) -> _Change:
+    return _Change(f"pin app shuffle {app_shuffle}", pinned=app_shuffle)
+
+
 class _Trial:
     """The recorded run, and what becomes of it with each change, all at once as the log goes by."""
 
@@ -268,6 +275,10 @@ class _Trial:
         self._as_recorded = AsRecorded(self._recorded.hear)
         self._costs = Costs()
         self._wanted = {miss.app_shuffle for miss in heard.misses}
+        self._of_job: dict[JobId | None, set[AppShuffle]] = {}
+        for miss in heard.misses:
+            self._of_job.setdefault(miss.job, set()).add(miss.app_shuffle)
+        self._left: dict[_Change, Counter[AppShuffle]] = {}  #: What is still missed with each.
         self._now_ms = 0
         ran, behind = heard.beforehand.ran, heard.beforehand.readings.behind
         changes = dict.fromkeys(change for miss in heard.misses for change in self._changes(miss))
@@ -282,8 +293,9 @@ class _Trial:
         """Every miss, once the whole log was heard."""
         self._listener.close()
         self._recorded.close(self._now_ms)
-        for run in self._tried.values():
+        for change, run in self._tried.items():
             run.close(self._now_ms)
+            self._left[change] = Counter(one.app_shuffle for one in run.ledger.misses({}))
         costs = {cost.shuffle_id: cost for cost in self._recorded.misses(self._costs.task_ms)}
         return tuple(_told(miss, costs.get(miss.shuffle_id), self._advice_on(miss)) for miss in self._misses)
 
@@ -304,11 +316,18 @@ class _Trial:
 
     def _advice_on(self, miss: _Miss) -> tuple[Advice, ...]:
         """What keeps it; what holds least first."""
-        tried = (self._advice(change, miss.app_shuffle) for change in dict.fromkeys(self._changes(miss)))
+        tried = [self._advice(change, miss.app_shuffle) for change in dict.fromkeys(self._changes(miss))]
+        tried.append(self._pin_of_another(miss))
         return tuple(sorted(filter(None, tried), key=lambda one: (one.extra_byte_seconds, one.change)))
 
+    def _pin_of_another(self, miss: _Miss) -> Advice | None:
+        """Of what the same job misses: where it is written again only for that one, a pin of that one keeps both."""
+        others = self._of_job[miss.job] - {miss.app_shuffle} if miss.job is not None else ()
+        keeping = filter(None, (self._advice(_pin(other), miss.app_shuffle) for other in others))
+        return min(keeping, key=lambda one: (one.others_missed, one.extra_byte_seconds, one.change), default=None)
+
     def _changes(self, miss: _Miss) -> Iterator[_Change]:
-        yield _Change(f"pin app shuffle {miss.app_shuffle}", pinned=miss.app_shuffle)
+        yield _pin(miss.app_shuffle)
         missed_ms = miss.missed.time_ms if miss.missed is not None else miss.expired_ms
         for until_ms in sorted({miss.job_ms, missed_ms}):
             grace_s = -(-(until_ms - miss.expired_ms + 1) // _SECOND_MS)
@@ -321,11 +340,11 @@ class _Trial:
             yield _Change("policy frontier instead of eager", Policy(Rule.FRONTIER, False, miss.policy.grace_ms))
 
     def _advice(self, change: _Change, app_shuffle: AppShuffle) -> Advice | None:
-        ledger = self._tried[change].ledger
-        misses = ledger.misses({})
-        if any(one.app_shuffle == app_shuffle for one in misses):
+        left = self._left[change]
+        if left[app_shuffle]:
             return None
-        return Advice(change.name, ledger.byte_seconds - self._recorded.byte_seconds, len(misses))
+        more = self._tried[change].ledger.byte_seconds - self._recorded.byte_seconds
+        return Advice(change.name, more, left.total())
 
 
 @dataclass(slots=True)

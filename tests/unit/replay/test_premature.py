@@ -170,6 +170,14 @@ def test_what_was_written_again_for_a_shuffle_that_a_change_keeps_is_missed_no_m
     assert pin.others_missed == 0
 
 
+def test_a_pin_of_the_shuffle_that_it_was_written_again_for_keeps_it_too() -> None:
+    found = next(one for one in premature(chain_missed().log) if one.app_shuffle == 0)
+    assert (found.advice[0].change, found.advice[0].others_missed) == ("pin app shuffle 1", 0)
+    assert "pin app shuffle 0" in [one.change for one in found.advice]
+    above = next(one for one in premature(chain_missed().log) if one.app_shuffle == 1)
+    assert "pin app shuffle 0" not in [one.change for one in above.advice], "what was made of it is missed all the same"
+
+
 def test_a_fence_that_was_refused_at_first_stands_in_the_chain() -> None:
     told = Told()
     told.whole_chain()
