@@ -207,9 +207,15 @@ def _one_of(known: tuple[str, ...]) -> Callable[[str], str]:
 def _addresses(text: str) -> tuple[str, ...]:
     found = tuple(address.strip() for address in text.split(",") if address.strip())
     for address in found:
-        if not re.fullmatch(r"(unix:.+|.+:\d{1,5})", address):
-            raise ValueError(f"{address!r} is no address; expected host:port, or several with commas between them")
+        if not _is_address(address):
+            expected = "host:port with a port from 1 to 65535, or several with commas between them"
+            raise ValueError(f"{address!r} is no address; expected {expected}")
     return found
+
+
+def _is_address(text: str) -> bool:
+    port = re.fullmatch(r".+:(\d{1,5})", text)
+    return bool(re.fullmatch(r"unix:.+", text) or (port and 0 < int(port[1]) < 65_536))
 
 
 KEYS = {

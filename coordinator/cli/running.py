@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.spark import Confs, conf_of
 from listener_bridge.running import contexts, program
 from state_backend.address import parse_address
@@ -54,7 +54,7 @@ def _check(settings: dict[str, str], overrides: dict[str, str]) -> None:
     try:
         chosen = choices.read(settings, overrides)
     except choices.WrongSettingError as error:
-        raise failure(Exit.USAGE, str(error), "a known key and value", "See docs/configuration.md.") from error
+        raise Failure(Exit.USAGE, f"{error}. docs/configuration.md has all keys.") from error
     if chosen.store:
         parse_address(chosen.store)
 

@@ -46,7 +46,10 @@ def _check_address(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not address.startswith("unix:") and not (host and port.isdecimal() and 0 < int(port) < 65_536):
         raise failure(
-            Exit.USAGE, f"the server's address is {address!r}", "host:port", "Several have commas between them."
+            Exit.USAGE,
+            f"the server's address is {address!r}",
+            "host:port, with a port from 1 to 65535",
+            "Several have commas between them.",
         )
 
 

@@ -73,6 +73,22 @@ def test_a_wrong_store_is_told_before_a_program_runs(shufflectl: Shufflectl, giv
     assert is_clear(shufflectl("run", *given, "nowhere.py"), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--policy", "clever"), "'clever' is not known; expected one of observe"),
+        (("--address", "a:99999"), "'a:99999' is no address; expected host:port with a port from 1 to 65535"),
+        (("--conf", "spark.shuffleLifecycle.grcae=5s"), "did you mean spark.shuffleLifecycle.grace?"),
+    ],
+)
+def test_a_wrong_wish_is_told_once_before_a_program_runs(
+    shufflectl: Shufflectl, given: tuple[str, str], words: str
+) -> None:
+    called = shufflectl("run", *given, "nowhere.py")
+    assert is_clear(called, Exit.USAGE, words, "docs/configuration.md")
+    assert called.err.count("expected") == 1
+
+
 def test_a_locked_store_says_who_holds_it(
     shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_arguments_go_before_the_conf() -> None:
         ({P + "enabled": "yes"}, r"enabled: 'yes' is no flag; expected true or false"),
         ({P + "budget.premature": "-1"}, r"'-1' is no count"),
         ({P + "address": "host"}, r"'host' is no address; expected host:port"),
+        ({P + "address": "a:1,b:99999"}, r"'b:99999' is no address; expected host:port with a port from 1 to 65535"),
         ({P + "service": "magnet"}, r"'magnet' is not known; expected one of auto"),
         ({P + "pressure.high": "0.85"}, r"'0\.85' is no percentage; expected a whole number from 1 to 100"),
         ({P + "pressure.low": "90"}, r"pressure\.low is 90, above .*pressure\.high, which is 85"),
