@@ -43,8 +43,8 @@ Flags have the names of the keys: `--log-level` for `log_level`.
 _SERVE = """
 ## Of a coordinator: `shufflectl serve`
 
-In the file these stand in the table `[serve]`. `listen`, `pages` (`--pages-port`), `data`, `metrics` and
-`beyond_loopback` have flags.
+In the file these stand in the table `[serve]`. Flags are `--listen`, or `--port` for a port of 127.0.0.1;
+`--pages-port`, which is one too, for `pages`; `--data`, `--metrics`, `--history` and `--beyond-loopback`.
 """
 
 _LIMITS = """
