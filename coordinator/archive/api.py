@@ -75,6 +75,11 @@ class Archive(ABC):
 
     where: str  #: As people call it; without secrets.
 
+    @property
+    def is_missing(self) -> bool:
+        """Known not to be there, which may be since nothing has moved to it yet. Raises nothing."""
+        return False
+
     @abstractmethod
     def names(self, folder: str) -> list[str]:
         """The names of the files right in a folder, sorted; none where there is no such folder."""

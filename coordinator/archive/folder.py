@@ -23,6 +23,10 @@ class Folder(Archive):
         self.where = str(path)
         self._path = path
 
+    @property
+    def is_missing(self) -> bool:
+        return not os.path.lexists(self._path)
+
     def names(self, folder: str) -> list[str]:
         return sorted(
             f"{folder}/{entry.name}"

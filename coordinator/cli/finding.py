@@ -40,7 +40,7 @@ async def find(source: Source, named: str) -> ApplicationId:
         Exit.NOT_FOUND,
         f"no application at {source.where} is called {named!r}",
         f"one of: {names}" if names else "one that is registered; none is yet",
-        "List them with `shufflectl apps`.",
+        " ".join(filter(None, ("List them with `shufflectl apps`.", source.elsewhere))),
     )
 
 

@@ -41,6 +41,8 @@ class Here:
     async def source(self) -> AsyncIterator[Source]:
         """The source that was named, opened; else the file that embedded coordinators share."""
         opened = await self._open()
+        for told in opened.remarks:
+            output.remark(told)
         try:
             yield opened
         finally:

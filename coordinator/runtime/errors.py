@@ -46,7 +46,8 @@ class UnknownApplication(CoordinatorError):
         super().__init__(
             f"application {application!r} is not known",
             "an application that was registered at this store",
-            "Register it first, or check the id with `shufflectl apps`.",
+            "Register it first, or check the id with `shufflectl apps`; one that has ended may be in the archive "
+            "alone, which `shufflectl` reads with --store and --archive.",
         )
         self.application = application
 

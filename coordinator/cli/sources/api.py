@@ -23,14 +23,19 @@ from coordinator.core.state import State
 from coordinator.runtime.verifying import Verdict
 from coordinator.server import shown
 
+#: Of a source that has no archive.
+IN_ARCHIVE = "One that has ended may be in an archive: ask with --store and --archive."
+
 
 class Source(ABC):
     """One source, opened. ``where`` is what people call it."""
 
     where: str
+    elsewhere: str = ""  #: Where applications may be that it does not hold.
 
     def __init__(self) -> None:
         self.problems: list[Exception] = []
+        self.remarks: list[str] = []  #: What its reader should know before the answer.
 
     @abstractmethod
     async def applications(self) -> list[pb.Application]:

@@ -18,7 +18,7 @@ from shuffle_lifecycle.v1 import service_pb2_grpc
 
 from coordinator.cli.dialing import credentials_of, open_channel
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.sources.api import Source
+from coordinator.cli.sources.api import IN_ARCHIVE, Source
 from coordinator.config import Config
 from coordinator.core.commands import Command, Request
 from coordinator.core.events import Recorded
@@ -55,6 +55,8 @@ def _check_address(address: str) -> None:
 
 class ServerSource(Source):
     """Coordinators that are all equal."""
+
+    elsewhere = IN_ARCHIVE
 
     def __init__(
         self, addresses: list[str], token: str, timeout_s: float, credentials: grpc.ChannelCredentials | None

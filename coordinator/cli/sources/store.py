@@ -17,7 +17,7 @@ from coordinator.app import replica_name
 from coordinator.archive.api import Archive, ArchiveError
 from coordinator.archive.open import open_archive
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.sources.api import FoldedSource, above
+from coordinator.cli.sources.api import IN_ARCHIVE, FoldedSource, above
 from coordinator.core.commands import Command, Request
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import apply
@@ -74,6 +74,10 @@ class StoreSource(FoldedSource):
     def __init__(self, backend: StateBackend, address: str, archive: Archive | None) -> None:
         super().__init__()
         self._archive = archive
+        self.elsewhere = "" if archive is not None else IN_ARCHIVE
+        if archive is not None and archive.is_missing:
+            told = f"the archive {archive.where} is not there"
+            self.remarks.append(f"{told}: nothing has moved to it yet, or it has another name")
         self.where = f"store {address.rpartition('@')[2] if '@' in address else address}"
         self._backend = backend
 

@@ -122,6 +122,9 @@ def test_an_application_that_has_left_the_store_is_still_there_for_people(
     assert "Deleted early at event 18" in shufflectl("explain", *moved, "chain", "0").out
     assert [row["state"] for row in shufflectl("shuffles", *moved, "chain", "-o", "json").data] == ["deleted"] * 2
     assert shufflectl("verify", *moved, "-o", "json").data[0]["problems"] == []
+    for named in ("chain", APP):
+        asked = shufflectl("explain", *moved[:2], named, "0")
+        assert (asked.code, "may be in" in asked.err, "--archive" in asked.err) == (3, True, True), asked
     log = tmp_path / "app.log"
     assert shufflectl("export", *moved, "chain", "-o", log).code == 0
     assert shufflectl("apps", *moved[:2]).out == f"No applications at store {moved[1]}.\n"
@@ -138,14 +141,23 @@ def test_wrong_wishes_are_told(shufflectl: Shufflectl, tmp_path: Path) -> None:
     assert (wrong.code, "Three slashes" in wrong.err) == (2, True), wrong
     served = shufflectl("verify", "--store", str(tmp_path / "none.db"))
     assert served.code == 2
+    missing = shufflectl("apps", *moved_nowhere(tmp_path))
+    told = f"the archive {tmp_path}/nowhere is not there: nothing has moved to it yet, or it has another name"
+    assert (missing.code, missing.err) == (0, f"shufflectl: {told}\n")
     shown = shufflectl("config", "show", "--origin", "--archive", "/a", "-o", "json").data
     assert {row["key"]: row["origin"] for row in shown}["archive"] == "flag --archive"
+
+
+def moved_nowhere(tmp_path: Path) -> tuple[str, ...]:
+    return "--store", f"sqlite://{tmp_path}/s.db", "--archive", str(tmp_path / "nowhere")
 
 
 def test_doctor_looks_at_the_archive(shufflectl: Shufflectl, tmp_path: Path) -> None:
     moved = archived(tmp_path, deleted_and_missed())
     found = {row["check"]: row for row in shufflectl("doctor", *moved, "-o", "json").data}
     assert (found["archive"]["verdict"], found["archive"]["found"]) == ("ok", f"{tmp_path}/archive: 1 application")
+    found = {row["check"]: row for row in shufflectl("doctor", "--archive", tmp_path / "nowhere", "-o", "json").data}
+    assert (found["archive"]["verdict"], found["archive"]["found"]) == ("warn", f"{tmp_path}/nowhere is not there")
     (tmp_path / "file").write_text("no folder")
     found = {row["check"]: row for row in shufflectl("doctor", "--archive", tmp_path / "file", "-o", "json").data}
     assert found["archive"]["verdict"] == "fail"
