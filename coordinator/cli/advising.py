@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
@@ -211,16 +212,16 @@ def _show_reasons(report: Report, top: int) -> None:
     for advice in report.advices[:top]:
         if advice.verdict in TURN_ON or advice.warnings:
             who = printable(f"{advice.label}  {advice.application_id}")
-            output.say(f"\n{who}\n  {printable(advice.reason)}")
-            for warning in advice.warnings:
-                output.say(printable(f"  Note: {warning}."))
+            output.say(f"\n{who}")
+            for said in (advice.reason, *(f"Note: {warning}." for warning in advice.warnings)):
+                output.say(output.indented(Text(printable(said))))
 
 
 def _show_left_out(report: Report) -> None:
     if report.refused:
         output.say(f"\n{count(len(report.refused), 'file')} left out:")
     for refused in report.refused:
-        output.say(printable(f"  {refused.place}: {refused.why}"))
+        output.say(output.indented(Text(printable(f"{refused.place}: {refused.why}"))))
 
 
 def _hours(byte_seconds: float) -> str:

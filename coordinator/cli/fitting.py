@@ -97,19 +97,16 @@ def _taken(widths: Sequence[int], gap: int) -> int:
 
 
 def _shared(lanes: Sequence[Lane], least: Sequence[int], room: int) -> list[int]:
-    """What is left goes to cells first, then to headings."""
+    """What is left goes to cells first, then to headings; always to the narrowest that is short of some."""
     widths = list(least)
     for wanted in ([lane.cells_width for lane in lanes], [lane.width for lane in lanes]):
-        for at, want in enumerate(wanted):
-            more = max(0, min(room, want - widths[at]))
-            widths[at] += more
-            room -= more
+        while room and (short := [at for at, want in enumerate(wanted) if widths[at] < want]):
+            widths[min(short, key=widths.__getitem__)] += 1
+            room -= 1
     return widths
 
 
-def _titled(
-    titles: Sequence[Lane], lanes: Sequence[Lane], widths: Sequence[int], gap: int
-) -> Iterator[RenderableType]:
+def _titled(titles: Sequence[Lane], lanes: Sequence[Lane], widths: Sequence[int], gap: int) -> Iterator[RenderableType]:
     """Names on lines of their own, and below each its figures."""
     indent = (0, 0, 0, _INDENT)
     yield Text("  ".join(lane.heading for lane in titles), style="dim")

@@ -66,7 +66,7 @@ def _show(console: Console, one: Premature) -> None:
     console.print(title.append(f"  {place(one.call_site)}", style="not bold"))
     seconds = "" if one.recomputed_task_seconds is None else f", {one.recomputed_task_seconds:,.1f} task-seconds"
     again = f"{size(one.recomputed_bytes)} written again{seconds}" if one.recomputed_bytes else "not written again yet"
-    console.print(Text(f"  Let go by policy {one.policy}, missed by {one.missed_by}: {again}."))
+    console.print(output.indented(Text(f"Let go by policy {one.policy}, missed by {one.missed_by}: {again}.")))
     chain = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     chain.add_column(justify="right", style="dim", min_width=8)
     chain.add_column(style="dim")
@@ -76,6 +76,7 @@ def _show(console: Console, one: Premature) -> None:
     console.print(chain)
     for number, advice in enumerate(one.advice):
         lead, style = ("Or", "") if number else ("The smallest change that keeps it", "green")
-        console.print(Text(f"  {lead}: {advice.change}; the run then {worth(advice)}.", style=style))
+        told = f"{lead}: {advice.change}; the run then {worth(advice)}."
+        console.print(output.indented(Text(told, style=style)))
     if not one.advice:
-        console.print(Text("  No change that was tried keeps it."))
+        console.print(output.indented(Text("No change that was tried keeps it.")))

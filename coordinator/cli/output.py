@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
@@ -156,6 +157,11 @@ def table(found: Sequence[Row], columns: Sequence[Column]) -> RenderableType:
             for column in columns
         )
     )
+
+
+def indented(told: Text, by: int = 2) -> RenderableType:
+    """A paragraph that stands in, its further lines too."""
+    return Padding(told, (0, 0, 0, by))
 
 
 def styled(value: object) -> Text:

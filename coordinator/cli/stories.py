@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.cli.output import styled
+from coordinator.cli.output import indented, styled
 from replay.plain import plain as plain_value
 from replay.story import Chapter, Line, Story
 from replay.units import clock, moment, place, printable
@@ -45,9 +45,9 @@ def _when(story: Story) -> str:
 def _show_chapter(console: Console, chapter: Chapter) -> None:
     console.print()
     console.print(Text(f"shuffle id #{chapter.shuffle_id}  ", style="bold").append(styled(chapter.life.value)))
-    console.print(Text(f"  {chapter.verdict}"))
+    console.print(indented(Text(chapter.verdict)))
     for reason in chapter.held_by:
-        console.print(Text(f"  Held: {reason}."))
+        console.print(indented(Text(f"Held: {reason}.")))
     console.print(_lines(chapter.lines))
 
 

@@ -184,7 +184,7 @@ def _show_step(form: str, traveller: Traveller, recorded: Recorded, found: tuple
     kind = type(recorded.event).__name__
     output.say(Text(f"{recorded.sequence:>7}  {clock(recorded.time_ms)}  {kind}  {said}").append(follows, style="dim"))
     for one in found:
-        output.say(Text(printable(f"         {one.what}: {one.how}"), style="cyan"))
+        output.say(output.indented(Text(printable(f"{one.what}: {one.how}"), style="cyan"), 9))
 
 
 @dataclass(slots=True)
@@ -288,8 +288,8 @@ def _parts(found: Moment) -> list[Any]:
     for title, rows, columns in (
         ("SHUFFLES", [dict(plain(one)) for one in found.generations], _THERE),
         (_gone_title(found), [dict(plain(one)) for one in found.gone], _GONE),
-        ("JOBS", [dict(plain(one)) for one in found.jobs], _RUNNING),
-        ("STAGES", [dict(plain(one)) for one in found.stages], _RUNNING),
+        ("JOBS", [dict(plain(one)) for one in found.jobs], _JOBS),
+        ("STAGES", [dict(plain(one)) for one in found.stages], _STAGES),
         ("DIRECTIVES OUTSTANDING", [dict(plain(one)) for one in found.directives], _ASKED),
     ):
         if rows:
@@ -344,15 +344,15 @@ _GONE = (
     Column("AT", lambda r: clock(r["time_ms"])),
     Column("CALL SITE", lambda r: place(r["call_site"])),
 )
-_RUNNING = (
-    Column("", lambda r: r["name"]),
+_USES = (
     Column("READS", lambda r: few(r["reads"], 6)),
     Column("WRITES", lambda r: r["writes"]),
-    Column("", lambda r: r["detail"]),
 )
+_JOBS = (Column("JOB", lambda r: r["name"]), *_USES, Column("GROUP", lambda r: r["detail"]))
+_STAGES = (Column("STAGE", lambda r: r["name"]), *_USES, Column("GENERATIONS", lambda r: r["detail"]))
 _ASKED = (
     Column("ID", lambda r: r["directive"], right=True),
     Column("WHAT", lambda r: f"{r['kind']} #{r['shuffle_id']} of app shuffle {r['app_shuffle']}"),
     Column("SINCE", lambda r: clock(r["requested_ms"])),
-    Column("", _asked_again),
+    Column("FAILED", _asked_again),
 )

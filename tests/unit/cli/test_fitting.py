@@ -11,11 +11,13 @@ from rich.console import Console
 
 from coordinator.cli import advising
 from coordinator.cli.output import Column, table
+from coordinator.core import commands as c
+from coordinator.core.ids import AppShuffle, JobId, Span, StageId
 from tests.support.fake_spark import FakeSpark
 from tests.support.history_logs import chain
 from tests.support.terminals import terminal
 from tests.unit.cli.calling import Shufflectl, log_file
-from tests.unit.replay.logs import deleted_and_missed
+from tests.unit.replay.logs import Told, deleted_and_missed, lineage
 
 COLUMNS = (
     Column("APPLICATION", lambda r: r["0"], titles=True),
@@ -88,3 +90,36 @@ def test_a_simulation_on_80_columns(
     assert {"POLICY", "HELD", "SPARK", "ALONE", "PEAK", "DELETED", "EARLY", "RECOMPUTED", "TASK", "TIME"} <= set(words)
     assert any(line.startswith("Spark alone ") for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_columns_that_are_short_of_room_share_it(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Told()
+    place = "reduceByKey at /home/ann/jobs/aggregate_by_region_and_month.py:112"
+    lines = tuple(lineage(number, place, reads=tuple(range(number))) for number in range(2))
+    told.say(c.ReportJobStarted(JobId(0), StageId(1), (AppShuffle(1),), None, (Span(0, 1),), lineage=lines))
+    log = log_file(tmp_path / "long.log", told)
+    terminal(monkeypatch, 80)
+    out = shufflectl("diff", "--log", log, "-", 1).out.splitlines()
+    assert max(map(len, out)) <= 80
+    assert len(out) == 8, "ends, headings, two lines a shuffle, the job: changes are not squeezed to a word a line"
+
+
+def test_further_lines_of_a_verdict_stand_in_as_its_first(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    terminal(monkeypatch, 60)
+    for verb in (("explain", "--log", log, "-", 0), ("premature", "--log", log, "-")):
+        lines = shufflectl(*verb).out.splitlines()
+        first = next(at for at, line in enumerate(lines) if line.startswith(("  Deleted", "  Let go")))
+        assert (lines[first + 1][:2], lines[first + 1][2] != " ") == ("  ", True), lines
+
+
+def test_every_table_of_a_moment_has_headings(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    lines = [line.split() for line in shufflectl("replay", "--log", log, "-", "--at", 12).out.splitlines()]
+    assert lines[lines.index(["JOBS"]) + 1] == ["JOB", "READS", "WRITES", "GROUP"]
+    lines = [line.split() for line in shufflectl("replay", "--log", log, "-", "--at", 10).out.splitlines()]
+    assert lines[lines.index(["STAGES"]) + 1] == ["STAGE", "READS", "WRITES", "GENERATIONS"]
