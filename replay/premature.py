@@ -33,7 +33,7 @@ from replay.simulate.rewriting import Rewriter
 from replay.simulate.running import AsRecorded, Otherwise
 from replay.simulate.slots import slots_of
 from replay.telling import CHOSEN
-from replay.units import size, span
+from replay.units import count, size, span
 
 _SECOND_MS = 1_000
 Hear: TypeAlias = Callable[[e.Recorded], None]
@@ -396,4 +396,5 @@ def worth(advice: Advice) -> str:
     """What a change costs, in words."""
     more = advice.extra_byte_seconds
     held = f"holds {size(round(abs(more)))}·s {'more' if more >= 0 else 'less'}"
-    return held + (f"; {advice.others_missed} others are still missed" if advice.others_missed else "")
+    left = f"{count(advice.others_missed, 'other')} {'is' if advice.others_missed == 1 else 'are'} still missed"
+    return held + (f"; {left}" if advice.others_missed else "")
