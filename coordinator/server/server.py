@@ -90,7 +90,7 @@ class Server:
             else:
                 port = self._server.add_secure_port(bind, certificates.credentials())
         except RuntimeError as error:
-            raise CannotListen(bind, error) from error
+            raise CannotListen(bind, str(error).partition("; set GRPC_VERBOSITY")[0]) from error
         if port == 0:
             raise CannotListen(bind, "the address cannot be bound")
         return port

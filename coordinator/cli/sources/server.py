@@ -44,11 +44,12 @@ def open_server(config: Config) -> ServerSource:
 
 def _check_address(address: str) -> None:
     host, _, port = address.rpartition(":")
-    if not address.startswith("unix:") and not (host and port.isdecimal() and 0 < int(port) < 65_536):
+    is_place = host and "/" not in host and port.isdecimal() and 0 < int(port) < 65_536
+    if not address.startswith("unix:") and not is_place:
         raise failure(
             Exit.USAGE,
             f"the server's address is {address!r}",
-            "host:port, with a port from 1 to 65535",
+            "host:port, with a port from 1 to 65535 and no scheme",
             "Several have commas between them.",
         )
 
@@ -186,7 +187,7 @@ class ServerSource(Source):
             Exit.UNAVAILABLE,
             f"no coordinator answers at {', '.join(unreached)}",
             "one that serves",
-            "Start one with `shufflectl serve`, or read its store with --store.",
+            "Check the address, start one there with `shufflectl serve`, or read its store with --store.",
         )
 
 
@@ -202,6 +203,16 @@ def _has_answered(error: grpc.aio.AioRpcError) -> bool:
     return rpc_status.from_call(error) is not None
 
 
+#: What gRPC says where something else listens, or where it asks for TLS and is not spoken to so.
+_FOREIGN = ("Failed parsing HTTP/2", "http1.x")
+_HUNG_UP = ("Connection reset", "Socket closed")
+
+
 def _short(error: grpc.aio.AioRpcError) -> str:
-    said = (error.details() or "no answer").rpartition("; last error: ")[2]
-    return said.rpartition("addr: ")[2].rpartition(": ")[2][:80] or "no answer"
+    details = error.details() or "no answer"
+    said = details.rpartition("; last error: ")[2]
+    if any(sign in said for sign in _FOREIGN):
+        return "what listens there does not speak gRPC"
+    if _NEVER_CONNECTED in details and any(sign in said for sign in _HUNG_UP):
+        return "what listens there hung up, as one does that asks for TLS: --tls-ca"
+    return said.rpartition("addr: ")[2].rpartition(": ")[2].rstrip("]")[:80] or "no answer"

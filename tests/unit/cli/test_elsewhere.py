@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Accepted
 from coordinator.runtime.errors import Draining, Unavailable
 from coordinator.server.statuses import abort
+from tests.unit.cli.calling import Shufflectl
 
 CHAIN = ApplicationId("chain")
 
@@ -42,6 +44,22 @@ class Coordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.asked.append(method)
         if self._end is not None:
             await self._end(context)
+
+
+@asynccontextmanager
+async def speaking(answer: bytes) -> AsyncIterator[str]:
+    """The address of something that is no coordinator: it says this to whoever connects, and hangs up."""
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(20)
+        writer.write(answer)
+        await writer.drain()
+        if not answer:
+            writer.transport.abort()
+        writer.close()
+
+    async with await asyncio.start_server(hear, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 @asynccontextmanager
@@ -126,3 +144,26 @@ def test_what_a_call_ended_with_is_told_in_words(status: grpc.StatusCode, detail
     failure = failure_of(grpc.aio.AioRpcError(status, grpc.aio.Metadata(), grpc.aio.Metadata(), details))
     assert failure is not None
     assert str(failure).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "what listens there does not speak gRPC"),
+        (b"220 mail.example ESMTP\r\n", "what listens there does not speak gRPC"),
+        (b"", "hung up, as one does that asks for TLS: --tls-ca"),
+    ],
+)
+async def test_what_is_no_coordinator_is_told_as_such(answer: bytes, told: str) -> None:
+    async with speaking(answer) as address:
+        source = ServerSource([address], "", 5.0, None)
+        with pytest.raises(Failure) as failed:
+            await source.application(CHAIN)
+        await source.close()
+    assert (failed.value.exit_code, told in str(failed.value)) == (Exit.UNAVAILABLE, True), str(failed.value)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:7457", "127.0.0.1:99999", "localhost", "here:"])
+def test_an_address_that_is_none(shufflectl: Shufflectl, address: str) -> None:
+    called = shufflectl("apps", "--server", address)
+    assert (called.code, "expected host:port, with a port from 1 to 65535 and no scheme" in called.err) == (2, True)
