@@ -58,10 +58,13 @@ _FAMILIES = (
     advising,
 )
 _EXITS = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
-_HELP = """Why shuffles are deleted, kept and missed, and the coordinators that see to it.
-
-Verbs that read work against a server (--server), a store (--store) or an exported log (--log); where none is named,
-against the file that drivers share. Options may also come from the environment (SHUFFLECTL_STORE=…) or a file."""
+#: A paragraph is one line: where it is shown, it is broken there and nowhere else.
+_HELP = (
+    "Why shuffles are deleted, kept and missed, and the coordinators that see to it.\n\n"
+    "Verbs that read work against a server (--server), a store (--store) or an exported log (--log); where none is "
+    "named, against the file that drivers share. Options may also come from the environment (SHUFFLECTL_STORE=…) or "
+    "a file."
+)
 
 
 def _say_version(asked: bool) -> None:
@@ -76,7 +79,9 @@ _VERSION = inspect.Parameter(
     default=False,
     annotation=Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Its version; the verb tells of more."),
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Says its version; the verb tells of more."
+        ),
     ],
 )
 

@@ -38,7 +38,9 @@ _MOST_HOLDERS = 30
 def events(
     here: Here,
     app: Application,
-    after: Annotated[int, typer.Option("--after", min=0, max=_LAST, help="Only events after this number.")] = 0,
+    after: Annotated[
+        int, typer.Option("--after", metavar="N", min=0, max=_LAST, help="Only events after this number.")
+    ] = 0,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_DEFAULT_LIMIT:,}, else all.")
     ] = None,

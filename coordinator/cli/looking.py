@@ -25,7 +25,7 @@ Application = Annotated[
     str, typer.Argument(metavar="APP", help="Its id or a beginning of it, Spark's id, or its name; - for the only one.")
 ]
 Applications = Annotated[
-    list[str] | None, typer.Argument(metavar="[APP]...", help="Applications, as the other verbs name them.")
+    list[str] | None, typer.Argument(metavar="APP", help="Applications, as the other verbs name them.")
 ]
 All = Annotated[bool, typer.Option("--all", help="Every application of the source.")]
 _SHORTEST = 8

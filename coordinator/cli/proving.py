@@ -24,7 +24,7 @@ from replay.units import count
 
 def verify(
     here: Here,
-    app: Annotated[str, typer.Argument(metavar="[APP]", help="One application; none: all of them.")] = "",
+    app: Annotated[str, typer.Argument(metavar="APP", help="One application; none: all of them.")] = "",
 ) -> Any:
     """Folds whole logs, checks after every step what must always hold, and compares snapshots and records with them."""
     return _verify(here, app)

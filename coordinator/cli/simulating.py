@@ -43,7 +43,7 @@ _WORTH_A_SESSION_BYTES = 64_000_000
 _RECORDED = "as recorded"
 Logs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[LOGS]...", help="Exported logs, Spark history logs, folders of them, applications."),
+    typer.Argument(metavar="LOGS", help="Exported logs, Spark history logs, folders of them, applications."),
 ]
 Master = Annotated[str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")]
 _Policies: TypeAlias = list[tuple[str, Policy | None]]

@@ -205,6 +205,7 @@ def test_options_stand_before_or_behind_the_verb(shufflectl: Shufflectl, tmp_pat
 def test_completion_and_help_exist(shufflectl: Shufflectl) -> None:
     told = shufflectl("--help").out
     assert "--install-completion" in told
+    assert "where none is named, against the file" in " ".join(told.replace("│", " ").split())
     assert "Exit codes: 0 it was done" in " ".join(told.split())
     assert "shuffle_lifecycle" in shufflectl("version").out
 
