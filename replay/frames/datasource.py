@@ -6,19 +6,32 @@ pushes down only saves work: Spark filters again, so that a row is the same with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from coordinator.explained import Explained
 from replay.frames.columns import ddl
-from replay.frames.options import Reading, reading_of
+from replay.frames.options import Reading, WrongOption, reading_of
 from replay.frames.pieces import Piece
 from replay.frames.sources.opening import plan, read
+from state_backend.errors import StateBackendError
 
 NAME = "shuffle_lifecycle"
+#: Errors that say what is so and what to do: where they were raised interests nobody.
+_TOLD = (WrongOption, Explained, StateBackendError)
+T = TypeVar("T")
+
+
+def _shortly(work: Callable[[], T]) -> T:
+    """Spark shows an error with every call that led to it; of one that is told, these two are left."""
+    try:
+        return work()
+    except _TOLD as error:
+        raise error.with_traceback(None) from None
 
 
 class Part(InputPartition):
@@ -38,7 +51,7 @@ class EventsReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One for each piece."""
-        return [] if self._nothing else [Part(piece) for piece in plan(self._reading)]
+        return [] if self._nothing else [Part(piece) for piece in _shortly(lambda: plan(self._reading))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a task. Spark asks for one partition with nothing in it where there is none."""
@@ -90,7 +103,7 @@ class ShuffleLifecycle(DataSource):
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._reading = reading_of(dict(options))
+        self._reading = _shortly(lambda: reading_of(dict(options)))
 
     @classmethod
     def name(cls) -> str:

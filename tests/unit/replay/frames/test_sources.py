@@ -303,3 +303,14 @@ def test_a_store_and_a_path_that_are_not_there(tmp_path: Path) -> None:
         with pytest.raises(WrongOption, match="there is no"):
             rows(url)
     assert not (tmp_path / "none.db").exists()
+
+
+def test_spark_is_not_shown_every_call_that_led_to_a_refusal(tmp_path: Path) -> None:
+    """It shows the whole trace of what a source raises."""
+    datasource = pytest.importorskip("replay.frames.datasource", exc_type=ImportError)
+    with pytest.raises(WrongOption) as wrong:
+        datasource.ShuffleLifecycle({"path": "x", "aplication": "y"})
+    with pytest.raises(WrongOption) as missing:
+        datasource.ShuffleLifecycle({"path": f"sqlite://{tmp_path}/none.db"}).reader(None).partitions()
+    assert [len(refused.traceback) for refused in (wrong, missing)] == [3, 3]
+    assert missing.value.__cause__ is None
