@@ -89,6 +89,8 @@ _LOST = {
 
 
 def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:
+    if event.cause is Deletion.APPLICATION_DETACHED:
+        return f"Closed at event {gone.sequence}: {_LEFT}.{_users(ending)}"
     if event.cause is not Deletion.POLICY:
         return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{_users(ending)}"
     why, waited = "", ""
@@ -118,8 +120,8 @@ _OTHERS = {
     Deletion.SPARK: "Spark's own cleaner let it go",
     Deletion.APPLICATION_ENDED: "the application ended",
     Deletion.APPLICATION_LOST: "the application was lost",
-    Deletion.APPLICATION_DETACHED: "its driver left, as by detach(), and the data are Spark's from then on",
 }
+_LEFT = "its driver left, as by detach(), and the data are Spark's from then on"
 
 
 def _bytes(state: State, shuffle_id: ShuffleId) -> int:

@@ -288,6 +288,7 @@ class Traveller:
     names: Names = field(default_factory=Names)
     gone: Ended = field(default_factory=Ended)
     last: e.Recorded | None = None
+    behind: e.Recorded | None = None  #: The first event, where the point lies before it.
     arrived: bool = False
 
     def take(self, recorded: e.Recorded) -> bool:
@@ -327,7 +328,11 @@ class Traveller:
         if why is not None:
             raise why
         if self.last is None:
-            raise NotReached("the point lies before the first event", "one in the log")
+            first = self.behind
+            begins = (
+                f", which begins with event {first.sequence:,}, {moment(first.time_ms)}" if first is not None else ""
+            )
+            raise NotReached("the point lies before the first event", f"one in the log{begins}")
 
     def overshot(self) -> str:
         """What is said where the log ended before a point that its end stands for; empty: nothing."""
@@ -351,6 +356,7 @@ class Traveller:
             self.point = self.point.in_log(recorded)
         place = self.point.place(recorded, self.names)
         self.arrived = place is not Place.BEFORE
+        self.behind = recorded if self.last is None and place is Place.BEHIND else self.behind
         return place is not Place.BEHIND
 
     def _note(self, recorded: e.Recorded) -> None:

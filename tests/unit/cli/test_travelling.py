@@ -94,6 +94,7 @@ def test_what_changed_between_two_points(shufflectl: Shufflectl, source: tuple[s
         (("--until", "GenerationLost"), 3, "the log has no GenerationLost"),
         (("--at", "99"), 3, "it ends with event 32"),
         (("--at", "03:00:00"), 3, "goes from 2026-09-21 14:13:20 UTC to 2026-09-21 14:13:2"),
+        (("--at", "2020-01-01"), 3, "one in the log, which begins with event 1, 2026-09-21 14:13:20 UTC"),
         (("--at", "1", "--until", "GenerationLost"), 2, "one point"),
     ],
 )

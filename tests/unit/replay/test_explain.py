@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from coordinator.core import commands as c
@@ -210,7 +212,7 @@ def test_what_a_program_had_when_it_called_detach_is_told_to_be_sparks() -> None
     told.whole_chain()
     told.say(c.EndApplication(Ending.DETACHED))
     found = chapter(told)
-    assert "not by us: its driver left, as by detach(), and the data are Spark's" in found.verdict
+    assert re.match(r"Closed at event \d+: its driver left, as by detach\(\), and the data are Spark's", found.verdict)
     assert "deleted (application detached)" in texts(found)
 
 
