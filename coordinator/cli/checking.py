@@ -62,7 +62,7 @@ async def findings(config: Config, jars: Sequence[Path] = ()) -> list[Finding]:
 
 _COLUMNS = (
     Column("CHECK", lambda r: r["check"]),
-    Column("", lambda r: r["verdict"]),
+    Column("VERDICT", lambda r: r["verdict"]),
     Column("FOUND", lambda r: r["found"]),
     Column("WHAT TO DO", lambda r: r["advice"]),
 )

@@ -33,10 +33,19 @@ def timeline(
     check_file(to, force, sources=(app if Path(app).is_file() else here.chosen()[1],))
     if Path(app).is_file():
         return _timeline(_of_file(here, app), ONLY, to)
-    if "/" in app and (Path(app).is_dir() or Path(app).is_symlink()):
-        told = f"{app} is a {'folder' if Path(app).is_dir() else 'link that leads nowhere'}"
-        raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Name one file.")
+    _check_no_file(app)
     return _timeline(here, app, to)
+
+
+def _check_no_file(app: str) -> None:
+    """Who has named a place on the disk hears of that."""
+    is_folder, is_link = Path(app).is_dir(), Path(app).is_symlink()
+    if "/" in app and (is_folder or is_link):
+        told = f"{app} is a {'folder' if is_folder else 'link that leads nowhere'}"
+        raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Name one file.")
+    if app.startswith(("/", "./", "../", "~")) or app.endswith(".log"):
+        told = f"there is no file {app}"
+        raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Check the path.")
 
 
 async def _timeline(here: Here, app: str, to: Path) -> None:

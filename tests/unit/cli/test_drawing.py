@@ -42,3 +42,10 @@ def test_what_is_told_of_a_damaged_log_is_what_can_be_folded(shufflectl: Shuffle
     assert (told.code, told.out) == (6, "Nothing was deleted too early up to event 8.\n")
     drawn = shufflectl("timeline", log, "-o", tmp_path / "a.html")
     assert (drawn.code, (tmp_path / "a.html").exists()) == (6, True)
+
+
+def test_a_file_that_is_not_there_is_told_as_one(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    for named in (f"{tmp_path}/no.log", "./chain", "no.log"):
+        told = shufflectl("timeline", named, "--store", address, "-o", tmp_path / "a.html")
+        assert (told.code, f"there is no file {named}" in told.err) == (3, True), told
