@@ -277,7 +277,7 @@ _PHRASES: dict[type, Phrase] = {
     e.ShuffleCleaned: lambda v, n: f"{n.shuffle(v.app_shuffle)}: Spark's cleaner says that nothing can read it again",
     e.LookBegan: lambda v, n: f"look {v.look} at the program began",
     e.CutReported: _cut,
-    e.RootGone: lambda v, n: f"{n.root(v.root)} is gone",
+    e.RootGone: lambda v, n: f"{n.root(v.root)} needs nothing any more",
     e.LookEnded: lambda v, n: f"look {v.look} at the program ended",
     e.GenerationStarted: _started,
     e.GenerationAdopted: lambda v, n: f"{n.generation(v.shuffle_id)} found: {v.available} of {v.total} outputs",

@@ -14,6 +14,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
+from coordinator.core.values import Loss
 from replay.names import Names
 from replay.phrases import because, held, lineage, phrase, pressed
 from replay.units import clock, count, few, size
@@ -135,12 +136,21 @@ def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
 def _outputs_lost(scene: Scene, event: e.OutputsLost) -> Said:
     if scene.is_ours(event.shuffle_id):
         left = f"{event.available} of {count(event.total, 'output')} left"
-        yield event.shuffle_id, f"{left}{scene.after}"
+        yield event.shuffle_id, f"{left}{_found(scene)}"
 
 
 def _lost(scene: Scene, event: e.GenerationLost) -> Said:
     if scene.is_ours(event.shuffle_id):
-        yield event.shuffle_id, f"lost: {event.cause.value}{scene.after}"
+        yield (
+            event.shuffle_id,
+            f"lost: {event.cause.value}{_found(scene) if event.cause is Loss.OUTPUTS else scene.after}",
+        )
+
+
+def _found(scene: Scene) -> str:
+    """One report tells what was lost of several: its first loss is no cause of the others."""
+    is_beside = scene.cause is not None and isinstance(scene.cause.event, e.OutputsLost | e.GenerationLost)
+    return scene.after.replace("; follows from", "; found together with", 1) if is_beside else scene.after
 
 
 # --- going ------------------------------------------------------------------------------------------------------------

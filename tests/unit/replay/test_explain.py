@@ -10,7 +10,7 @@ from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId
 from coordinator.core.lifecycle import Life
-from coordinator.core.values import Capabilities, Ending, Policy, RootKind, Rule
+from coordinator.core.values import Capabilities, Ending, Outputs, Policy, RootKind, Rule
 from replay.explain import UnknownShuffle, explain
 from replay.story import Chapter, Line, shortened
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
@@ -91,6 +91,16 @@ def test_what_went_by_a_policy_that_was_chosen_later_is_told_with_that_policy() 
 
 def test_what_was_repaired_is_told_as_large_as_all_of_it() -> None:
     assert chapter(written_in_parts()).verdict.startswith("Readable, 95.0 MB.")
+
+
+def test_what_one_report_tells_of_another_shuffle_is_no_cause() -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 2, 4), Outputs(AppShuffle(1), 3, 4))))
+    first = next(one.sequence for one in told.log if isinstance(one.event, e.OutputsLost))
+    other = texts(explain(told.log, AppShuffle(1)).chapters[0])
+    assert f"3 of 4 outputs left; found together with event {first}: " in other
+    assert "2 of 4 outputs left" in texts(chapter(told))
 
 
 def test_a_pin_is_why_it_is_held() -> None:

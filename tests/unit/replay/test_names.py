@@ -92,7 +92,7 @@ def test_what_is_over_is_called_by_its_name_while_its_end_is_told() -> None:
     names = heard(*cleaned(1))
     told = [phrase(event, names) for event in cleaned(1)]
     assert "job 1 (count at nightly.py:1) ended" in told
-    assert "handle `ranks1` in nightly.py is gone" in told
+    assert "handle `ranks1` in nightly.py needs nothing any more" in told
 
 
 def test_a_failed_job_s_stage_that_another_live_job_lists_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,12 +39,12 @@ def test_every_kind_of_event_has_a_sentence() -> None:
             assert "None" not in told
 
 
-def test_a_root_that_is_gone_is_called_as_when_it_came() -> None:
+def test_a_root_that_is_gone_or_needs_nothing_is_called_as_when_it_came() -> None:
     names = Names()
-    assert phrase(RootGone("o12"), names) == "o12 is gone"
+    assert phrase(RootGone("o12"), names) == "o12 needs nothing any more"
     cut = CutReported(LookId(1), "o12", RootKind.HANDLE, why="`ranks` in pagerank.py:41")
     names.hear(Recorded(Sequence(1), 0, Sequence(1), cut))
-    assert phrase(RootGone("o12"), names) == "handle `ranks` in pagerank.py:41 is gone"
+    assert phrase(RootGone("o12"), names) == "handle `ranks` in pagerank.py:41 needs nothing any more"
 
 
 def test_a_plan_is_called_by_the_line_of_its_execution() -> None:
@@ -56,7 +56,7 @@ def test_a_plan_is_called_by_the_line_of_its_execution() -> None:
     names.hear(Recorded(Sequence(1), 0, Sequence(1), started))
     names.hear(Recorded(Sequence(2), 0, Sequence(2), cut))
     assert phrase(cut, names) == "plan SQL execution 12 (show at etl.py:41) needs app shuffle 3"
-    assert phrase(RootGone("execution 12"), names) == "plan SQL execution 12 (show at etl.py:41) is gone"
+    assert phrase(RootGone("execution 12"), names) == "plan SQL execution 12 (show at etl.py:41) needs nothing any more"
     assert phrase(ExecutionEnded(ExecutionId(12)), names) == "SQL execution 12 (show at etl.py:41) ended"
 
 
