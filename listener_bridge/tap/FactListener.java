@@ -29,16 +29,18 @@ public class FactListener extends SparkListener implements CleanerListener {
   private final RowBuffer rows;
   private final Scheduler scheduler;
   private final Outputs outputs;
+  private final SparkRemovals removals;
   private final long promptBytes; // what moved so much is much; 0: everything is prompt
   private final Allowance some = new Allowance(2000000000L, 30L); // the listener's thread alone
   private volatile Counter busDrops; // known once the queue exists
   private long busDropsTold = 0L;
   private long promptUntilNs = System.nanoTime(); // the listener's thread alone
 
-  public FactListener(RowBuffer rows, Scheduler scheduler, Outputs outputs, long promptBytes) {
+  public FactListener(RowBuffer rows, Scheduler scheduler, Outputs outputs, SparkRemovals removals, long promptBytes) {
     this.rows = rows;
     this.scheduler = scheduler;
     this.outputs = outputs;
+    this.removals = removals;
     this.promptBytes = promptBytes;
   }
 
@@ -107,6 +109,7 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   public void onJobStart(SparkListenerJobStart event) {
     try {
+      removals.jobStarted(event, this);
       stages.jobStarted(event); // first: whoever sees the row may ask for its stages
       StringBuilder json = new StringBuilder();
       describe.stages(json, event.stageInfos().iterator());
@@ -160,6 +163,9 @@ public class FactListener extends SparkListener implements CleanerListener {
         failure = Row.shortened((String) stage.failureReason().get(), 1000);
       }
       long moved = moved(stage.taskMetrics());
+      if (failure == null) {
+        removals.written(Row.shuffleOf(stage));
+      }
       if (failure != null || moved >= promptBytes) {
         hurryFor(SOON_NS);
       } else if (moved >= promptBytes / HARDLY_ANY && !isInHurry() && some.pauseNs() <= 0L) {
@@ -248,6 +254,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   }
 
   private void executionEnded(SparkListenerSQLExecutionEnd event) {
+    removals.executionEnded(this);
     boolean failed = event.errorMessage().isDefined() && !"".equals(event.errorMessage().get());
     putInTime(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
   }
@@ -260,6 +267,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   /** The cleaner's thread. */
   public void shuffleCleaned(int shuffle) {
     stages.takeLostWriters(shuffle);
+    removals.cleaned(shuffle);
     put(new Row("cleaned").number("shuffle", shuffle), promptBytes == 0L);
   }
 

@@ -21,7 +21,8 @@ public class Tap {
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.rows = new RowBuffer(((Number) capacityChars).longValue());
     this.outputs = new Outputs(scheduler, this.tracker);
-    this.listener = new FactListener(rows, scheduler, outputs, ((Number) promptBytes).longValue());
+    this.listener = new FactListener(
+        rows, scheduler, outputs, new SparkRemovals(this.tracker), ((Number) promptBytes).longValue());
     attach(context);
   }
 

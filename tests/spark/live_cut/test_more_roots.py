@@ -331,3 +331,37 @@ def keep_in_a_cycle(context: Any) -> None:
         return int(counted.count()) if times == 0 else twice(times - 1)
 
     assert twice(2) == 4_000
+
+
+def test_what_spark_itself_removes_is_no_miss_of_ours(run: Run, tmp_path: Path) -> None:
+    """At the end of an execution it takes what the plan wrote. Two we had deleted: behind what it took, rightly."""
+    setting = "spark.sql.classic.shuffleDependency.fileCleanup.enabled"
+    last = gate(tmp_path / "gate")
+
+    def hold(total: int) -> int:
+        last.pass_through("the last stage")
+        return total
+
+    run.spark.conf.set(setting, "true")
+    try:
+        with run.attached("reachable") as (attachment, log):
+            program = Program(run, attachment, log)
+            numbers = run.spark.range(0, 300, 1, 2).selectExpr("id", "id % 8 as k")
+            greatest = numbers.groupBy("k").agg(functions.max("id").alias("m"))
+            joined = numbers.groupBy("k").agg(functions.sum("id").alias("s")).join(greatest, "k")
+            totals = joined.groupBy("m").agg(functions.sum("s").alias("s")).select(functions.udf(hold, "long")("s"))
+            with in_background(totals.collect) as running:
+                wait_for(last.arrived, "the last stage")
+                *behind, taken = program.written()
+                program.wait_gone(*behind)
+                last.open()
+                first = running.result(120)
+            tracker = attachment._bridge._tap.driver.map_output_tracker
+            wait_for(lambda: not tracker.containsShuffle(taken), "Spark to take the last one")
+            assert sorted(totals.collect()) == sorted(first)
+            program.settled()
+            missed = log.events("premature_deletion")
+            assert len(missed) == len(behind) == 2
+            assert all(one.after_loss for one in missed)
+    finally:
+        run.spark.conf.unset(setting)
