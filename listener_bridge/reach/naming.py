@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 from listener_bridge.reach import stacks, whose
 from listener_bridge.reach.liveness import values
@@ -56,17 +56,26 @@ def line_of_this_thread(innermost: FrameType) -> str:
 
 
 def _line_along(frames: Iterator[FrameType]) -> str:
-    called = ""
-    installed: tuple[str, FrameType] | None = None
+    """After every call that took a millisecond: what most frames are, machinery, costs next to nothing."""
+    within: list[CodeType] = []
+    installed = ""
     for frame in frames:
         code = frame.f_code
-        name, kind = code.co_name, kind_of_file(code.co_filename)
-        if kind is Kind.OWN:
-            return _line(called or name, frame)
-        if kind is Kind.INSTALLED and installed is None:
-            installed = (called or name, frame)
-        called = called if called and _is_wrapper(name) else name
-    return _line(*installed) if installed is not None else ""
+        kind = kind_of_file(code.co_filename)
+        if kind is _OWN:
+            return _line(_called_by(within, code), frame)
+        if kind is _INSTALLED and not installed:
+            installed = _line(_called_by(within, code), frame)
+        within.append(code)
+    return installed
+
+
+def _called_by(within: list[CodeType], code: CodeType) -> str:
+    """What a frame has called in a library, or its own name where that is the innermost."""
+    for one in reversed(within):
+        if not _is_wrapper(one.co_name):
+            return one.co_name
+    return (within[0] if within else code).co_name
 
 
 class Kind(Enum):
@@ -75,6 +84,9 @@ class Kind(Enum):
     OWN = auto()
     INSTALLED = auto()
     MACHINERY = auto()
+
+
+_OWN, _INSTALLED = Kind.OWN, Kind.INSTALLED
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +104,7 @@ def _line(called: str, frame: FrameType) -> str:
 
 def tellable(text: str) -> str:
     """What can be told: a path need not be text, and Python keeps such bytes as halves of characters."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def waits_in_pyspark(innermost: FrameType) -> bool:
