@@ -155,7 +155,7 @@ def _size(row: Row) -> str:
 _APPS = (
     Column("NAME", lambda r: r["name"]),
     Column("SPARK ID", lambda r: r["spark_application_id"]),
-    Column("SPARK", lambda r: r["spark_version"]),
+    Column("SPARK", lambda r: r["spark_version"], spare=True),
     Column("POLICY", lambda r: r["policy"]),
     Column("REGISTERED", lambda r: moment(r["registered_ms"])),
     Column("STATE", _state),
