@@ -169,6 +169,8 @@ class Client:
         """We were taken for gone, as after a pause or an outage that was long. What is over stays over."""
         self._is_known = False
         self.is_heard.clear()
+        if self._closed.is_set():
+            self.is_heard.set()  # who has let go waits for nothing any more
         told = "the coordinator at %s has closed this application (%s): it goes on as a new one, %s"
         log.warning(told, address, why, self._ended(address))
 

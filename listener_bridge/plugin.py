@@ -95,13 +95,13 @@ class Attachment:
 
     @property
     def address(self) -> str:
-        """Where the coordinator is reached, for `shufflectl --address`; empty where none is. As `token`, it waits."""
+        """Where the coordinator is reached, for `shufflectl --server`; empty where none is. As `token`, it waits."""
         return bridge.client.address if (bridge := self._heard()) is not None else ""
 
     def _heard(self) -> Bridge | None:
         bridge = self._bridge
-        if bridge is not None and not bridge.token:
-            bridge.client.is_heard.wait(ASKED_LIMIT_S)
+        if bridge is not None:
+            bridge.client.is_heard.wait(ASKED_LIMIT_S)  # not for the token alone: it comes before the address
         return bridge
 
     def detach(self) -> None:

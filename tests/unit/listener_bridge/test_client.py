@@ -765,6 +765,24 @@ def test_who_asks_for_token_and_address_right_after_attach_has_them(coordinator:
     here.bridge.stop("the test has ended")
 
 
+def test_who_asks_between_the_token_and_the_session_waits_for_both(
+    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Attached(coordinator.address)
+    connected, may_go_on = here.bridge.reporter.connected, threading.Event()
+
+    def held(*limits: int) -> None:
+        may_go_on.wait(20)
+        connected(*limits)
+
+    monkeypatch.setattr(here.bridge.reporter, "connected", held)
+    here.bridge.start()
+    wait_for(lambda: here.bridge.token, "the token")
+    threading.Timer(0.2, may_go_on.set).start()
+    assert handle_of(here).address == coordinator.address
+    here.bridge.stop("the test has ended")
+
+
 def test_who_asks_where_nobody_answers_has_nothing_and_waits_no_longer_than_that_is_known(
     coordinator: FakeCoordinator, attached: Attached
 ) -> None:
