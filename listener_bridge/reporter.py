@@ -55,7 +55,7 @@ class Reporter:
         self._translator = Translator()
         self._outbox = outbox if outbox is not None else Outbox()
         self._is_resync_due = False
-        self._further: list[Request] = []  # to be told behind the next whole truth
+        self._further: list[Request] = []  # told behind each whole truth, until they are answered
         self._prompt_bytes = prompt_bytes
         self._is_prompt = False  # somebody may wait for what is not sent yet
         self._some = Allowance(SOME_PAUSE_S, time.monotonic(), SOME_AHEAD)
@@ -166,8 +166,9 @@ class Reporter:
             self._resync(placed.done)
 
     def _resync(self, snapshot: Snapshot) -> None:
-        truth = [*self._translator.resync(snapshot), *self._further]
-        self._is_resync_due, self._further = False, []
+        further = (request for request in self._further if not self._outbox.holds(request))
+        truth = [*self._translator.resync(snapshot), *further]
+        self._is_resync_due = False
         self._missed += 1 + self._outbox.dropped  # which closing the gap sets back: `missed` never falls
         if self._outbox.is_open_gap:
             gap = translate.gap(self._outbox.dropped, "outbox")
@@ -220,6 +221,8 @@ class Reporter:
             kind = answer.WhichOneof("answer")
             requests = self._outbox.answer(answer.number, answer.last or answer.number, kind == "rejection")
             for request in requests:
+                if self._further:
+                    self._further = [further for further in self._further if further is not request]
                 if kind == "ready":
                     self._translator.learn(request.get_shuffle_id, answer.ready.shuffle_id)
                 elif kind != "rejection" and request.HasField("resync"):

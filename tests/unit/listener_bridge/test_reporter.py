@@ -10,6 +10,7 @@ from shuffle_lifecycle.v1 import service_pb2
 from coordinator.runtime.limits import Limits
 from listener_bridge import words
 from listener_bridge.allowance import HARDLY_ANY, MUCH_BYTES
+from listener_bridge.outbox import WAITING_MAX
 from listener_bridge.reporter import QUIET_S, SOME_AHEAD, Reporter
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import (
@@ -179,3 +180,25 @@ def test_nor_is_silence_broken_while_a_gap_is_open() -> None:
     told.reporter._outbox.open_gap()
     told.reporter._sent_s -= QUIET_S
     assert (told.after(), told.reporter.backlog().dropped) == ([], 0)
+
+
+def kept_in(batch: service_pb2.Batch) -> list[int]:
+    return [one.report_kept.app_shuffle for one in batch.requests if one.HasField("report_kept")]
+
+
+def test_what_follows_the_truth_is_told_again_where_a_gap_swallows_it_before_it_is_answered() -> None:
+    told = Told()
+    reporter = told.reporter
+    reporter.begin_again([words.kept(4, "pinned before")])
+    reporter.settle("first", TRUTH)
+    reporter.facts([ENDED] * (WAITING_MAX + 1))
+    assert reporter.backlog().is_gap_open, "a coordinator that is slow, and a driver that is not"
+    reporter.settle("second", TRUTH)
+    batch = reporter.take(100, 1_000_000, 0, lambda: False)
+    assert kept_in(batch) == [4]
+    reporter.settle("third", TRUTH)
+    assert kept_in(reporter.take(100, 1_000_000, 0, lambda: False)) == [], "it is on its way"
+    for request in batch.requests:
+        reporter.answered(service_pb2.NumberedAnswer(number=request.number, accepted=service_pb2.Accepted()))
+    reporter.settle("fourth", TRUTH)
+    assert kept_in(reporter.take(100, 1_000_000, 0, lambda: False)) == [], "it was taken"
