@@ -13,11 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from coordinator.cli import output
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.finding import ONLY, find
 from coordinator.cli.here import Here
+from coordinator.cli.sources.api import Source
 from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
+from coordinator.core.ids import ApplicationId
 from replay.timeline.collect import Picture
 from replay.timeline.page import page
 from replay.units import count
@@ -33,25 +35,33 @@ def timeline(
     check_file(to, force, sources=(app if Path(app).is_file() else here.chosen()[1],))
     if Path(app).is_file():
         return _timeline(_of_file(here, app), ONLY, to)
-    _check_no_file(app)
+    _check_no_folder(app)
     return _timeline(here, app, to)
 
 
-def _check_no_file(app: str) -> None:
+def _check_no_folder(app: str) -> None:
     """Who has named a place on the disk hears of that."""
     is_folder, is_link = Path(app).is_dir(), Path(app).is_symlink()
     if "/" in app and (is_folder or is_link):
         told = f"{app} is a {'folder' if is_folder else 'link that leads nowhere'}"
         raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Name one file.")
-    if app.startswith(("/", "./", "../", "~")) or app.endswith(".log"):
-        told = f"there is no file {app}"
-        raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Check the path.")
+
+
+async def _found(source: Source, app: str) -> ApplicationId:
+    """An application may be called like a file; who is not there, and called so, was meant as one."""
+    try:
+        return await find(source, app)
+    except Failure as missing:
+        if missing.exit_code is Exit.NOT_FOUND and (app.startswith(("/", "./", "../", "~")) or app.endswith(".log")):
+            told = f"there is no file {app}, and no application of that name"
+            raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Check the path.") from missing
+        raise
 
 
 async def _timeline(here: Here, app: str, to: Path) -> None:
     async with here.source() as source:
         picture = Picture()
-        async for recorded in source.events(await find(source, app)):
+        async for recorded in source.events(await _found(source, app)):
             picture.hear(recorded)
         written(to, page(picture))
         shuffles = count(len(picture.bars), "shuffle")

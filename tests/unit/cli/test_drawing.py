@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.unit.cli.calling import Shufflectl, log_file, store
-from tests.unit.replay.logs import deleted_and_missed
+from tests.unit.replay.logs import Told, deleted_and_missed
 
 
 def test_a_timeline_of_a_file_and_of_a_store_is_the_same_page(shufflectl: Shufflectl, tmp_path: Path) -> None:
@@ -49,3 +49,12 @@ def test_a_file_that_is_not_there_is_told_as_one(shufflectl: Shufflectl, tmp_pat
     for named in (f"{tmp_path}/no.log", "./chain", "no.log"):
         told = shufflectl("timeline", named, "--store", address, "-o", tmp_path / "a.html")
         assert (told.code, f"there is no file {named}" in told.err) == (3, True), told
+
+
+def test_an_application_may_be_called_like_a_file(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    for number, name in enumerate(("nightly.log", "./job")):
+        told = Told(name=name)
+        told.whole_chain()
+        address = store(tmp_path / f"{number}.db", told)
+        drawn = shufflectl("timeline", name, "--store", address, "-o", tmp_path / f"{number}.html")
+        assert (drawn.code, (tmp_path / f"{number}.html").exists()) == (0, True), drawn
