@@ -194,6 +194,8 @@ class Bridge:
     def _begin_as_another(self, address: str) -> str:
         """It is over to the coordinator, and runs: from here on it is a new one, which tells all it has."""
         chosen = choices_of(self._open_channel, address, self.application, self.token)
+        if self._stopping.locked():
+            return f"{self.application}, no more"  # it was left meanwhile, and begins nothing
         self._registration.application = str(uuid.uuid4())
         self.token = ""
         if chosen is not None:

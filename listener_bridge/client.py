@@ -172,7 +172,9 @@ class Client:
         if self._closed.is_set():
             self.is_heard.set()  # who has let go waits for nothing any more
         told = "the coordinator at %s has closed this application (%s): it goes on as a new one, %s"
-        log.warning(told, address, why, self._ended(address))
+        now = self._ended(address)
+        if not self._closed.is_set():
+            log.warning(told, address, why, now)
 
     def _note_refusal(self, address: str, why: str) -> None:
         now_s = time.monotonic()

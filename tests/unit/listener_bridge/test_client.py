@@ -17,7 +17,7 @@ from shuffle_lifecycle.v1 import common_pb2, errors_pb2, service_pb2
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.errors import NewerLog
 from coordinator.server.statuses import status_for
-from listener_bridge import Attachment, client, plugin, session, settings
+from listener_bridge import Attachment, bridge, client, plugin, session, settings
 from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import DETACHED, ENDED, Bridge
 from listener_bridge.client import REFUSALS_MAX
@@ -289,6 +289,31 @@ def test_a_new_application_has_the_policy_and_the_pins_of_the_one_that_was_close
     goes_along = "with its policy and 1 pin, without what was chosen for job groups"
     line = next(line for line in caplog.messages if "has closed this application" in line)
     assert line.endswith(goes_along if is_known else "without what was pinned or chosen by hand")
+
+
+def test_who_is_left_while_the_coordinator_is_asked_for_that_begins_nothing(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def slowly(*_: object) -> None:
+        asked.set()
+        may_answer.wait(20)
+
+    monkeypatch.setattr(bridge, "choices_of", slowly)
+    attached.tell(1)
+    coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+    attached.wait_answered()
+    coordinator.stop()
+    coordinator.refuse_with = (grpc.StatusCode.FAILED_PRECONDITION, "it is over (lost)")
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        coordinator.start()
+        assert asked.wait(20), "the question"
+        handle_of(attached).detach()
+        may_answer.set()
+        attached.bridge.client._thread.join(20)
+    assert attached.bridge.application == "app-1"
+    assert [line for line in caplog.messages if "has closed this application" in line] == []
 
 
 def test_who_is_refused_for_a_while_and_was_let_in_before_goes_on(
