@@ -174,7 +174,7 @@ public class Marks {
 
   /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
   void missed(List unfinished) throws Exception {
-    learnLive();
+    Set learnt = learnLive();
     results.forgetEnded();
     Iterator it = generations.owed().iterator();
     while (it.hasNext()) {
@@ -185,6 +185,11 @@ public class Marks {
         submittedAgain(shuffle, stage == null ? NO_STAGE : stage.id(), null, unfinished);
         written(shuffle, stage == null ? NO_STAGE : stage.id(), unfinished);
       }
+    }
+    for (it = ages.madeOfMixes(learnt).iterator(); it.hasNext();) {
+      int shuffle = ((Integer) it.next()).intValue();
+      Stage stage = stages.writing(shuffle);
+      madeOfMix(shuffle, stage == null ? NO_STAGE : stage.id(), null, unfinished);
     }
     if (marked.mayBeInherited()) {
       askAgain(); // the beginning of a job may be among them
@@ -349,8 +354,8 @@ public class Marks {
     }
   }
 
-  /** Jobs that had begun before anybody listened. */
-  void learnLive() {
+  /** Jobs that had begun before anybody listened. Gives the shuffles of which an input was not known. */
+  Set learnLive() {
     learnWhole();
     Set learnt = new TreeSet();
     List all = stages.live();
@@ -367,6 +372,7 @@ public class Marks {
       }
     }
     ages.compare(learnt);
+    return learnt;
   }
 
   private Tasks tasksOf(int shuffle) {

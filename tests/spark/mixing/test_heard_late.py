@@ -17,7 +17,7 @@ from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application
 from tests.spark.mixing.test_branches import KEYS, agreeing, branch, tokens
 from tests.spark.mixing.test_cached import lose_block
-from tests.spark.mixing.test_late import NO_SHUFFLE, halted, hear
+from tests.spark.mixing.test_late import NO_SHUFFLE, QUEUE, halted, hear
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.spark.mixing.test_result_overtaken import (
     TRIES,
@@ -197,6 +197,40 @@ def test_what_a_job_made_of_a_mix_that_was_found_before_it_was_heard_of(app: App
         assert not app.is_complete(shuffle_of(c))
     assert agreeing(app, c, other)() == KEYS
     assert len(told()) == 2, "both counts"
+
+
+def test_what_a_job_made_of_a_mix_is_learnt_of_by_what_is_live(app: App) -> None:
+    """The same, and events are dropped: what C was made by, and the beginning of another job that reads it."""
+    queue, halt, held = app.gate(), app.gate(), app.gate()
+    bus = app.spark.sparkContext._jsc.sc().listenerBus()
+    a = tokens(app)
+    b = made(app, a)
+    c = made(app, b)
+    assert b.count() == KEYS
+    app.delete(shuffle_of(a))
+    told = telling(app)
+    with hearing_late(app, queue), halted(app, halt) as here:
+        app.lose_output(shuffle_of(b))
+        assert b.count() == KEYS, "the mix"
+        here()
+        assert c.count() == KEYS
+        queue.open()
+        wait_for(halt.arrived, "the hook, which has not heard of C")
+        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+        with app.job(lambda: app.hold(c, held, 1).count(), held) as running:
+            wait_for(lambda: held.arrived() == MAPS - 1, "tasks of the result")
+            bus.removeListener(app.hook)
+            halt.open()
+            bus.waitUntilEmpty(30_000)
+            assert app.is_complete(shuffle_of(c))
+            bus.addToQueue(app.hook, QUEUE)
+            bus.metrics().metricRegistry().getCounters().get(f"queue.{QUEUE}.numDroppedEvents").inc()
+            assert app.spark.sparkContext.parallelize([0], 1).count() == 1
+            heard(app)
+            assert not app.is_complete(shuffle_of(c))
+            held.open()
+            assert running.result(120) == KEYS
+    assert told(), "one task had delivered what it had read of the mix"
 
 
 def test_a_result_that_may_differ_is_told_also_where_all_is_there_again(app: App) -> None:
