@@ -120,9 +120,13 @@ public class Marks {
     }
   }
 
-  /** The same of what was made of a mix, by a job that was not heard of when that was found. */
+  /**
+   * The same of what was made of a mix, by a job that was not heard of when that was found. Unless it is forgotten by now,
+   * with another one that it was made of: then there is nothing of it that tells since when it was a mix itself.
+   */
   void madeOfMix(int shuffle, int stageId, String said, List unfinished) throws Exception {
-    if (!isDeterministic(stageId, said)) {
+    boolean isThere = !ages.madeOfMixes(Collections.singleton(Integer.valueOf(shuffle))).isEmpty();
+    if (isThere && !isDeterministic(stageId, said)) {
       Recomputation again = new Recomputation(generations, history, stages, tracker);
       again.followMix(shuffle);
       rewrite(again, shuffle, unfinished);

@@ -199,6 +199,33 @@ def test_what_a_job_made_of_a_mix_that_was_found_before_it_was_heard_of(app: App
     assert len(told()) == 2, "both counts"
 
 
+def test_a_mix_of_a_mix_is_remembered_although_it_is_found_twice(app: App) -> None:
+    """B -> C -> D -> E and B -> D: of C and D the hook hears together, and of E behind that."""
+    queue, first, second = app.gate(), app.gate(), app.gate()
+    a = tokens(app)
+    b = made(app, a)
+    c = made(app, b)
+    d = made(app, c.union(b))
+    e = made(app, d)
+    assert b.count() == KEYS
+    app.delete(shuffle_of(a))
+    with hearing_late(app, queue), halted(app, first) as here, halted(app, second) as there:
+        app.lose_output(shuffle_of(b))
+        assert b.count() == KEYS, "the mix"
+        here()
+        assert d.count() == 2 * KEYS
+        there()
+        assert e.count() == 2 * KEYS
+        queue.open()
+        wait_for(first.arrived, "the hook, which has not heard of C and D")
+        first.open()
+        wait_for(second.arrived, "the hook, which has not heard of E")
+        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+        assert [app.is_complete(shuffle_of(one)) for one in (c, d, e)] == [False, False, True]
+        hear(app, second)
+        assert not app.is_complete(shuffle_of(e))
+
+
 def test_what_a_job_made_of_a_mix_is_learnt_of_by_what_is_live(app: App) -> None:
     """The same, and events are dropped: what C was made by, and the beginning of another job that reads it."""
     queue, halt, held = app.gate(), app.gate(), app.gate()
