@@ -145,9 +145,14 @@ public class Marks {
       noteBusy();
     }
     ages.noteMixes(again, stages.nextTaskId());
-    Iterator it = ages.madeOfMixes(again.readersOfLate()).iterator(); // heard of since that was followed
-    while (it.hasNext()) {
-      madeOfMix(((Integer) it.next()).intValue(), NO_STAGE, null, unfinished);
+    rewriteMadeOfMixes(again.readersOfLate(), unfinished); // heard of since that was followed
+  }
+
+  private void rewriteMadeOfMixes(Set readers, List unfinished) throws Exception {
+    for (Iterator it = ages.madeOfMixes(readers).iterator(); it.hasNext();) {
+      int shuffle = ((Integer) it.next()).intValue();
+      Stage stage = stages.writing(shuffle); // its jobs may say that they are deterministic
+      madeOfMix(shuffle, stage == null ? NO_STAGE : stage.id(), null, unfinished);
     }
   }
 
@@ -190,11 +195,7 @@ public class Marks {
         written(shuffle, stage == null ? NO_STAGE : stage.id(), unfinished);
       }
     }
-    for (it = ages.madeOfMixes(learnt).iterator(); it.hasNext();) {
-      int shuffle = ((Integer) it.next()).intValue();
-      Stage stage = stages.writing(shuffle);
-      madeOfMix(shuffle, stage == null ? NO_STAGE : stage.id(), null, unfinished);
-    }
+    rewriteMadeOfMixes(learnt, unfinished);
     if (marked.mayBeInherited()) {
       askAgain(); // the beginning of a job may be among them
     }
