@@ -30,6 +30,7 @@ from coordinator.wire.messages import answer_of, request_to_message
 _PAGE = 500
 _COMMAND = "Submit"
 _NEVER_CONNECTED = "failed to connect"
+_DNS = "dns:///"
 #: Between two coordinators that end what is followed: one that drains still answers questions.
 _PAUSE_S = 0.2
 
@@ -43,7 +44,7 @@ def open_server(config: Config) -> ServerSource:
 
 
 def _check_address(address: str) -> None:
-    host, _, port = address.rpartition(":")
+    host, _, port = address.removeprefix(_DNS).rpartition(":")  # as drivers may name several behind one name
     is_place = host and "/" not in host and port.isdecimal() and 0 < int(port) < 65_536
     if not address.startswith("unix:") and not is_place:
         raise failure(

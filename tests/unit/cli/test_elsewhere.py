@@ -163,6 +163,12 @@ async def test_what_is_no_coordinator_is_told_as_such(answer: bytes, told: str) 
     assert (failed.value.exit_code, told in str(failed.value)) == (Exit.UNAVAILABLE, True), str(failed.value)
 
 
+def test_a_name_that_drivers_take_is_taken(shufflectl: Shufflectl) -> None:
+    """As one that stands for all replicas, in Kubernetes."""
+    called = shufflectl("apps", "--server", "dns:///localhost:1")
+    assert (called.code, "no coordinator answers at dns:///localhost:1" in called.err) == (4, True), called
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:7457", "127.0.0.1:99999", "localhost", "here:"])
 def test_an_address_that_is_none(shufflectl: Shufflectl, address: str) -> None:
     called = shufflectl("apps", "--server", address)
