@@ -119,6 +119,7 @@ class Client:
                 self._try_all()
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver must not hear of it
                 if _is_over(error):
+                    self.is_heard.set()
                     return
                 self._tell_away("the coordinator does not answer", f"{type(error).__name__}: {error}")
             if not self.refused:

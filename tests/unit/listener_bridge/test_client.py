@@ -808,6 +808,22 @@ def test_who_asks_between_the_token_and_the_session_waits_for_both(
     here.bridge.stop("the test has ended")
 
 
+def test_who_asks_while_the_interpreter_ends_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a function that is called at exit, when no thread begins any more."""
+    monkeypatch.setattr(client, "_is_over", lambda _: True)
+    here = Attached()
+
+    def addresses() -> tuple[str, ...]:
+        raise RuntimeError("can't start new thread at interpreter shutdown")
+
+    here.bridge = Bridge(here.tap, here.service, here.registration, "", addresses)  # type: ignore[arg-type]
+    here.bridge.start()
+    began_s = time.monotonic()
+    assert handle_of(here).token == ""
+    assert time.monotonic() - began_s < plugin.ASKED_LIMIT_S / 2
+    here.bridge.stop("the test has ended")
+
+
 def test_who_asks_where_nobody_answers_has_nothing_and_waits_no_longer_than_that_is_known(
     coordinator: FakeCoordinator, attached: Attached
 ) -> None:
