@@ -40,12 +40,34 @@ import org.slf4j.LoggerFactory;
 class CachedBlocks {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
+  /** Executors answer when they have removed them. */
+  private class Removal extends Thread {
+    private final int rdd;
+
+    Removal(int rdd) {
+      super("shuffle-lifecycle-removal");
+      setDaemon(true);
+      this.rdd = rdd;
+    }
+
+    public void run() {
+      try {
+        master.removeRdd(rdd, true);
+      } catch (Throwable t) {
+        LOG.warn("RDD " + rdd + ": not known whether its cached blocks were dropped", t);
+      }
+    }
+  }
+
+  private static final long GONE_MS = 200L; // so long the scheduler waits at the most
+
   private final SparkContext context;
   private final BlockManagerMaster master;
   private final Sides sides;
   private final Near near = new Near();
   private final Field partitions = Levels.field("partitions_");
   private final Map outdated = new ConcurrentHashMap(); // id of an RDD -> the shuffle that is written again
+  private final List removals = new ArrayList(); // that were begun, and nobody has waited for
   private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks may be new
 
   CachedBlocks(SparkContext context, BlockManagerMaster master, Sides sides) {
@@ -185,9 +207,20 @@ class CachedBlocks {
     return shuffle;
   }
 
+  /** What begins before they are gone may read them. Who reads one keeps it so long, and is to be killed first. */
+  void awaitDropped() throws Exception {
+    long untilNs = System.nanoTime() + GONE_MS * 1000000L;
+    while (!removals.isEmpty()) {
+      long leftMs = (untilNs - System.nanoTime()) / 1000000L;
+      ((Thread) removals.remove(0)).join(Math.max(1L, leftMs)); // 0 would be for ever
+    }
+  }
+
   private void drop(int rdd) {
     LOG.info("RDD {}: its cached blocks are dropped, a shuffle that they were computed from is written again", Integer.valueOf(rdd));
-    master.removeRdd(rdd, false);
+    Removal removal = new Removal(rdd);
+    removal.start();
+    removals.add(removal);
   }
 
   /** Stages whose tasks compute the RDD, or read its blocks, and that would be of two generations were those to go. */

@@ -268,12 +268,18 @@ public class Marks {
   /** Of blocks that went under a stage it may have read some; what it computes from now on is of the new generation. */
   private void dropBlocks() throws Exception {
     Map gone = blocks.drop(stages);
-    Iterator it = gone.keySet().iterator();
-    while (it.hasNext()) {
+    for (Iterator it = gone.keySet().iterator(); it.hasNext();) {
       Stage stage = (Stage) it.next();
-      if (!choices.areDeterministic(stages.jobsOf(stage))) {
-        beginsAgain(stage, ((Integer) gone.get(stage)).intValue());
+      if (choices.areDeterministic(stages.jobsOf(stage))) {
+        it.remove();
+      } else {
+        kills.all(stage);
       }
+    }
+    blocks.awaitDropped(); // tasks that have begun by then count as old
+    for (Iterator it = gone.keySet().iterator(); it.hasNext();) {
+      Stage stage = (Stage) it.next();
+      beginsAgain(stage, ((Integer) gone.get(stage)).intValue());
     }
   }
 
