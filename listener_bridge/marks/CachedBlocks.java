@@ -31,6 +31,8 @@ import org.slf4j.LoggerFactory;
  * lost and a stage has begun that may be reading them, they stay until it has ended. That all of them are there does not say
  * that none was lost: one may have been computed again. So whoever hears that one has changed since says so, for good.
  * As long as they stay, who reads them reads the old generation: they lie on that side (`Sides`).
+ * Executors take a moment to drop them, and a task that begins in it may read them: the scheduler waits for that, `GONE_MS` at
+ * the most. What takes them longer may be read on, unseen.
  *
  * A local checkpoint is another matter: its blocks are the only data that there are when it is done, and a DataFrame's looks for
  * missing ones before it computes, not after. From its beginning on they stay, as what a job has delivered does.

@@ -7,7 +7,7 @@ been heard of in time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +175,20 @@ def test_a_result_that_runs_and_has_read_both_is_told(app: App) -> None:
     assert told() == [(0, False)]
 
 
+@contextmanager
+def found_before(app: App, b: Any, c: Any, queue: Gate, halt: Gate) -> Iterator[None]:
+    """B was repaired in part from a new A, and C made of that: the mix is found, and the hook has not heard of C."""
+    with hearing_late(app, queue), halted(app, halt) as here:
+        app.lose_output(shuffle_of(b))
+        assert b.count() == KEYS, "the mix"
+        here()
+        assert c.count() == KEYS
+        queue.open()
+        wait_for(halt.arrived, "the hook, which has not heard of C")
+        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+        yield
+
+
 def test_what_a_job_made_of_a_mix_that_was_found_before_it_was_heard_of(app: App) -> None:
     """A -> B -> C: B was repaired in part from a new A, and C was made of that. The hook hears of A and B first."""
     queue, halt = app.gate(), app.gate()
@@ -184,14 +198,7 @@ def test_what_a_job_made_of_a_mix_that_was_found_before_it_was_heard_of(app: App
     assert b.count() == KEYS
     app.delete(shuffle_of(a))
     told = telling(app)
-    with hearing_late(app, queue), halted(app, halt) as here:
-        app.lose_output(shuffle_of(b))
-        assert b.count() == KEYS, "the mix"
-        here()
-        assert c.count() == KEYS
-        queue.open()
-        wait_for(halt.arrived, "the hook, which has not heard of C")
-        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+    with found_before(app, b, c, queue, halt):
         assert app.is_complete(shuffle_of(c))
         hear(app, halt)
         assert not app.is_complete(shuffle_of(c))
@@ -236,27 +243,19 @@ def test_what_a_job_made_of_a_mix_is_learnt_of_by_what_is_live(app: App) -> None
     assert b.count() == KEYS
     app.delete(shuffle_of(a))
     told = telling(app)
-    with hearing_late(app, queue), halted(app, halt) as here:
-        app.lose_output(shuffle_of(b))
-        assert b.count() == KEYS, "the mix"
-        here()
-        assert c.count() == KEYS
-        queue.open()
-        wait_for(halt.arrived, "the hook, which has not heard of C")
-        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
-        with app.job(lambda: app.hold(c, held, 1).count(), held) as running:
-            wait_for(lambda: held.arrived() == MAPS - 1, "tasks of the result")
-            bus.removeListener(app.hook)
-            halt.open()
-            bus.waitUntilEmpty(30_000)
-            assert app.is_complete(shuffle_of(c))
-            bus.addToQueue(app.hook, QUEUE)
-            bus.metrics().metricRegistry().getCounters().get(f"queue.{QUEUE}.numDroppedEvents").inc()
-            assert app.spark.sparkContext.parallelize([0], 1).count() == 1
-            heard(app)
-            assert not app.is_complete(shuffle_of(c))
-            held.open()
-            assert running.result(120) == KEYS
+    with found_before(app, b, c, queue, halt), app.job(lambda: app.hold(c, held, 1).count(), held) as running:
+        wait_for(lambda: held.arrived() == MAPS - 1, "tasks of the result")
+        bus.removeListener(app.hook)
+        halt.open()
+        bus.waitUntilEmpty(30_000)
+        assert app.is_complete(shuffle_of(c))
+        bus.addToQueue(app.hook, QUEUE)
+        bus.metrics().metricRegistry().getCounters().get(f"queue.{QUEUE}.numDroppedEvents").inc()
+        assert app.spark.sparkContext.parallelize([0], 1).count() == 1
+        heard(app)
+        assert not app.is_complete(shuffle_of(c))
+        held.open()
+        assert running.result(120) == KEYS
     assert told(), "one task had delivered what it had read of the mix"
 
 
