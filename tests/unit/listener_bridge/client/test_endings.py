@@ -1,0 +1,88 @@
+"""The end of the application and of the bridge: told once, at once, and waited for by nobody."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import grpc
+import pytest
+from shuffle_lifecycle.v1 import errors_pb2, service_pb2
+
+from listener_bridge.bridge import DETACHED, ENDED
+from listener_bridge.tap.facts import ApplicationEnded, JobEnded
+from tests.support.spark import wait_for
+from tests.unit.listener_bridge.client.attached import Attached
+from tests.unit.listener_bridge.fakes import FakeCoordinator
+
+
+def test_the_end_is_told_at_once(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tell(1)
+    attached.bridge.stop("detached", ending=DETACHED)
+    assert coordinator.commands() == ["report_job_ended", "end_application"]
+    assert endings(coordinator) == [DETACHED]
+    assert attached.tap.is_closed
+    assert attached.service.calls[-1] == ("close",)
+
+
+def test_the_end_of_the_application_is_told_once(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tap.tell(JobEnded(0, 1, 0, True, None), ApplicationEnded(0, 0))
+    attached.tap.end()
+    assert attached.bridge.is_stopped.wait(5)
+    assert coordinator.commands() == ["report_job_ended", "end_application"]
+    assert endings(coordinator) == [ENDED]
+
+
+def test_an_application_that_cannot_be_listened_to_lives_on(coordinator: FakeCoordinator, attached: Attached) -> None:
+    attached.tap.fail(ValueError("no sense"))
+    assert attached.bridge.is_stopped.wait(5)
+    assert endings(coordinator) == [DETACHED]
+
+
+def endings(coordinator: FakeCoordinator) -> list[int]:
+    told = [one for one in coordinator.requests if one.WhichOneof("command") == "end_application"]
+    return [one.end_application.ending for one in told]
+
+
+def test_a_coordinator_that_has_heard_of_the_end_refuses_nobody(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It hangs up as soon as it is told; here things are still wound up then, for as long as it takes."""
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        attached.tap.tell(ApplicationEnded(0, 0))
+        coordinator.wait(lambda: coordinator.commands() == ["end_application"], "the end")
+        attached.wait_answered()
+        coordinator.refuse_with = (grpc.StatusCode.FAILED_PRECONDITION, "it is over (ended)")
+        coordinator.say(service_pb2.SessionReply(go_away=service_pb2.GoAway(why="the application has ended")))
+        wait_for(lambda: attached.bridge.client.is_hopeless, "the end of the sessions")
+    assert not attached.bridge.client.refused
+    assert caplog.records == []
+
+
+def test_what_is_told_after_the_end_is_not_missed(
+    coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = errors_pb2.Rejection(reason=errors_pb2.REASON_FAILED_PRECONDITION, fact="the application has ended")
+    with caplog.at_level(logging.INFO, "shuffle_lifecycle"):
+        attached.tap.tell(ApplicationEnded(0, 0))
+        coordinator.wait(lambda: coordinator.commands() == ["end_application"], "the end")
+        attached.wait_answered()
+        coordinator.answer = lambda _: {"rejection": ended}
+        attached.tell(2)
+        wait_for(lambda: attached.bridge.client.is_hopeless, "the end of the sessions")
+    assert not attached.bridge.client.is_away
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("alive", [True, False], ids=["silent", "dead"])
+def test_40_an_end_without_a_coordinator_is_not_waited_for(alive: bool) -> None:
+    with FakeCoordinator() as coordinator:
+        coordinator.answers = False
+        here = Attached(coordinator.address if alive else "127.0.0.1:1")
+        here.bridge.start()
+        here.tell(1)
+        if alive:
+            coordinator.wait(lambda: coordinator.requests, "the session")
+        began = time.monotonic()
+        here.bridge.stop("detached")
+        assert time.monotonic() - began < 15.0  # a second, where the machine has nothing else to do
