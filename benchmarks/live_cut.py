@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pyspark
@@ -137,24 +137,26 @@ def _looks(found: Mapping[str, Runs], modes: Iterable[Mode]) -> Table:
     table = Table(title="Looks at the program")
     table.add_column("program")
     table.add_column("mode")
-    for heading in ("looks", "median ms", "p95 ms", "share of time"):
+    for heading in ("looks", "median ms", "p95 ms", "share of time", "of a processor"):
         table.add_column(heading, justify="right")
     for mode in modes:
         taken = {name: runs[mode.name] for name, runs in found.items() if runs[mode.name].look_ms}
         for name, one in taken.items():
-            table.add_row(name, mode.title, *_look_cells(one.look_ms, one.seconds))
+            table.add_row(name, mode.title, *_look_cells([one]))
         if taken:
-            every = [ms for one in taken.values() for ms in one.look_ms]
             table.add_section()
-            table.add_row("all", mode.title, *_look_cells(every, sum(one.seconds for one in taken.values())))
+            table.add_row("all", mode.title, *_look_cells(taken.values()))
     return table
 
 
-def _look_cells(look_ms: Iterable[float], seconds: float) -> tuple[str, ...]:
-    ordered = sorted(look_ms)
+def _look_cells(runs: Collection[Outcome]) -> tuple[str, ...]:
+    """A look that waits while tasks compute takes time, and nothing of a processor."""
+    ordered = sorted(ms for one in runs for ms in one.look_ms)
     late = ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)]
-    share = sum(ordered) / 1_000 / seconds
-    return str(len(ordered)), f"{statistics.median(ordered):.1f}", f"{late:.1f}", f"{share:.2%}"
+    seconds = sum(one.seconds for one in runs)
+    shares = (sum(ordered) / 1_000 / seconds, sum(one.looked_s for one in runs) / seconds)
+    middle = statistics.median(ordered)
+    return str(len(ordered)), f"{middle:.1f}", f"{late:.1f}", *(f"{share:.2%}" for share in shares)
 
 
 def _beyond(found: Mapping[str, Runs]) -> Table:

@@ -147,6 +147,7 @@ class Seen:
             "application": str(attached.application) if attached is not None else "",
             "status": dataclasses.asdict(attached.status()) if attached is not None else {},
             "look_ms": [look.wall_s * 1_000 for look in self._looks],
+            "looked_s": sum(look.processor_s for look in self._looks),
         }
 
 

@@ -59,6 +59,7 @@ class Outcome:
     oracle: Held | None = None
     again: tuple[AppShuffle, ...] = ()
     look_ms: tuple[float, ...] = ()
+    looked_s: float = 0.0  #: Of a processor, by all looks together.
     log: tuple[e.Recorded, ...] = ()
     until: Mapping[int, float] = field(default_factory=dict)  #: When each app shuffle was read for the last time.
 
@@ -128,6 +129,7 @@ def _read(folder: Path, said: str, samples: list[Sample]) -> Outcome:
         oracle=held(samples, begun, ended, lambda shuffle, at: at <= until.get(shuffle, 0.0)) if log else None,
         again=_again(log),
         look_ms=tuple(found["look_ms"]),
+        looked_s=found["looked_s"],
         log=log,
         until=until,
     )

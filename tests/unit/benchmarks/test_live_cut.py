@@ -17,7 +17,8 @@ from coordinator.demo.disk import Held
 
 def _outcome(result: str = "7", recomputed: int = 0, area: float = 8e6, oracle: float | None = None) -> Outcome:
     held = None if oracle is None else Held(1, oracle)
-    return Outcome(result, "", 2.0, 5, 4, recomputed, Held(2_000_000, area), held, look_ms=(1.0, 3.0) if held else ())
+    look_ms, looked_s = ((10.0, 30.0), 0.01) if held else ((), 0.0)
+    return Outcome(result, "", 2.0, 5, 4, recomputed, Held(2_000_000, area), held, look_ms=look_ms, looked_s=looked_s)
 
 
 def _printed(monkeypatch: pytest.MonkeyPatch, by_mode: dict[str, Outcome]) -> str:
@@ -48,6 +49,12 @@ def test_ratios_stand_beside_spark_alone_and_the_oracle(monkeypatch: pytest.Monk
     ]
     assert "1 of 1 equal" in printed
     assert "recomputed under reachable" not in printed
+
+
+def test_looks_are_told_by_the_clock_and_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = _printed(monkeypatch, {"alone": _outcome(), "reachable": _outcome(oracle=1e6)})
+    row = next(line for line in printed.split("Looks at the program")[1].splitlines() if "pagerank" in line)
+    assert [cell.strip() for cell in row.split("│")[3:-1]] == ["2", "20.0", "30.0", "2.00%", "0.50%"]
 
 
 def test_a_different_result_and_a_recomputation_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
