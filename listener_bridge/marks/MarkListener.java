@@ -45,6 +45,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private static final int LOOK_WHETHER_SCATTERED = 10;
   private static final int RESULT_BEGINS = 11;
   private static final int RESULT_ENDED = 12;
+  private static final int BLOCKS_GONE = 13;
 
   /** One of the verbs of `Marks`, in the scheduler's thread. */
   private class Act implements Work {
@@ -135,15 +136,33 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   /** A stage was submitted that reads both sides, or may read blocks that wait. */
   private class ReadsBoth extends Act {
-    private final History.Result result;
+    private final Submitted reader;
 
-    ReadsBoth(int root, int reader, History.Result result) {
-      super(READS_BOTH, root, reader);
-      this.result = result;
+    ReadsBoth(int root, Submitted reader) {
+      super(READS_BOTH, root, reader.stage);
+      this.reader = reader;
     }
 
     void act() throws Exception {
-      marks.reads(shuffle, stage, result);
+      marks.reads(shuffle, reader);
+    }
+  }
+
+  /** In a thread that waited for executors. */
+  private class WhenGone implements Runnable {
+    public void run() {
+      scheduler.post(new Ticket(new Gone()));
+    }
+  }
+
+  /** Executors have dropped blocks. */
+  private class Gone extends Find {
+    Gone() {
+      super(BLOCKS_GONE, -1, -1);
+    }
+
+    void find() throws Exception {
+      marks.blocksGone(unfinished);
     }
   }
 
@@ -202,7 +221,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.history = new History();
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    this.blocks = new CachedBlocks(context, master, sides);
+    this.blocks = new CachedBlocks(context, master, sides, new WhenGone());
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
   }
 
@@ -289,17 +308,18 @@ public class MarkListener extends SparkListener implements CleanerListener {
       post(RESULT_SUBMITTED, -1, stage.stageId());
     }
     sides.submitted(shuffle, stage.stageId(), stage.attemptNumber());
-    if (sides.areThere() || blocks.isWaiting()) {
-      lookAtInputs(stage, shuffle);
+    if (sides.areThere() || blocks.areThere()) {
+      lookAtInputs(stage, shuffle, event.properties());
     }
   }
 
-  private void lookAtInputs(StageInfo stage, int shuffle) {
+  private void lookAtInputs(StageInfo stage, int shuffle, Properties properties) {
     History.Result result = shuffle < 0 ? history.resultOf(stage.stageId()) : null;
     Set inputs = result == null ? history.inputsOf(shuffle) : result.reads;
     int root = sides.between(inputs);
-    if (root != Sides.NONE || blocks.isWaiting()) {
-      scheduler.post(new Ticket(new ReadsBoth(root, stage.stageId(), result)));
+    if (root != Sides.NONE || blocks.areThere()) {
+      Submitted reader = new Submitted(stage.stageId(), shuffle, inputs, result, properties);
+      scheduler.post(new Ticket(new ReadsBoth(root, reader)));
     }
   }
 
@@ -382,7 +402,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     noteDrops();
     boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
     History.Result result = history.jobEnded(event.jobId(), succeeded, scheduler.nextTaskId());
-    if (result != null && (mayBeWatched(result.stage) || marks.areMixesBehind())) {
+    if (result != null && (mayBeWatched(result.stage) || marks.areMixesBehind() || blocks.areThere())) {
       scheduler.post(new Ticket(new ResultEnded(result, succeeded, event.time())));
     }
     settle();

@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -127,10 +128,14 @@ public class Marks {
   void madeOfMix(int shuffle, int stageId, String said, List unfinished) throws Exception {
     boolean isThere = !ages.madeOfMixes(Collections.singleton(Integer.valueOf(shuffle))).isEmpty();
     if (isThere && !isDeterministic(stageId, said)) {
-      Recomputation again = new Recomputation(generations, history, stages, tracker);
-      again.followMix(shuffle);
-      rewrite(again, shuffle, unfinished);
+      rewriteMix(shuffle, unfinished);
     }
+  }
+
+  private void rewriteMix(int shuffle, List unfinished) throws Exception {
+    Recomputation again = new Recomputation(generations, history, stages, tracker);
+    again.followMix(shuffle);
+    rewrite(again, shuffle, unfinished);
   }
 
   private boolean isDeterministic(int stageId, String said) {
@@ -178,7 +183,7 @@ public class Marks {
   }
 
   private void noteBusy() {
-    busy = marked.areThere() || owed.areOvertaken() || blocks.isWaiting();
+    busy = marked.areThere() || owed.areOvertaken() || blocks.areThere();
   }
 
   /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
@@ -229,18 +234,19 @@ public class Marks {
   // ---- what is read beside it, and over cached blocks ----
 
   /**
-   * A stage was submitted. `root`: the shuffle of which its inputs are of two generations, if there is one; `result`: where it
-   * gives one, for what has ended. Blocks that wait to be dropped are of the old generation, whatever their own inputs are.
+   * A stage was submitted. `root`: the shuffle of which its inputs are of two generations, if there is one. Blocks that wait
+   * to be dropped are of the old generation, whatever their own inputs are.
    */
-  void reads(int root, int stageId, History.Result result) throws Exception {
-    Stage stage = stages.byId(stageId);
+  void reads(int root, Submitted submitted) throws Exception {
+    Stage stage = stages.byId(submitted.stage);
+    blocks.begins(submitted, stage);
     Set over = stage == null ? null : blocks.readOver(stage);
     if (over != null && stage instanceof ShuffleMapStage) {
       staysOld(stage, over);
     }
     int between = over == null ? root : sides.between(over);
     if (between != Sides.NONE) {
-      torn.readsBoth(between, stageId, result);
+      torn.readsBoth(between, submitted.stage, submitted.result);
     }
   }
 
@@ -280,6 +286,45 @@ public class Marks {
     for (Iterator it = gone.keySet().iterator(); it.hasNext();) {
       Stage stage = (Stage) it.next();
       beginsAgain(stage, ((Integer) gone.get(stage)).intValue());
+      blocks.begins(submission(stage), stage);
+    }
+  }
+
+  private Submitted submission(Stage stage) {
+    List jobs = stages.jobsOf(stage);
+    Properties properties = jobs.isEmpty() ? null : ((ActiveJob) jobs.get(0)).properties();
+    return new Submitted(stage.id(), Stages.writes(stage), Stages.reads(stage), history.resultOf(stage.id()), properties);
+  }
+
+  /** Executors took their time to drop blocks, and have done so now: what has begun meanwhile may have read some. */
+  void blocksGone(List unfinished) throws Exception {
+    List live = stages.live();
+    for (int i = 0; i < live.size(); i++) {
+      Stage stage = (Stage) live.get(i);
+      if (stages.isRunning(stage)) {
+        blocks.begins(submission(stage), stage); // that may not have been heard of yet
+      }
+    }
+    Map readers = blocks.takeReaders();
+    for (Iterator it = readers.keySet().iterator(); it.hasNext();) {
+      Submitted reader = (Submitted) it.next();
+      if (!isDeterministic(reader.stage, reader.deterministic)) {
+        readAnew(reader, ((Integer) readers.get(reader)).intValue(), unfinished);
+      }
+    }
+    settle();
+  }
+
+  private void readAnew(Submitted reader, int shuffle, List unfinished) throws Exception {
+    Stage stage = stages.byId(reader.stage);
+    if (reader.writes >= 0 && tasksOf(reader.writes).areAll()) {
+      rewriteMix(reader.writes, unfinished);
+    } else if (stage != null) {
+      beginsAgain(stage, shuffle);
+    } else if (reader.writes >= 0) {
+      generations.owe(reader.writes, stages.nextTaskId());
+    } else if (reader.result != null) {
+      ended.tell(reader.result, shuffle, Mixes.BRANCHES, "");
     }
   }
 
@@ -315,6 +360,9 @@ public class Marks {
 
   /** All that its tasks did was heard of. `time`: when it had ended, in ms. */
   void resultEnded(History.Result result, boolean succeeded, long time) {
+    if (!succeeded) {
+      blocks.failed(result.stage);
+    }
     results.ended(result, succeeded, time);
     noteBusy();
   }
