@@ -20,7 +20,7 @@ from coordinator.cli.finding import check_named, find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import All, Applications
 from coordinator.cli.sources.api import Source
-from coordinator.cli.targets import check_file, check_folder, draft_of, writing
+from coordinator.cli.targets import check_folder, check_replaced, draft_of, writing
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -59,11 +59,10 @@ def export(
     """Writes logs to a file that --log reads, or as Arrow or Parquet, by application and day, which everybody reads."""
     named = apps or []
     _check(named, form, whole)
-    if form != PARQUET:
-        check_file(to, force, sources=(here.chosen()[1],))
-    else:
+    if form == PARQUET:
         check_folder(str(to), (), force)
-    return _export(here, named, to, form)
+        return _export(here, named, to, to, form)
+    return _export(here, named, to, check_replaced(to, force, sources=(here.chosen()[1],)), form)
 
 
 def _check(named: Sequence[str], form: str, whole: bool) -> None:
@@ -80,10 +79,11 @@ def _check_one(applications: int) -> None:
         raise failure(Exit.USAGE, told, "one that is named", "Choose one, or --format parquet.")
 
 
-async def _export(here: Here, named: Sequence[str], to: Path, form: str) -> None:
+async def _export(here: Here, named: Sequence[str], to: Path, place: Path, form: str) -> None:
+    """To a place, of which a person hears as ``to``."""
     async with here.source() as source:
         with writing(to):
-            writer = _writer(to, form)
+            writer = _writer(place, form)
         try:
             applications = dict.fromkeys([await find(source, one) for one in named] or await _all(source))
             if form == LOG:

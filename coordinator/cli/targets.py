@@ -20,9 +20,7 @@ def check_file(to: Path, force: bool, sources: Iterable[str] = ()) -> None:
 
     Nothing that is read is written over, not with ``force`` either.
     """
-    if str(to) == "-":
-        told = "the file to write is '-', and standard output tells what was written"
-        raise failure(Exit.USAGE, told, "the name of a file", "Name one.")
+    _check_no_stdout(str(to), "file")
     with writing(to):
         if to.is_dir():
             raise failure(Exit.USAGE, f"{to} is a folder", "the name of a file", "Name one in it.")
@@ -35,6 +33,25 @@ def check_file(to: Path, force: bool, sources: Iterable[str] = ()) -> None:
         if _may_be_replaced(to):
             draft_of(to).touch()
             draft_of(to).unlink()
+
+
+def _check_no_stdout(to: str, kind: str) -> None:
+    if to == "-":
+        told = f"the {kind} to write is '-', and standard output tells what was written"
+        raise failure(Exit.USAGE, told, f"the name of a {kind}", "Name one.")
+
+
+def check_replaced(to: Path, force: bool, sources: Iterable[str] = ()) -> Path:
+    """The same of a file that takes its place when it is complete. Gives that place: where a link leads to."""
+    check_file(to, force, sources)
+    with writing(to):
+        there = to.resolve()
+        if there.exists() and not there.is_file():
+            told = f"{to} is a pipe, a socket or a device"
+            raise failure(Exit.USAGE, told, "a file, which is replaced as a whole", "Name another.")
+    if there != to.absolute():
+        check_file(there, force=True)
+    return there
 
 
 def _is_read(to: Path, source: str) -> bool:
@@ -81,6 +98,7 @@ def _may_be_replaced(to: Path) -> bool:
 
 def check_folder(to: str, sources: Iterable[str], force: bool) -> None:
     """A folder that Spark writes, and empties first where ``force`` says so."""
+    _check_no_stdout(to, "folder")
     clash = next((source for source in sources if overlap(to, source)), None)
     if clash is not None:
         told = f"{to} holds {clash}, or lies within it"

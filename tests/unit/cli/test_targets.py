@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,34 @@ def test_a_link_stays_one_and_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert written(file, "half a character: \udce9") == len("half a character: ") + 6
     assert file.read_text() == "half a character: " + r"\udce9"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+@pytest.mark.parametrize("form", ["log", "arrow"])
+def test_an_export_goes_where_a_link_leads_and_takes_no_pipe_away(
+    shufflectl: Shufflectl, tmp_path: Path, form: str
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    file, link, pipe = tmp_path / "file", tmp_path / "link", tmp_path / "pipe"
+    file.write_text("old")
+    link.symlink_to(file)
+    os.mkfifo(pipe)
+    export = ("export", "--log", log, "-", "--format", form, "--force", "-o")
+    assert shufflectl(*export, link).code == 0
+    assert (link.is_symlink(), file.read_bytes() != b"old") == (True, True)
+    told = shufflectl(*export, pipe)
+    assert (told.code, f"{pipe} is a pipe, a socket or a device; expected a file" in told.err) == (Exit.USAGE, True)
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log", "file", "link", "pipe"]
+
+
+@pytest.mark.parametrize(
+    "given", [("export", "--log", "LOG", "-", "--format", "parquet", "-o"), ("advise", "--parquet")]
+)
+def test_no_folder_is_called_like_standard_output(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
+) -> None:
+    log = str(log_file(tmp_path / "app.log", deleted_and_missed()))
+    monkeypatch.chdir(tmp_path)
+    told = shufflectl(*(log if word == "LOG" else word for word in given), "-", *([log] if "advise" in given else ()))
+    assert (told.code, "'-', and standard output tells" in told.err) == (Exit.USAGE, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log"]
