@@ -41,7 +41,12 @@ class Records:
         row = self._connection.execute("SELECT revision, compacted_revision FROM store").fetchone()
         if row is None:
             raise Corrupt(self._where, "the table of revisions is empty")
-        return Revision(row[0]), Revision(row[1])
+        revision, compacted = row
+        if not (isinstance(revision, int) and isinstance(compacted, int) and 0 <= compacted <= revision):
+            # who believed it would look for a present that can be read, for ever
+            told = f"it says that it is at revision {revision!r} and has forgotten all up to {compacted!r}"
+            raise Corrupt(self._where, told)
+        return Revision(revision), Revision(compacted)
 
     def entry(self, keyspace: Keyspace, key: str) -> Entry | None:
         row = self._connection.execute(f"SELECT {_ROW} {_CURRENT}", (keyspace.value, key)).fetchone()

@@ -63,6 +63,18 @@ async def test_it_is_as_durable_as_it_says(backend: SqliteBackend) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize(
+    "damage", ["compacted_revision = 1 << 62", "compacted_revision = -1", "revision = 'x'", "revision = 0"]
+)
+async def test_revisions_that_cannot_be_are_damage_and_no_history_that_is_gone(filled: Path, damage: str) -> None:
+    async with await open_sqlite(filled) as backend:
+        await backend.compact(Revision(3))
+    tamper(filled, f"UPDATE store SET {damage}")
+    with pytest.raises(Corrupt, match="it says that it is at revision"):
+        async with await open_sqlite(filled) as backend:
+            await backend.scan(LIVE)
+
+
 # ---- not ours, or not yet --------------------------------------------------------------------------------------------
 
 
