@@ -16,6 +16,9 @@ _UNITS_MS = {
     "h": 3_600_000,
     "d": 86_400_000,
 }
+#: A hundred years: what is added to a time must still be one, wherever it is kept.
+LONGEST_MS = 36_500 * _UNITS_MS["d"]
+_DIGITS = 20  #: More of them are too many, whatever their unit.
 
 
 def milliseconds(text: str) -> int:
@@ -23,4 +26,7 @@ def milliseconds(text: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([a-z]+)", text.strip().lower())
     if found is None or found[2] not in _UNITS_MS:
         raise ValueError(f"{text!r} is no duration; expected a whole number and one of {', '.join(_UNITS_MS)}, as 30s")
-    return int(found[1]) * _UNITS_MS[found[2]]
+    wanted_ms = int(found[1][:_DIGITS]) * _UNITS_MS[found[2]]
+    if wanted_ms > LONGEST_MS or len(found[1]) > _DIGITS:
+        raise ValueError(f"{text!r} is too long; expected at most {LONGEST_MS // _UNITS_MS['d']}d")
+    return wanted_ms

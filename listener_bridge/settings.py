@@ -25,6 +25,7 @@ POLICIES = ("observe", *RULES, "delayed")
 SERVICES = ("auto", "native", "celeborn", "uniffle")
 DEFAULT_RULE = "reachable"
 DEFAULT_GRACE_MS = 60_000
+_COUNT_DIGITS = 9  #: What the log can hold.
 T = TypeVar("T")
 
 
@@ -164,7 +165,7 @@ def _pressure(texts: Mapping[str, str]) -> Pressure:
 
 def _percent(text: str) -> int:
     number = text.strip().removesuffix("%").strip()
-    if not number.isdecimal() or not 1 <= int(number) <= 100:
+    if not number.isdecimal() or not 1 <= int(number[:4]) <= 100:
         raise ValueError(f"{text!r} is no percentage; expected a whole number from 1 to 100")
     return int(number)
 
@@ -189,8 +190,8 @@ def _size_or_none(text: str) -> int:
 
 
 def _count(text: str) -> int | None:
-    if not text.strip().isdecimal():
-        raise ValueError(f"{text!r} is no count; expected a whole number, 0 or more")
+    if not text.strip().isdecimal() or len(text.strip()) > _COUNT_DIGITS:
+        raise ValueError(f"{text!r} is no count; expected a whole number, from 0 to {'9' * _COUNT_DIGITS}")
     return int(text)
 
 

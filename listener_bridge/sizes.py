@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 
 _UNITS = "kmgtp"
+#: An exbibyte: sums of several must still fit where bytes are kept.
+LARGEST_BYTES = 1 << 60
+_DIGITS = 20  #: More of them are too many, whatever their unit.
 
 
 def size_bytes(text: str) -> int:
@@ -16,6 +19,8 @@ def size_bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([kmgtp])i?b?|(\d+)\s*b", text.strip().lower())
     if found is None:
         raise ValueError(f"{text!r} is no size; expected a whole number and one of b, k, m, g, t, p, as 20g")
-    if found[3]:
-        return int(found[3])
-    return int(found[1]) << 10 * (1 + _UNITS.index(found[2]))
+    digits, power = (found[3], 0) if found[3] else (found[1], 1 + _UNITS.index(found[2]))
+    size = int(digits[:_DIGITS]) << 10 * power
+    if size > LARGEST_BYTES or len(digits) > _DIGITS:
+        raise ValueError(f"{text!r} is too large; expected at most {LARGEST_BYTES >> 50}p")
+    return size
