@@ -25,6 +25,7 @@ from replay.history.run import Fact, Run, Written
 
 _MOST_WARNINGS = 20
 _LONGEST_TEXT = 200
+_MOST_DIGITS = 18  #: Of a number that a text holds.
 _MAP_TASK = "ShuffleMapTask"
 _NEWEST_SPARK = 4
 
@@ -145,7 +146,7 @@ class Book:
         """All that was read."""
         application = self._start.id or self._told_id or self._name
         attempt = self._start.attempt or ""
-        started_ms = self._start.time or self._first_ms
+        started_ms = self._start.time if self._start.time > 0 else self._first_ms
         driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
         register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
         facts = [(started_ms, register), *with_roots(self._facts, self._persisted)]
@@ -182,8 +183,9 @@ class Book:
         if not self._ended:
             yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
         major = self._version.partition(".")[0]
-        if major.isdecimal() and int(major) > _NEWEST_SPARK:
-            yield f"it was written by Spark {self._version}, which is newer than this release; read as Spark 4's"
+        if major.isdecimal() and int(major[:_MOST_DIGITS]) > _NEWEST_SPARK:
+            spark = _short(self._version)
+            yield f"it was written by Spark {spark}, which is newer than this release; read as Spark 4's"
 
     def _written(self, app_shuffle: AppShuffle) -> Written:
         weight = self._weights[app_shuffle]
@@ -360,9 +362,10 @@ class Book:
         if sums is None or record.metrics is None or (info is not None and (info.failed or info.killed)):
             return
         metrics = record.metrics
-        self._task_ms += metrics.run_ms
+        run_ms = max(metrics.run_ms, 0)
+        self._task_ms += run_ms
         sums.ends += 1
-        sums.run_ms += metrics.run_ms
+        sums.run_ms += run_ms
         if metrics.shuffle_write is not None:
             sums.written += metrics.shuffle_write.bytes
         if metrics.shuffle_read is not None:
@@ -417,7 +420,7 @@ def _totals(accumulables: Iterable[r.Accumulable]) -> Counter[str]:
     """A stage's own sums, by our names of them."""
     found: Counter[str] = Counter()
     for one in accumulables:
-        if one.name in _METRICS and isinstance(one.value, int):
+        if one.name in _METRICS and isinstance(one.value, int) and 0 <= one.value <= r.MOST:
             found[_METRICS[one.name]] += one.value
     return found
 
@@ -480,7 +483,7 @@ def _writes(plan: r.Plan) -> bool:
 
 
 def _execution(text: str | None) -> ExecutionId | None:
-    return ExecutionId(int(text)) if text and text.isdecimal() else None
+    return ExecutionId(int(text)) if text and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _short(text: str | None) -> str:

@@ -2,15 +2,23 @@
 
 Responsible for the names that Spark gives things in its JSON, for Spark 1.4 to 4.x. Refuses to know what they mean.
 Invariant: what a version of Spark does not write has a default here; whatever else a line holds is skipped unread,
-which is most of every line.
+which is most of every line; no number is one that figures or tables cannot hold.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
+
+#: The largest amount that a log can mean: sums of them still fit where figures are kept.
+MOST = 1 << 53
+#: A line that holds more is damaged; one that weighs less than nothing too.
+Amount: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
+Elapsed: TypeAlias = Annotated[int, Meta(ge=-MOST, le=MOST)]  # clocks that are set give less than nothing
+Moment: TypeAlias = Annotated[int, Meta(ge=-MOST, le=253_402_300_799_999)]  # to the end of year 9999; -1: not known
+Id: TypeAlias = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class LogStart(Struct):
@@ -20,13 +28,13 @@ class LogStart(Struct):
 class ApplicationStart(Struct):
     name: str = field(name="App Name", default="")
     id: str | None = field(name="App ID", default=None)
-    time: int = field(name="Timestamp", default=0)
+    time: Moment = field(name="Timestamp", default=0)
     user: str = field(name="User", default="")
     attempt: str | None = field(name="App Attempt ID", default=None)
 
 
 class ApplicationEnd(Struct):
-    time: int = field(name="Timestamp", default=0)
+    time: Moment = field(name="Timestamp", default=0)
 
 
 class Conf(Struct):
@@ -44,8 +52,8 @@ class Storage(Struct):
 
 
 class Rdd(Struct):
-    id: int = field(name="RDD ID")
-    parents: list[int] = field(name="Parent IDs", default_factory=list)
+    id: Id = field(name="RDD ID")
+    parents: list[Id] = field(name="Parent IDs", default_factory=list)
     storage: Storage | None = field(name="Storage Level", default=None)
     level: str = field(name="DeterministicLevel", default="")
     barrier: bool = field(name="Barrier", default=False)
@@ -62,14 +70,14 @@ class Accumulable(Struct):
 
 
 class Stage(Struct):
-    id: int = field(name="Stage ID")
-    attempt: int = field(name="Stage Attempt ID", default=0)
+    id: Id = field(name="Stage ID")
+    attempt: Id = field(name="Stage Attempt ID", default=0)
     name: str = field(name="Stage Name", default="")
-    tasks: int = field(name="Number of Tasks", default=0)
+    tasks: Amount = field(name="Number of Tasks", default=0)
     rdds: list[Rdd] = field(name="RDD Info", default_factory=list)
-    parents: list[int] | None = field(name="Parent IDs", default=None)
-    submitted: int | None = field(name="Submission Time", default=None)
-    completed: int | None = field(name="Completion Time", default=None)
+    parents: list[Id] | None = field(name="Parent IDs", default=None)
+    submitted: Moment | None = field(name="Submission Time", default=None)
+    completed: Moment | None = field(name="Completion Time", default=None)
     failure: str | None = field(name="Failure Reason", default=None)
     accumulables: list[Accumulable] = field(name="Accumulables", default_factory=list)
 
@@ -86,8 +94,8 @@ class Properties(Struct):
 
 
 class JobStart(Struct):
-    id: int = field(name="Job ID")
-    time: int = field(name="Submission Time", default=0)
+    id: Id = field(name="Job ID")
+    time: Moment = field(name="Submission Time", default=0)
     stages: list[Stage] = field(name="Stage Infos", default_factory=list)
     properties: Properties | None = field(name="Properties", default=None)
 
@@ -102,54 +110,54 @@ class JobResult(Struct):
 
 
 class JobEnd(Struct):
-    id: int = field(name="Job ID")
-    time: int = field(name="Completion Time", default=0)
+    id: Id = field(name="Job ID")
+    time: Moment = field(name="Completion Time", default=0)
     result: JobResult | None = field(name="Job Result", default=None)
 
 
 class TaskInfo(Struct):
-    finished: int = field(name="Finish Time", default=0)
+    finished: Moment = field(name="Finish Time", default=0)
     failed: bool = field(name="Failed", default=False)
     killed: bool = field(name="Killed", default=False)
 
 
 class ShuffleWrite(Struct):
-    bytes: int = field(name="Shuffle Bytes Written", default=0)
+    bytes: Amount = field(name="Shuffle Bytes Written", default=0)
 
 
 class ShuffleRead(Struct):
-    remote_bytes: int = field(name="Remote Bytes Read", default=0)
-    local_bytes: int = field(name="Local Bytes Read", default=0)
+    remote_bytes: Amount = field(name="Remote Bytes Read", default=0)
+    local_bytes: Amount = field(name="Local Bytes Read", default=0)
 
 
 class Output(Struct):
-    bytes: int = field(name="Bytes Written", default=0)
-    records: int = field(name="Records Written", default=0)
+    bytes: Amount = field(name="Bytes Written", default=0)
+    records: Amount = field(name="Records Written", default=0)
 
 
 class Metrics(Struct):
-    run_ms: int = field(name="Executor Run Time", default=0)
+    run_ms: Elapsed = field(name="Executor Run Time", default=0)
     shuffle_write: ShuffleWrite | None = field(name="Shuffle Write Metrics", default=None)
     shuffle_read: ShuffleRead | None = field(name="Shuffle Read Metrics", default=None)
     output: Output | None = field(name="Output Metrics", default=None)
 
 
 class TaskEnd(Struct):
-    stage: int = field(name="Stage ID")
-    attempt: int = field(name="Stage Attempt ID", default=0)
+    stage: Id = field(name="Stage ID")
+    attempt: Id = field(name="Stage Attempt ID", default=0)
     type: str = field(name="Task Type", default="")
     info: TaskInfo | None = field(name="Task Info", default=None)
     metrics: Metrics | None = field(name="Task Metrics", default=None)
 
 
 class ExecutorRemoved(Struct):
-    time: int = field(name="Timestamp", default=0)
+    time: Moment = field(name="Timestamp", default=0)
     executor: str = field(name="Executor ID", default="")
     reason: str | None = field(name="Removed Reason", default=None)
 
 
 class Unpersist(Struct):
-    rdd: int = field(name="RDD ID")
+    rdd: Id = field(name="RDD ID")
 
 
 class Plan(Struct):
@@ -158,15 +166,15 @@ class Plan(Struct):
 
 
 class ExecutionStart(Struct):
-    id: int = field(name="executionId")
+    id: Id = field(name="executionId")
     description: str | None = None
-    time: int = 0
+    time: Moment = 0
     plan: Plan | None = field(name="sparkPlanInfo", default=None)
 
 
 class ExecutionEnd(Struct):
-    id: int = field(name="executionId")
-    time: int = 0
+    id: Id = field(name="executionId")
+    time: Moment = 0
     error: str | None = field(name="errorMessage", default=None)
 
 

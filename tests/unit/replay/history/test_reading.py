@@ -414,3 +414,53 @@ def test_a_line_that_is_too_long_is_told_as_that(tmp_path: Path, monkeypatch: py
     assert (run.ended, run.warnings) == (
         True, ("line 2 could not be read (it has more than 268,435,456 bytes); the rest counts",),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [(10**30, "Expected `int` <= 9007199254740992"), (-5, "Expected `int` >= 0"), (2**60, "Expected `int` <= 9007")],
+)
+def test_a_weight_that_cannot_be_costs_its_line(tmp_path: Path, number: int, why: str) -> None:
+    """Figures stay what the other lines tell: none is negative, and none too large for a table's column."""
+    log = chain()
+    place = next(place for place, line in enumerate(log.lines) if "Task Metrics" in line)
+    log.lines[place]["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"] = number
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert [one.bytes for one in run.shuffles] == [500, 500]
+    (warning,) = run.warnings
+    assert f"line {place + 1} could not be read ({why}" in warning
+
+
+@pytest.mark.parametrize("time", [10**30, 2**63, 10**15])
+def test_a_time_that_cannot_be_costs_its_line(tmp_path: Path, time: int) -> None:
+    """Times never run backwards: one that was believed would be the end of all that follows."""
+    log = chain()
+    lines_of_tasks = [line for line in log.lines if "Task Info" in line]
+    lines_of_tasks[1]["Task Info"]["Finish Time"] = time
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert (run.ended_ms, len(run.warnings)) == (at(110), 1)
+
+
+def test_a_stage_s_own_sums_that_cannot_be_do_not_count(tmp_path: Path) -> None:
+    sums = [
+        {"Name": "internal.metrics.shuffle.write.bytesWritten", "Value": value} for value in (700, -(10**12), 10**30)
+    ]
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, written=1000, ends=1)
+    log.lines[-1]["Stage Info"]["Accumulables"] = sums
+    assert [one.bytes for one in run_of(log.stage(SECOND, 10, 20).end(30).write(tmp_path / "app-1")).shuffles] == [700]
+
+
+def test_numbers_that_are_too_long_to_read_cost_nothing(tmp_path: Path) -> None:
+    log = chain()
+    log.lines[0] = {**log.lines[0], "Spark Version": "9" * 5_000}
+    next(line for line in log.lines if "Job ID" in line)["Properties"]["spark.sql.execution.id"] = "9" * 5_000
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert [one.bytes for one in run.shuffles] == [1000, 500]
+    assert [job.execution for job in told(run, c.ReportJobStarted)] == [None]
+    assert all(len(warning) < 400 for warning in run.warnings)
+
+
+def test_an_application_that_does_not_know_when_it_began_begins_with_its_first_event(tmp_path: Path) -> None:
+    log = chain()
+    log.lines[1] = {**log.lines[1], "Timestamp": -1}
+    assert run_of(log.write(tmp_path / "app-1")).started_ms == at(0)
