@@ -26,7 +26,8 @@ from replay.phrases import kind_named
 from replay.units import moment
 
 _DAY_MS = 86_400_000
-_UNTIL = re.compile(r"(?P<kind>[A-Za-z][A-Za-z_-]*)\s*(?:(?P<hash>#)?(?P<number>\d+))?")
+_UNTIL = re.compile(r"(?P<kind>[A-Za-z][A-Za-z_-]*)\s*(?:(?P<hash>#)?(?P<number>\d{1,19}))?")
+_MOST_DIGITS = 19  #: Of what is counted here; Python refuses to read very long numbers.
 
 
 class WrongPoint(ValueError):  # noqa: N818 - it says what is so
@@ -197,7 +198,7 @@ def point(text: str) -> Point:
     said = text.strip()
     if said == "end":
         return End()
-    if said.isdecimal():
+    if said.isdecimal() and len(said) <= _MOST_DIGITS:
         return AtEvent(int(said))
     return _at_clock(said) or _at_time(said) or until(said)
 

@@ -43,6 +43,7 @@ def pin(
     why: Annotated[str, typer.Option("--why", help="What people read in `explain`.")] = "",
 ) -> Any:
     """Keeps an app shuffle, whatever the policy says."""
+    _check_utf8("--why", why)
     number = app_shuffle(shuffle)
     return _pin(here, app, SetPin(number, why))
 
@@ -64,6 +65,7 @@ def policy(
     rule: Annotated[str, typer.Option("--rule", help="What `observe` observes and `delayed` delays.")] = "reachable",
 ) -> Any:
     """Sets the policy of a running application, or of one job group."""
+    _check_utf8("--group", group)
     wished = policy_of(chosen, rule, grace)
     where = f"job group {group}" if group else "the application"
     return _do(here, app, SetPolicy(wished, group, _who()), f"the policy of {where} is {wished.name}")
@@ -138,6 +140,12 @@ def _milliseconds(text: str) -> int:
     except ValueError as error:
         expected = str(error).partition("expected ")[2]
         raise failure(Exit.USAGE, f"the grace is {text!r}", expected, "Correct it.") from error
+
+
+def _check_utf8(option: str, text: str) -> None:
+    """What a log is to hold. A terminal of another encoding hands over half characters."""
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise failure(Exit.USAGE, f"{option} is {text!r}", "text in UTF-8", "Set the terminal, or write it in ASCII.")
 
 
 def _who() -> str:

@@ -14,7 +14,7 @@ import typer
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.finding import ONLY, find
+from coordinator.cli.finding import ONLY, find, is_on_disk
 from coordinator.cli.here import Here
 from coordinator.cli.sources.api import Source
 from coordinator.cli.targets import check_file, written
@@ -32,8 +32,9 @@ def timeline(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> Any:
     """Draws bytes held against needed, a bar a shuffle, and the graph of stages, as one HTML file."""
-    check_file(to, force, sources=(app if Path(app).is_file() else here.chosen()[1],))
-    if Path(app).is_file():
+    is_file = is_on_disk(app) and Path(app).is_file()
+    check_file(to, force, sources=(app if is_file else here.chosen()[1],))
+    if is_file:
         return _timeline(_of_file(here, app), ONLY, to)
     _check_no_folder(app)
     return _timeline(here, app, to)
@@ -41,8 +42,10 @@ def timeline(
 
 def _check_no_folder(app: str) -> None:
     """Who has named a place on the disk hears of that."""
+    if "/" not in app:
+        return
     is_folder, is_link = Path(app).is_dir(), Path(app).is_symlink()
-    if "/" in app and (is_folder or is_link):
+    if is_folder or is_link:
         told = f"{app} is a {'folder' if is_folder else 'link that leads nowhere'}"
         raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Name one file.")
 

@@ -76,15 +76,26 @@ def failure_of(error: BaseException) -> Failure | None:
     if isinstance(error, UnknownShuffle):
         told = "`shufflectl events APP` tells of each, `shufflectl replay APP -o json` lists all that were written."
         return failure(Exit.NOT_FOUND, error.fact, error.expected, told)
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return failure(Exit.FAILED, f"what was to be shown could not be written: {error.strerror}", "room for it",
-                       "Make room, or write it elsewhere.")  # fmt: skip
     code = next((code for kinds, code in _CODES if isinstance(error, kinds)), None)
+    if code is None and isinstance(error, OSError):
+        return _of_system(error)
     return Failure(code, str(error)) if code is not None else None
+
+
+def _of_system(error: OSError) -> Failure | None:
+    if error.errno in _FULL:
+        told = f"what was to be shown could not be written: {error.strerror}"
+        return failure(Exit.FAILED, told, "room for it", "Make room, or write it elsewhere.")
+    if error.errno in _NO_PATH and error.filename:
+        told = f"{error.filename} cannot be looked at ({error.strerror})"
+        return failure(Exit.NOT_FOUND, told, "a path that can be", "Check the path, and the rights of its folders.")
+    return None
 
 
 #: Where output goes there is no room.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+#: A path that a person has named leads nowhere, or through a folder that is closed to them.
+_NO_PATH = frozenset({errno.EACCES, errno.ENAMETOOLONG})
 
 _CODES: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
     ((WrongConfig, BindRefused, WrongBind, WrongCertificates), Exit.USAGE),

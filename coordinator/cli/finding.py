@@ -6,7 +6,9 @@ Refuses to guess. Invariant: what fits several is an error that names them, what
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
+from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
@@ -16,6 +18,7 @@ from coordinator.core.ids import ApplicationId, AppShuffle, ShuffleId
 from replay.units import few, moment
 
 _UUID_LENGTH = 36
+_MOST_DIGITS = 19
 #: Stands for the only application of a source.
 ONLY = "-"
 
@@ -44,6 +47,16 @@ async def find(source: Source, named: str) -> ApplicationId:
     )
 
 
+def is_on_disk(named: str) -> bool:
+    """Whether there is a file or a folder of this name; what is too long for one is the name of an application."""
+    try:
+        return Path(named).exists()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
+
+
 def check_named(named: Sequence[str], whole: bool) -> None:
     """Of many applications some are named, or all are meant; never both."""
     if bool(named) == whole:
@@ -65,10 +78,15 @@ def _registered(application: pb.Application) -> str:
     return f", registered {moment(application.registered_ms)}"
 
 
+def is_number(text: str) -> bool:
+    """Whether a person has written one that counts something; Python refuses to read very long ones."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
+
+
 def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId | None]:
     """`5` is an app shuffle; `#5`, or 5 with ``is_id``, the generation with that shuffle id."""
     digits = named.removeprefix("#")
-    if not digits.isdecimal():
+    if not is_number(digits):
         expected = "an app shuffle such as 5, or a shuffle id such as '#7'"
         told = "`shufflectl shuffles` lists both, `shufflectl replay APP -o json` those that are long gone too."
         raise failure(Exit.USAGE, f"the shuffle is {named!r}", expected, told)
@@ -79,7 +97,7 @@ def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId
 
 def app_shuffle(named: str) -> AppShuffle:
     """An app shuffle, for verbs that are about all its generations."""
-    if not named.isdecimal():
+    if not is_number(named):
         raise failure(
             Exit.USAGE, f"the app shuffle is {named!r}", "a whole number", "`shufflectl shuffles` lists them."
         )

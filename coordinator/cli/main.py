@@ -32,7 +32,7 @@ def main() -> None:
         if told is None:
             raise
         output.remark(told)
-        if isinstance(error, OSError):  # what is left in it could not be written before
+        if isinstance(error, OSError) and error.filename is None:  # what is left in it could not be written before
             with suppress(OSError):
                 sys.stdout.close()
         sys.exit(told.exit_code)

@@ -19,7 +19,7 @@ from rich.text import Text
 from coordinator.cli import output
 from coordinator.cli.changing import policy_of
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find
+from coordinator.cli.finding import find, is_on_disk
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row
@@ -176,7 +176,7 @@ async def _found(here: Here, named: str) -> list[Recording]:
 
 
 def _is_no_path(named: str) -> bool:
-    return not Path(named).exists() and not named.startswith("file:") and "/" not in named
+    return not is_on_disk(named) and not named.startswith("file:") and "/" not in named
 
 
 def _check_source(here: Here, named: str) -> None:

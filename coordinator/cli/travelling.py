@@ -20,7 +20,7 @@ from rich.text import Text
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find
+from coordinator.cli.finding import find, is_number
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.output import Column, Row
@@ -231,7 +231,7 @@ class _Walk:
             return False
         if said == "s":
             output.say(Group(*_parts(moment(self.traveller))))
-        elif said.isdecimal():
+        elif is_number(said):
             await self._go(int(said))
         elif said:
             output.say(f"{said!r} is none of these; {_KEYS}")

@@ -310,6 +310,57 @@ def test_unknown_things_say_what_there_is(shufflectl: Shufflectl, tmp_path: Path
     assert is_clear(shufflectl("apps", *log, "-o", "xml"), Exit.USAGE, "'xml'", "table, json, yaml")
 
 
+LONG = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("explain", "-", LONG), "the shuffle is '999"),
+        (("explain", "-", f"#{LONG}"), "the shuffle is '#999"),
+        (("replay", "-", "--at", LONG), "the point is '999"),
+        (("diff", "-", "1", f"GenerationDeleted #{LONG}"), "the point is 'GenerationDeleted #999"),
+        (("simulate", "-", "--policy", f"delayed:eager:{LONG}d"), "expected at most 36500d"),
+        (("simulate", "-", "--policy", "pressure", "--capacity", f"{LONG}b"), "expected at most 1024p"),
+    ],
+)
+def test_numbers_that_python_refuses_to_read(
+    shufflectl: Shufflectl, tmp_path: Path, given: tuple[str, ...], words: str
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    assert is_clear(shufflectl("--log", log, *given), Exit.USAGE, words)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        (("policy", "chain", "delayed", "--grace", "9999999999999d"), Exit.USAGE, "expected at most 36500d"),
+        (("policy", "chain", "frontier", "--group", "caf\udce9"), Exit.USAGE, "--group is 'caf\\udce9'; expected text"),
+        (("pin", "chain", "0", "--why", "caf\udce9"), Exit.USAGE, "--why is 'caf\\udce9'; expected text in UTF-8"),
+    ],
+)
+def test_a_wish_that_no_log_can_hold(
+    shufflectl: Shufflectl, tmp_path: Path, given: tuple[str, ...], code: Exit, words: str
+) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    assert is_clear(shufflectl("--store", address, *given), code, words)
+
+
+def test_a_name_that_is_too_long_for_a_path(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """An application may be called so; a path with it is none."""
+    log, name, page = log_file(tmp_path / "app.log", Told(name="x" * 300)), "x" * 300, tmp_path / "page.html"
+    assert shufflectl("timeline", "--log", log, name, "-o", page).code == 0
+    assert shufflectl("simulate", "--log", log, name, "--master", "none").code == 0
+    for given in (
+        ("timeline", f"./{name}", "-o", tmp_path / "other.html"),
+        ("apps", "--store", f"sqlite://{tmp_path}/{name}"),
+        ("apps", "--log", log, "--config", tmp_path / name),
+    ):
+        called = shufflectl(*given)
+        assert "Traceback" not in called.err
+        assert (called.code in (Exit.USAGE, Exit.NOT_FOUND), "File name too long" in called.err) == (True, True), called
+
+
 def test_a_log_can_only_be_read(shufflectl: Shufflectl, tmp_path: Path) -> None:
     log = ("--log", log_file(tmp_path / "app.log", deleted_and_missed()))
     assert is_clear(shufflectl(*log, "pin", "-", "0"), Exit.USAGE, "nothing can be changed in it")
