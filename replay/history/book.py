@@ -214,8 +214,9 @@ class Book:
         self._version = self._version or record.version
 
     def _started(self, record: r.ApplicationStart) -> None:
-        if self._start.time and record != self._start:
-            self.warn("a second application starts in it, which is not counted; expected one application a log")
+        if self._start.time and (record != self._start or self._ended):  # rolled files may repeat it, before the end
+            who = "a second application starts in it" if record != self._start else "it starts again behind its end"
+            self.warn(f"{who}, which is not counted; expected one application a log")
             self._is_over = True
             return
         self._start = record

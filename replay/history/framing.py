@@ -188,7 +188,18 @@ def _snappy(source: _Source) -> Pieces:
             source.exactly(12, "the header of a snappy stream")
             continue
         block = source.exactly(_size(length, "big", "snappy"), "a snappy block")
+        _check_unpacked_size(block)
         yield _unpacked(unpack, block, "snappy")
+
+
+def _check_unpacked_size(block: bytes) -> None:
+    """A block begins with the length that it unpacks to, seven bits a byte: the library makes room for it unasked."""
+    length = 0
+    for place, byte in enumerate(block[:5]):
+        length |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            break
+    _size(length.to_bytes(8, "big"), "big", "snappy")
 
 
 def _size(number: bytes, order: Any, what: str) -> int:
