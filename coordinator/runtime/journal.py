@@ -273,7 +273,7 @@ class Journal:
             last_key: str | None = places.segment(self.application, floor)
             while last_key is not None:
                 page = await self._backend.scan_keys(Keyspace.EVENTS, prefix, last_key, at=at)
-                upto = [key for key in page.keys if places.first_sequence_of(key) <= sequence]
+                upto = [key for key in page.keys if places.begins_by(key, sequence)]
                 found = upto[-1] if upto else found
                 last_key = page.keys[-1] if page.more and len(upto) == len(page.keys) else None
             if found is not None or floor == 0:

@@ -49,6 +49,12 @@ def first_sequence_of(key: str) -> int:
     return int(split_key(key)[1])
 
 
+def begins_by(key: str, sequence: int) -> bool:
+    """Whether a segment begins with this event or an earlier one; what a damaged key says, nobody knows."""
+    begins = split_key(key)[-1]
+    return begins.isdecimal() and int(begins) <= sequence
+
+
 def generation(application: ApplicationId, shuffle_id: int) -> str:
     """The key of a generation's record."""
     return join_key(application, shuffle_id)

@@ -78,6 +78,7 @@ class LogSource(FoldedSource):
 
     def _begin(self) -> State:
         """The state at the end of the first segment, which says whose log it is."""
+        self._check_stays()
         state = empty()
         for item in self._items():
             if isinstance(item, Segment) and not self.problems:
@@ -85,6 +86,12 @@ class LogSource(FoldedSource):
                 if state.meta.application is not None:
                     return state
         raise self._refusal()
+
+    def _check_stays(self) -> None:
+        """A pipe gives what it has once, and then nothing, as a log that ends would."""
+        if self._path.is_fifo() or self._path.is_char_device() or self._path.is_socket():
+            told = f"the log file {self._path} is a pipe, a socket or a device"
+            raise failure(Exit.USAGE, told, "a file: it is read more than once", "Write it to a file first.")
 
     def _fold(self) -> State:
         """The state at the end, or before the first damage."""

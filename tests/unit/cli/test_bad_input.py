@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import struct
 import subprocess
@@ -154,6 +155,22 @@ def test_a_damaged_record_in_the_middle_of_a_store_is_named_and_the_rest_shown(
     assert is_clear(called, Exit.DAMAGED, f"events/{damaged}")
     assert called.data, "what was before the damage is still shown"
     assert shufflectl("apps", "--store", address).code == 0, "the list of applications is not damaged"
+
+
+def test_a_damaged_key_of_a_store_is_named_and_the_rest_shown(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    damage_a_key(tmp_path / "store.db")
+    for verb in (("events",), ("explain", "0"), ("replay",), ("diff", "1"), ("simulate",)):
+        called = shufflectl(verb[0], "--store", address, "chain", *verb[1:])
+        assert is_clear(called, Exit.DAMAGED, "fails its checksum"), verb
+        assert called.out, verb
+
+
+def damage_a_key(path: Path) -> None:
+    """One bit of the number in the key of a log's last segment: that it no longer is one."""
+    with closing(sqlite3.connect(path)) as file, file:
+        (row,) = file.execute("SELECT max(id) FROM version WHERE keyspace = 'events'").fetchone()
+        file.execute("UPDATE version SET key = replace(key, '/0', '/p') WHERE id = ?", (row,))
 
 
 async def damage(address: str, number: int) -> str:
@@ -359,6 +376,13 @@ def test_a_name_that_is_too_long_for_a_path(shufflectl: Shufflectl, tmp_path: Pa
         called = shufflectl(*given)
         assert "Traceback" not in called.err
         assert (called.code in (Exit.USAGE, Exit.NOT_FOUND), "File name too long" in called.err) == (True, True), called
+
+
+def test_a_log_in_a_pipe(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """It is read more than once: who did not say so verified nothing, and called it right."""
+    os.mkfifo(tmp_path / "pipe")
+    called = shufflectl("verify", "--log", tmp_path / "pipe")
+    assert is_clear(called, Exit.USAGE, "pipe is a pipe, a socket or a device; expected a file: it is read more")
 
 
 def test_a_log_can_only_be_read(shufflectl: Shufflectl, tmp_path: Path) -> None:

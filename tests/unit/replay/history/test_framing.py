@@ -144,3 +144,11 @@ def test_what_cannot_be_read_is_named(head: bytes, word: str) -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
     assert "pip install '.[advise]'" in read_until_damage(PACKINGS["zstd"](TEXT))[1]
+
+
+def test_a_snappy_block_is_not_believed_to_be_huge() -> None:
+    """The library would make room for 4 GiB, and end the process where there is none."""
+    block = b"\xff\xff\xff\xff\x0f\0\0\0"
+    stream = io.BytesIO(b"\x82SNAPPY\0" + bytes(8) + len(block).to_bytes(4, "big") + block)
+    with pytest.raises(Damaged, match=r"snappy says that it has 4,294,967,295 bytes; expected at most 67,108,864"):
+        list(pieces(stream))

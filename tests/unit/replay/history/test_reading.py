@@ -161,6 +161,13 @@ def test_a_second_application_in_one_log_is_named_and_not_counted(tmp_path: Path
     assert "a second application starts in it" in run.warnings[0]
 
 
+def test_a_log_behind_itself_in_one_file_counts_once(tmp_path: Path, run: Run) -> None:
+    """As `cat` makes it of a log and its copy; rolled files may repeat the start, but not behind the end."""
+    twice = run_of_text(tmp_path, chain().text * 2)
+    assert (twice.facts, twice.shuffles) == (run.facts, run.shuffles)
+    assert twice.warnings == ("it starts again behind its end, which is not counted; expected one application a log",)
+
+
 @pytest.mark.parametrize("name", ["collect at job.py:3", "count at DirectMethodHandleAccessor.java:103"])
 def test_python_is_known_by_its_call_sites(tmp_path: Path, name: str) -> None:
     stage = Stage(0, rdd=1, name=name)
