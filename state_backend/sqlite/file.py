@@ -84,6 +84,8 @@ def named_errors(where: str, commit_of: str | None = None) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise _name(error, where, commit_of) from error
+    except UnicodeDecodeError as error:  # a damaged word in the schema, of which SQLite complains as it is
+        raise Corrupt(where, f"what it holds is no text ({error.reason})") from error
 
 
 def _name(error: sqlite3.DatabaseError, where: str, commit_of: str | None) -> StateBackendError:

@@ -75,6 +75,13 @@ async def test_revisions_that_cannot_be_are_damage_and_no_history_that_is_gone(f
             await backend.scan(LIVE)
 
 
+async def test_a_damaged_word_in_the_schema_is_damage(filled: Path) -> None:
+    content = filled.read_bytes()
+    filled.write_bytes(content.replace(b"CREATE UNIQUE INDEX", b"CREATE UNIQUE \xc9NDEX"))
+    with pytest.raises(Corrupt, match="is damaged"):
+        await open_sqlite(filled)
+
+
 # ---- not ours, or not yet --------------------------------------------------------------------------------------------
 
 
