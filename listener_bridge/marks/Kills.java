@@ -12,10 +12,15 @@ import org.apache.spark.scheduler.TaskSetManager;
 /**
  * Ends tasks whose outputs or results would be of the old generation; Spark has them begin again.
  *
+ * They begin again within their attempt. Where executors read, for all of an attempt, what they were told first, they would
+ * read the old generation once more, whose files may be there yet, and count as new: so there the attempt ends with them.
+ *
  * Refuses to know why they are old. To be used in the scheduler's thread. Invariant: what is killed counts as no failure
  * of its task, and is computed anew.
  */
 class Kills {
+  private static final String WHY = "its input is computed again and may differ (shuffle lifecycle)";
+
   private final Scheduler scheduler;
   private final Stages stages;
 
@@ -49,6 +54,9 @@ class Kills {
     List sets = stages.sets(stage);
     for (int i = 0; i < sets.size(); i++) {
       TaskSetManager manager = (TaskSetManager) sets.get(i);
+      if (stages.areReadersToldOnce() && watch.isOld(scheduler.firstTaskEver(manager))) {
+        kill(manager); // later ones of the attempt too: nobody knows which one they have read
+      }
       for (Iterator it = scheduler.runningTasks(manager).iterator(); it.hasNext();) {
         long task = ((Number) it.next()).longValue();
         if (watch.isOld(task)) {
@@ -68,12 +76,23 @@ class Kills {
 
   private void kill(TaskSetManager tasks) {
     List running = scheduler.runningTasks(tasks);
+    if (stages.areReadersToldOnce() && !running.isEmpty()) {
+      endAttempt(tasks, ((Number) running.get(0)).longValue());
+    }
     for (int i = 0; i < running.size(); i++) {
       kill(((Number) running.get(i)).longValue());
     }
   }
 
+  private void endAttempt(TaskSetManager tasks, long task) {
+    Stage stage = stages.byId(tasks.taskSet().stageId());
+    int input = stage == null || tasks.isZombie() ? -1 : stages.inputOf(stage);
+    if (input >= 0) {
+      scheduler.endAttempt(tasks, task, input, WHY);
+    }
+  }
+
   private void kill(long task) {
-    scheduler.kill(task, "its input is computed again and may differ (shuffle lifecycle)");
+    scheduler.kill(task, WHY);
   }
 }

@@ -17,9 +17,11 @@ import org.apache.spark.scheduler.TaskSetManager;
 /** The stages of live jobs, as the scheduler knows them. To be asked in its thread. */
 public class Stages {
   private final Scheduler scheduler;
+  private final Generations generations;
 
   public Stages(Scheduler scheduler) {
     this.scheduler = scheduler;
+    this.generations = Generations.of(scheduler);
   }
 
   List live() {
@@ -53,6 +55,21 @@ public class Stages {
   ShuffleMapStage writing(int shuffle) {
     scala.Option found = scheduler.dag.shuffleIdToMapStage().get(Integer.valueOf(shuffle));
     return found.isDefined() ? (ShuffleMapStage) found.get() : null;
+  }
+
+  boolean areReadersToldOnce() {
+    return generations.areReadersToldOnce();
+  }
+
+  /** One that it reads, rather one that is not there; -1 where it reads none. */
+  int inputOf(Stage stage) {
+    int input = -1;
+    for (Iterator it = Stages.reads(stage).iterator(); it.hasNext();) {
+      int read = ((Integer) it.next()).intValue();
+      ShuffleMapStage writer = writing(read);
+      input = writer != null && (input < 0 || !writer.isAvailable()) ? read : input;
+    }
+    return input;
   }
 
   long nextTaskId() {
@@ -204,10 +221,16 @@ public class Stages {
     return found == null ? new ArrayList() : found;
   }
 
-  /** The number of the first task of its attempt that wrote, or may do so; `Tasks.NONE` where none has begun. */
+  /**
+   * The number of the first task of its attempt that wrote, or may do so; `Tasks.NONE` where none has begun. One that has
+   * failed counts where all later ones on its executor read what it was told.
+   */
   long firstTask(Stage stage) {
     TaskSetManager manager = present(stage);
-    return manager == null ? 0L : scheduler.firstTask(manager); // null: the scheduler has not come to their ends yet
+    if (manager == null) {
+      return 0L; // the scheduler has not come to their ends yet
+    }
+    return areReadersToldOnce() ? scheduler.firstTaskEver(manager) : scheduler.firstTask(manager);
   }
 
   /** The number of the last one; -1 where none has begun. */

@@ -199,6 +199,11 @@ public class Generations {
     }
   }
 
+  /** Whether tasks that begin within an attempt may read what lay there at its beginning, whatever was written since. */
+  public boolean areReadersToldOnce() {
+    return rewrites != null && rewrites.areReadersToldOnce();
+  }
+
   public void rewriteEnds(int shuffle) {
     if (rewrites != null) {
       rewrites.ends(shuffle);

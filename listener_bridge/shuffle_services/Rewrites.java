@@ -14,4 +14,7 @@ public interface Rewrites {
 
   /** A map stage of it has ended, and something of it was forgotten before; answers whether all of it can be read. */
   boolean isReadable(int shuffle);
+
+  /** Whether an executor reads, for all of an attempt, what the first task of it there was told: any thread. */
+  boolean areReadersToldOnce();
 }

@@ -88,7 +88,8 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
     try {
-      if (event.reason() instanceof FetchFailed) {
+      boolean isFetchFailed = event.reason() instanceof FetchFailed;
+      if (isFetchFailed && !Scheduler.isOurs((FetchFailed) event.reason())) {
         fetchFailed(event, (FetchFailed) event.reason());
       } else if (event.reason() instanceof ExecutorLostFailure) {
         TaskInfo task = event.taskInfo();

@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.TreeSet;
+import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
+import org.apache.spark.TaskState;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.Schedulable;
@@ -17,6 +19,8 @@ import scala.Option;
 
 /** The driver's scheduler as we use it: run work in its thread, see its task sets, post on its bus. */
 public class Scheduler {
+  private static final String OURS = "shuffle lifecycle: ";
+
   public final DAGScheduler dag;
   public final LiveListenerBus bus;
   private final TaskSchedulerImpl tasks;
@@ -113,6 +117,18 @@ public class Scheduler {
     return first;
   }
 
+  /** The number of the set's first task, also where that has failed; Long.MAX_VALUE where none has begun. */
+  public long firstTaskEver(TaskSetManager manager) {
+    synchronized (tasks) {
+      long first = Long.MAX_VALUE;
+      scala.collection.Iterator it = manager.taskInfos().keysIterator();
+      while (it.hasNext()) {
+        first = Math.min(first, ((Number) it.next()).longValue());
+      }
+      return first;
+    }
+  }
+
   /** The number of the last one, copies of others left out; -1 where none has begun. */
   public long lastTask(TaskSetManager manager) {
     long last = -1L;
@@ -163,6 +179,19 @@ public class Scheduler {
   /** Asks the task's executor to end it; harmless where it has ended. */
   public void kill(long task, String why) {
     tasks.killTaskAttempt(task, false, why);
+  }
+
+  /**
+   * Ends the attempt as if this task of it had failed to read the shuffle: nothing more of it begins, and Spark makes
+   * another one when the shuffle is there. Its tasks go on running until somebody kills them.
+   */
+  public void endAttempt(TaskSetManager manager, long task, int shuffle, String why) {
+    tasks.handleFailedTask(manager, task, TaskState.FAILED(), new FetchFailed(null, shuffle, -1L, -1, 0, OURS + why));
+  }
+
+  /** Whether it is an end of an attempt that we have made: nothing was missing. */
+  static boolean isOurs(FetchFailed reason) {
+    return String.valueOf(reason.message()).startsWith(OURS);
   }
 
   /** The id that the next task will get: every task with a smaller one is older than now. */

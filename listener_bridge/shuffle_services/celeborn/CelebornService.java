@@ -317,6 +317,11 @@ public class CelebornService implements Rewrites {
     }
   }
 
+  /** Its client keeps the id by app shuffle, stage and attempt. */
+  public boolean areReadersToldOnce() {
+    return true;
+  }
+
   private boolean hasWritten(LinkedHashMap ids) {
     synchronized (ids) {
       List valid = CelebornClient.valid(ids);
