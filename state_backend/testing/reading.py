@@ -36,7 +36,8 @@ class ReadingContract:
         written = await backend.put(EVENTS, "a", b"1")
         after = await backend.get(EVENTS, "a")
         scanned = await backend.scan(EVENTS)
-        assert before < written <= after.revision <= scanned.revision  # others may write to the store
+        following = await backend.put(EVENTS, "a", b"2")
+        assert before < written <= after.revision <= scanned.revision < following  # others may write to the store
         assert [entry.revision for entry in scanned.entries] == [written]
 
     async def test_an_entry_tells_its_history(self, backend: StateBackend) -> None:

@@ -53,7 +53,8 @@ class WritingContract:
         revision = await backend.put_txn((Absent(HEADS, "a"),), operations)
         heads, live = await backend.scan(HEADS), await backend.scan(LIVE)
         assert [entry.revision for entry in (*heads.entries, *live.entries)] == [revision, revision]
-        assert live.revision >= revision  # others may write to the store
+        following = await backend.put(HEADS, "b", b"")
+        assert revision <= live.revision < following  # others may write to the store
 
     @pytest.mark.parametrize(
         "compare", [Absent(HEADS, "there"), Present(HEADS, "missing"), VersionIs(HEADS, "there", 2)], ids=repr
@@ -63,8 +64,9 @@ class WritingContract:
         with pytest.raises(Conflict) as raised:
             await backend.put_txn((compare,), (Put(HEADS, "new", b""), Delete(HEADS, "there")))
         assert [failure.compare for failure in raised.value.failed] == [compare]
-        assert raised.value.revision >= revision  # others may write to the store: a lease of theirs runs out
         (left,) = (await backend.scan(HEADS)).entries
+        following = await backend.put(HEADS, "there", b"2")
+        assert revision <= raised.value.revision < following  # others may write to the store
         assert (left.key, left.value, left.revision, left.version) == ("there", b"1", revision, 1)
 
     async def test_compares_that_hold_let_it_happen(self, backend: StateBackend) -> None:
