@@ -298,13 +298,7 @@ public class Marks {
 
   /** Executors took their time to drop blocks, and have done so now: what has begun meanwhile may have read some. */
   void blocksGone(List unfinished) throws Exception {
-    List live = stages.live();
-    for (int i = 0; i < live.size(); i++) {
-      Stage stage = (Stage) live.get(i);
-      if (stages.isRunning(stage)) {
-        blocks.begins(submission(stage), stage); // that may not have been heard of yet
-      }
-    }
+    noteRunning();
     Map readers = blocks.takeReaders();
     for (Iterator it = readers.keySet().iterator(); it.hasNext();) {
       Submitted reader = (Submitted) it.next();
@@ -313,6 +307,17 @@ public class Marks {
       }
     }
     settle();
+  }
+
+  /** Their submissions may not have been heard of yet. */
+  private void noteRunning() throws Exception {
+    List live = stages.live();
+    for (int i = 0; i < live.size(); i++) {
+      Stage stage = (Stage) live.get(i);
+      if (stages.isRunning(stage)) {
+        blocks.begins(submission(stage), stage);
+      }
+    }
   }
 
   private void readAnew(Submitted reader, int shuffle, List unfinished) throws Exception {

@@ -30,8 +30,8 @@ def cached_blocks(app: App, rdd: Any) -> int:
     return sum(bool(master.contains(blocks(number, index))) for index in range(MAPS))
 
 
-def lose_block(app: App, rdd: Any) -> None:
-    block = app.tap.driver.gateway.jvm.org.apache.spark.storage.RDDBlockId(rdd._jrdd.rdd().id(), 0)
+def lose_block(app: App, rdd: Any, index: int = 0) -> None:
+    block = app.tap.driver.gateway.jvm.org.apache.spark.storage.RDDBlockId(rdd._jrdd.rdd().id(), index)
     app.tap.driver.block_manager.removeBlock(block, True)
 
 

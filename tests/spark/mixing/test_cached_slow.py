@@ -11,7 +11,7 @@ from pyspark import StorageLevel
 
 from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import RIGHT, App, values
-from tests.spark.mixing.test_cached import cached_blocks, cached_rows
+from tests.spark.mixing.test_cached import cached_blocks, cached_rows, lose_block
 from tests.support.spark import wait_for
 
 pytestmark = pytest.mark.spark
@@ -33,11 +33,6 @@ def removals(app: App) -> list[Any]:
     """Threads that wait for executors."""
     threads = app.tap.driver.gateway.jvm.java.lang.Thread.getAllStackTraces().keySet()
     return [one for one in threads if one.getName() == "shuffle-lifecycle-removal"]
-
-
-def lose_block(app: App, rdd: Any, index: int) -> None:
-    block = app.tap.driver.gateway.jvm.org.apache.spark.storage.RDDBlockId(rdd._jrdd.rdd().id(), index)
-    app.tap.driver.block_manager.removeBlock(block, True)
 
 
 def mixes(app: App) -> list[facts.GenerationsMixed]:
