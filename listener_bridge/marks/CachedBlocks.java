@@ -31,9 +31,7 @@ import org.slf4j.LoggerFactory;
  * lost and a stage has begun that may be reading them, they stay until it has ended. That all of them are there does not say
  * that none was lost: one may have been computed again. So whoever hears that one has changed since says so, for good.
  * As long as they stay, who reads them reads the old generation: they lie on that side (`Sides`).
- * Executors take a moment to drop them, and a task that begins in it may read them: the scheduler waits for that, `GONE_MS` at
- * the most. Where it takes longer (there are many, or a task that may not be killed goes on reading one), who begins meanwhile
- * is remembered: when they are gone it begins again, or is told.
+ * Executors take a moment to drop them, and who begins in it may read them: see `Removals`.
  *
  * A local checkpoint is another matter: its blocks are the only data that there are when it is done, and a DataFrame's looks for
  * missing ones before it computes, not after. From its beginning on they stay, as what a job has delivered does.
@@ -43,81 +41,29 @@ import org.slf4j.LoggerFactory;
 class CachedBlocks {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
-  /** Executors answer when they have removed them. */
-  private class Removal extends Thread {
-    final int rdd;
-    final Integer shuffle; // that is written again
-    final Map readers = new HashMap(); // stage id -> Submitted: those that may have begun too early
-    private final long untilNs = System.nanoTime() + GONE_MS * 1000000L;
-    private volatile boolean isOver = false;
-
-    Removal(int rdd, Integer shuffle) {
-      super("shuffle-lifecycle-removal");
-      setDaemon(true);
-      this.rdd = rdd;
-      this.shuffle = shuffle;
-    }
-
-    public void run() {
-      int tries = 1;
-      while (!areDropped() && tries < TRIES) {
-        tries++;
-      }
-      isOver = true;
-      whenGone.run();
-    }
-
-    private boolean areDropped() {
-      try {
-        master.removeRdd(rdd, true); // waits for as long as `spark.rpc.askTimeout` says
-        return true;
-      } catch (Throwable t) {
-        LOG.info("RDD " + rdd + ": it is not known yet whether executors have dropped its cached blocks", t);
-        return false;
-      }
-    }
-
-    boolean isOverInTime() throws Exception {
-      long leftMs = (untilNs - System.nanoTime()) / 1000000L;
-      if (leftMs > 0L) {
-        join(leftMs);
-      }
-      return isOver;
-    }
-  }
-
-  private static final long GONE_MS = 200L; // so long the scheduler waits at the most
-  private static final int TRIES = 10; // of two minutes each, as a rule
-
   private final SparkContext context;
   private final BlockManagerMaster master;
   private final Sides sides;
-  private final Runnable whenGone;
+  final Removals removals; // of blocks that may go
   private final Near near = new Near();
   private final Field partitions = Levels.field("partitions_");
   private final Map outdated = new ConcurrentHashMap(); // id of an RDD -> the shuffle that is written again
-  private final Map going = new ConcurrentHashMap(); // id of an RDD -> Removal, until it is over and its readers were seen to
   private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks may be new
 
-  /** `whenGone`: run in a thread of ours whenever executors have dropped some. */
-  CachedBlocks(SparkContext context, BlockManagerMaster master, Sides sides, Runnable whenGone) {
+  CachedBlocks(SparkContext context, BlockManagerMaster master, Sides sides, Removals removals) {
     this.context = context;
     this.master = master;
     this.sides = sides;
-    this.whenGone = whenGone;
+    this.removals = removals;
   }
 
   /** Whether some wait to be dropped, or for executors to do so. */
   boolean areThere() {
-    return isWaiting() || areGoing();
+    return isWaiting() || removals.areUnderWay();
   }
 
   boolean isWaiting() {
     return !outdated.isEmpty();
-  }
-
-  private boolean areGoing() {
-    return !going.isEmpty();
   }
 
   /**
@@ -230,7 +176,8 @@ class CachedBlocks {
         forget(rdd); // it has begun since
       } else if (readers.isEmpty() || !isAsItWas(rdd.intValue())) {
         Integer shuffle = forget(rdd);
-        drop(rdd.intValue(), shuffle);
+        LOG.info("RDD {}: its cached blocks are dropped, a shuffle that they were computed from is written again", rdd);
+        removals.start(rdd.intValue(), shuffle);
         for (int i = 0; i < readers.size(); i++) {
           under.put(readers.get(i), shuffle);
         }
@@ -246,69 +193,27 @@ class CachedBlocks {
     return shuffle;
   }
 
-  /** What begins before they are gone may read them. Who reads one keeps it so long, and is to be killed first. */
-  void awaitDropped() throws Exception {
-    for (Iterator it = going.values().iterator(); it.hasNext();) {
-      Removal removal = (Removal) it.next();
-      if (removal.isOverInTime() && removal.readers.isEmpty()) {
-        it.remove();
-      }
-    }
-  }
-
-  private void drop(int rdd, Integer shuffle) {
-    LOG.info("RDD {}: its cached blocks are dropped, a shuffle that they were computed from is written again", Integer.valueOf(rdd));
-    Removal removal = new Removal(rdd, shuffle);
-    Removal before = (Removal) going.put(Integer.valueOf(rdd), removal);
-    if (before != null) {
-      removal.readers.putAll(before.readers);
-    }
-    removal.start();
-  }
-
-  /** It begins: what of it reads blocks that are going may be of before. `live`: the stage, null where it is over by now. */
-  void begins(Submitted reader, Stage live) throws Exception {
-    Set rdds = areGoing() && live != null ? near.of(live.rdd(), new TreeSet()) : new HashSet();
-    for (Iterator it = going.values().iterator(); it.hasNext();) {
-      Removal removal = (Removal) it.next();
-      if (live == null ? reader.reads.contains(removal.shuffle) : holds(rdds, removal.rdd)) {
-        removal.readers.put(Integer.valueOf(reader.stage), reader);
-      }
-    }
-  }
-
-  /** Its job has failed: nobody has a result of it. */
-  void failed(int stage) {
-    for (Iterator it = going.values().iterator(); it.hasNext();) {
-      ((Removal) it.next()).readers.remove(Integer.valueOf(stage));
-    }
-  }
-
   /**
    * Those that began while executors dropped what they may have read, now that it is gone: Submitted -> the shuffle that is
    * written again. What was cached meanwhile, over these blocks, waits to go too.
    */
   Map takeReaders() throws Exception {
     Map found = new HashMap();
-    for (Iterator it = going.values().iterator(); it.hasNext();) {
-      Removal removal = (Removal) it.next();
-      if (removal.isOver) {
-        it.remove();
-        for (Iterator readers = removal.readers.values().iterator(); readers.hasNext();) {
-          found.put(readers.next(), removal.shuffle);
-        }
-        outdateOver(removal);
+    for (Iterator it = removals.takeOver().iterator(); it.hasNext();) {
+      Removals.Removal removal = (Removals.Removal) it.next();
+      for (Iterator readers = removal.readers.values().iterator(); readers.hasNext();) {
+        found.put(readers.next(), removal.shuffle);
       }
+      outdateOver(removal);
     }
     return found;
   }
 
-  private void outdateOver(Removal removal) throws Exception {
+  private void outdateOver(Removals.Removal removal) throws Exception {
     scala.collection.Iterator it = context.persistentRdds().valuesIterator();
     while (it.hasNext() && !removal.readers.isEmpty()) {
       RDD rdd = (RDD) it.next();
-      boolean isOver = rdd.id() != removal.rdd && holds(near.of(rdd, new TreeSet()), removal.rdd);
-      if (isOver && !isCheckpointing(rdd)) {
+      if (rdd.id() != removal.rdd && near.reads(rdd, removal.rdd) && !isCheckpointing(rdd)) {
         outdated.put(Integer.valueOf(rdd.id()), removal.shuffle);
         changed.add(Integer.valueOf(rdd.id()));
       }
@@ -321,7 +226,7 @@ class CachedBlocks {
     List live = stages.live();
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
-      if (hasBegun(stage, stages) && holds(near.of(stage.rdd(), new TreeSet()), id)) {
+      if (hasBegun(stage, stages) && near.reads(stage.rdd(), id)) {
         found.add(stage);
       }
     }
@@ -337,16 +242,6 @@ class CachedBlocks {
   private static boolean isInPart(Stage stage) {
     ShuffleMapStage map = stage instanceof ShuffleMapStage ? (ShuffleMapStage) stage : null;
     return map != null && map.numAvailableOutputs() > 0 && !map.isAvailable();
-  }
-
-  private static boolean holds(Set rdds, int id) {
-    Iterator it = rdds.iterator();
-    while (it.hasNext()) {
-      if (((RDD) it.next()).id() == id) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private boolean isAsItWas(int id) throws Exception {

@@ -221,7 +221,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.history = new History();
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    this.blocks = new CachedBlocks(context, master, sides, new WhenGone());
+    this.blocks = new CachedBlocks(context, master, sides, new Removals(master, new WhenGone()));
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
   }
 

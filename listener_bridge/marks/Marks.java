@@ -239,7 +239,7 @@ public class Marks {
    */
   void reads(int root, Submitted submitted) throws Exception {
     Stage stage = stages.byId(submitted.stage);
-    blocks.begins(submitted, stage);
+    blocks.removals.begins(submitted, stage);
     Set over = stage == null ? null : blocks.readOver(stage);
     if (over != null && stage instanceof ShuffleMapStage) {
       staysOld(stage, over);
@@ -282,11 +282,11 @@ public class Marks {
         kills.all(stage);
       }
     }
-    blocks.awaitDropped(); // tasks that have begun by then count as old
+    blocks.removals.await(); // tasks that have begun by then count as old
     for (Iterator it = gone.keySet().iterator(); it.hasNext();) {
       Stage stage = (Stage) it.next();
       beginsAgain(stage, ((Integer) gone.get(stage)).intValue());
-      blocks.begins(submission(stage), stage);
+      blocks.removals.begins(submission(stage), stage);
     }
   }
 
@@ -315,7 +315,7 @@ public class Marks {
     for (int i = 0; i < live.size(); i++) {
       Stage stage = (Stage) live.get(i);
       if (stages.isRunning(stage)) {
-        blocks.begins(submission(stage), stage);
+        blocks.removals.begins(submission(stage), stage);
       }
     }
   }
@@ -366,7 +366,7 @@ public class Marks {
   /** All that its tasks did was heard of. `time`: when it had ended, in ms. */
   void resultEnded(History.Result result, boolean succeeded, long time) {
     if (!succeeded) {
-      blocks.failed(result.stage);
+      blocks.removals.failed(result.stage);
     }
     results.ended(result, succeeded, time);
     noteBusy();

@@ -4,8 +4,10 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
@@ -55,5 +57,15 @@ public class Near {
       }
     }
     return seen.keySet();
+  }
+
+  /** Whether the RDD with this id is among them. */
+  public boolean reads(RDD root, int id) throws Exception {
+    for (Iterator it = of(root, new TreeSet()).iterator(); it.hasNext();) {
+      if (((RDD) it.next()).id() == id) {
+        return true;
+      }
+    }
+    return false;
   }
 }

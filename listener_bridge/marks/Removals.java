@@ -1,0 +1,137 @@
+package shufflelifecycle;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.storage.BlockManagerMaster;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Executors drop cached blocks of the old generation, which takes a moment; and who has begun in it.
+ *
+ * A task that begins before they are gone may read them. The scheduler waits for that, `GONE_MS` at the most. Where it takes
+ * longer (there are many, or a task that may not be killed goes on reading one), who begins meanwhile is remembered, until
+ * somebody sees to it (`CachedBlocks.takeReaders`). Which blocks are to go is not known here.
+ *
+ * To be used in the scheduler's thread, but for what says otherwise. Invariant: a removal stays here until it is over and
+ * its readers were taken.
+ */
+class Removals {
+  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
+  private static final long GONE_MS = 200L; // so long the scheduler waits at the most
+  private static final int TRIES = 10; // of two minutes each, as a rule
+
+  /** Executors answer when they have removed them. */
+  class Removal extends Thread {
+    final int rdd;
+    final Integer shuffle; // that is written again
+    final Map readers = new HashMap(); // stage id -> Submitted: those that may have begun too early
+    private final long untilNs = System.nanoTime() + GONE_MS * 1000000L;
+    private volatile boolean isOver = false;
+
+    Removal(int rdd, Integer shuffle) {
+      super("shuffle-lifecycle-removal");
+      setDaemon(true);
+      this.rdd = rdd;
+      this.shuffle = shuffle;
+    }
+
+    public void run() {
+      int tries = 1;
+      while (!areDropped() && tries < TRIES) {
+        tries++;
+      }
+      isOver = true;
+      whenGone.run();
+    }
+
+    private boolean areDropped() {
+      try {
+        master.removeRdd(rdd, true); // waits for as long as `spark.rpc.askTimeout` says
+        return true;
+      } catch (Throwable t) {
+        LOG.info("RDD " + rdd + ": it is not known yet whether executors have dropped its cached blocks", t);
+        return false;
+      }
+    }
+
+    boolean isOverInTime() throws Exception {
+      long leftMs = (untilNs - System.nanoTime()) / 1000000L;
+      if (leftMs > 0L) {
+        join(leftMs);
+      }
+      return isOver;
+    }
+  }
+
+  private final BlockManagerMaster master;
+  private final Runnable whenGone;
+  private final Near near = new Near();
+  private final Map going = new ConcurrentHashMap(); // id of an RDD -> Removal
+
+  /** `whenGone`: run in a thread of ours whenever executors have dropped some. */
+  Removals(BlockManagerMaster master, Runnable whenGone) {
+    this.master = master;
+    this.whenGone = whenGone;
+  }
+
+  /** Any thread. */
+  boolean areUnderWay() {
+    return !going.isEmpty();
+  }
+
+  /** Executors are to drop the RDD's blocks, since the shuffle is written again. */
+  void start(int rdd, Integer shuffle) {
+    Removal removal = new Removal(rdd, shuffle);
+    Removal before = (Removal) going.put(Integer.valueOf(rdd), removal);
+    if (before != null) {
+      removal.readers.putAll(before.readers);
+    }
+    removal.start();
+  }
+
+  /** What begins before they are gone may read them. Who reads one keeps it so long, and is to be killed first. */
+  void await() throws Exception {
+    for (Iterator it = going.values().iterator(); it.hasNext();) {
+      Removal removal = (Removal) it.next();
+      if (removal.isOverInTime() && removal.readers.isEmpty()) {
+        it.remove();
+      }
+    }
+  }
+
+  /** It begins: what of it reads blocks that are going may be of before. `live`: the stage, null where it is over by now. */
+  void begins(Submitted reader, Stage live) throws Exception {
+    for (Iterator it = going.values().iterator(); it.hasNext();) {
+      Removal removal = (Removal) it.next();
+      if (live == null ? reader.reads.contains(removal.shuffle) : near.reads(live.rdd(), removal.rdd)) {
+        removal.readers.put(Integer.valueOf(reader.stage), reader);
+      }
+    }
+  }
+
+  /** Its job has failed: nobody has a result of it. */
+  void failed(int stage) {
+    for (Iterator it = going.values().iterator(); it.hasNext();) {
+      ((Removal) it.next()).readers.remove(Integer.valueOf(stage));
+    }
+  }
+
+  /** Those that are over, each once. */
+  List takeOver() {
+    List over = new ArrayList();
+    for (Iterator it = going.values().iterator(); it.hasNext();) {
+      Removal removal = (Removal) it.next();
+      if (removal.isOver) {
+        it.remove();
+        over.add(removal);
+      }
+    }
+    return over;
+  }
+}
