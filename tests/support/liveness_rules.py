@@ -43,7 +43,7 @@ def make():
     return Made
 Made = make()
 first = thing("first"); named = thing("named")
-probe("first")
+probe("first named")
 """,
     "a name that is read later lives": """
 def f():
@@ -313,6 +313,46 @@ probe("")
 import __main__
 __main__.a
 """,
+    "the main module by its name in a text, and its attribute": """
+import pkgutil
+a = thing("a")
+probe("")
+getter = pkgutil.resolve_name
+getter("__main__").a
+""",
+    "the main module's name as a default": """
+import importlib
+load = importlib.reload
+a = thing("a")
+def f(name="__main__"):
+    return name
+probe("")
+f().a if False else None
+""",
+    "a method of the same name is no global": """
+class K:
+    def first(self):
+        return 1
+    union = property(lambda self: 2)
+first = thing("first")
+union = thing("union")
+use(first)
+def f(k):
+    return k.union
+if __name__ == "__main__":
+    probe("first union")
+    K().first()
+    f(K())
+if "__main__" == __name__:
+    probe("first union")
+""",
+    "a module that has the same name in it": """
+string = thing("string")
+digits = thing("digits")
+probe("string digits")
+import string
+from string import digits
+""",
     "the names that a program leaves to who runs it": """
 import runpy
 a = thing("a")
@@ -380,6 +420,24 @@ def f():
 f()
 h = thing("h")
 probe("h")
+use(g)
+""",
+    "a global that a function writes and nobody reads": """
+def f():
+    global g
+    g = thing("g")
+    probe("g")
+f()
+""",
+    "a global that a function writes and another one reads": """
+def f():
+    global g
+    g = thing("g")
+    probe("")
+def h():
+    return g
+f()
+h()
 """,
     "other threads": """
 import threading

@@ -36,8 +36,10 @@ INSPECTS = frozenset({
 
 #: Whoever names one of these may have the main module in hand.
 MODULES = frozenset({
-    "__globals__", "__import__", "__main__", "import_module", "modules", "run_module", "run_path",
+    "__globals__", "__import__", "__main__", "import_module", "modules", "resolve_name", "run_module", "run_path",
 })  # fmt: skip
+
+_MAIN = "__main__"
 
 #: What follows the loading of a function that is called. Anything else passes it on, under a name that we do not know.
 _CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "EXTENDED_ARG", "POP_TOP")
@@ -53,7 +55,7 @@ class Analysis:
     file: str
     line: int
     function: str
-    words: frozenset[str]  #: every name and text that could name a variable
+    words: frozenset[str]  #: every name and text that could name a variable of its module, or of the code around it
     inner_words: frozenset[str]  #: the same of the nested code alone
     nested: frozenset[int]  #: ids of the code and of all nested code
     variables: tuple[str, ...]  #: its own that are no cells
@@ -85,9 +87,10 @@ def _analysed(code: CodeType) -> Analysis:
     """Of the nested code first, each once: what is true of it is true of what it is nested in."""
     nested = [analysis_of(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     instructions = list(dis.get_instructions(code))
-    own_words = frozenset({*code.co_names, *code.co_freevars, *_named_in_texts(code)})
+    loaded = frozenset(_loaded_by_name(instructions))
+    own_words = frozenset({*loaded, *code.co_freevars, *_named_in_texts(code)})
     inner = _union(analysis.words for analysis in nested)
-    is_open = not NAMESPACES.isdisjoint(_loaded_by_name(instructions))
+    is_open = not NAMESPACES.isdisjoint(loaded)
     is_optimized = bool(code.co_flags & CO_OPTIMIZED)
     described: Any = code  # co_qualname: since 3.11
     return Analysis(
@@ -103,11 +106,11 @@ def _analysed(code: CodeType) -> Analysis:
         is_optimized=is_optimized,
         is_open=is_open,
         is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
-        inspects=not INSPECTS.isdisjoint(own_words)
+        inspects=not INSPECTS.isdisjoint((*code.co_names, *own_words))
         or _passes_on(instructions)
         or any(analysis.inspects for analysis in nested),
         reaches_modules=not MODULES.isdisjoint(code.co_names)
-        or _tells_of_main(code)
+        or _tells_of_main(code, instructions)
         or any(analysis.reaches_modules for analysis in nested),
     )
 
@@ -134,9 +137,24 @@ def _named_in_texts(code: CodeType) -> Iterator[str]:
         yield from _MARKED.findall(text)
 
 
-def _tells_of_main(code: CodeType) -> bool:
-    """`"__main__:ranks"`, `"from __main__ import ranks"`: whoever is given such a text reads what it names later."""
-    return any("__main__" in text and text != "__main__" for text in _texts(code.co_consts))
+def _tells_of_main(code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
+    """`"__main__:ranks"`, `"from __main__ import ranks"`: whoever is given such a text reads what it names later.
+
+    The bare name, too, unless it is only compared with another one.
+    """
+    named = [text for text in _texts(code.co_consts) if _MAIN in text]
+    return any(text != _MAIN for text in named) or (bool(named) and not _is_compared_only(instructions))
+
+
+def _is_compared_only(instructions: Sequence[dis.Instruction]) -> bool:
+    following = zip(instructions, (*instructions[1:], None), (*instructions[2:], None, None), strict=False)
+    return all(_is_compared(*after) for loaded, *after in following if _MAIN in _texts((loaded.argval,)))
+
+
+def _is_compared(second: dis.Instruction | None, third: dis.Instruction | None) -> bool:
+    """What is loaded before these: `__name__ == "__main__"`, or the other way about."""
+    last = third if second is not None and second.argval == "__name__" else second
+    return last is not None and last.opname == "COMPARE_OP"
 
 
 def _texts(constants: tuple[object, ...] | frozenset[object]) -> Iterator[str]:

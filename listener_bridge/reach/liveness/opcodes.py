@@ -45,16 +45,12 @@ FAST: Mapping[str, Acts] = {
     "LOAD_CLOSURE": (R,),
 }
 
-# An attribute counts as a read of its name: the object may be the module. Writing an attribute proves nothing.
+# An attribute, and what is imported from a module, are of an object: whoever has the main module in hand has all of its
+# names (`codes.MODULES`).
 NAMED: Mapping[str, Acts] = {
     "LOAD_NAME": (R,),
     "LOAD_GLOBAL": (R,),
     "LOAD_FROM_DICT_OR_GLOBALS": (R,),
-    "LOAD_ATTR": (R,),
-    "LOAD_METHOD": (R,),
-    "LOAD_SUPER_ATTR": (R,),
-    "IMPORT_NAME": (R,),
-    "IMPORT_FROM": (R,),
     "STORE_NAME": (W,),
     "STORE_GLOBAL": (W,),
     "DELETE_NAME": (W,),

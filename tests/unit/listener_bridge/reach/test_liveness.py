@@ -381,7 +381,10 @@ def test_every_instruction_that_names_a_variable_or_jumps_has_its_effect() -> No
         pytest.skip("this Python's bytecode is not read")
     known = opcodes.KNOWN[dataflow.RUNNING]
     assert {dis.opname[op] for op in dis.haslocal} & known <= set(opcodes.FAST)
-    assert {dis.opname[op] for op in dis.hasname} & known <= set(opcodes.NAMED) | {"STORE_ATTR", "DELETE_ATTR"}
+    of_objects = {
+        "STORE_ATTR", "DELETE_ATTR", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_NAME", "IMPORT_FROM",
+    }  # fmt: skip
+    assert {dis.opname[op] for op in dis.hasname} & known <= set(opcodes.NAMED) | of_objects
     jumps = {dis.opname[op] for op in (*dis.hasjrel, *dis.hasjabs)} & known
     assert jumps == (opcodes.ALWAYS_JUMPS | opcodes.MAY_JUMP) & known
 
