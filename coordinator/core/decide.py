@@ -77,7 +77,8 @@ def answer(desk: Desk, request: c.Request) -> Answer:
     """Answers one request, once: a repeat of an answered number changes nothing."""
     if request.number == 0:  # not numbered: the asker does not want repeats noticed
         return carry_out(desk, request.command)
-    tally = desk.tallies.get(request.client) or _open_tally(desk, request)
+    known = desk.tallies.get(request.client)
+    tally = known if known is not None and not known.is_stranger else _open_tally(desk, request)
     if isinstance(tally, Rejection):
         return tally
     if request.number > tally.highest:
@@ -91,7 +92,7 @@ def answer(desk: Desk, request: c.Request) -> Answer:
 
 def refuse(desk: Desk, request: c.Request, refusal: Rejection) -> Rejection:
     """Answers a request without deciding it: nothing follows from it, and sent again it is looked at anew."""
-    tally = desk.tallies.get(request.client) or _open_tally(desk, request) if request.number else refusal
+    tally = _open_tally(desk, request) if request.number else refusal
     if isinstance(tally, Rejection):
         return tally
     desk.turn_page()
@@ -102,17 +103,23 @@ def refuse(desk: Desk, request: c.Request, refusal: Rejection) -> Rejection:
 
 
 def _open_tally(desk: Desk, request: c.Request) -> Tally | Rejection:
-    client = desk.state.clients.get(request.client)
-    if client is None and isinstance(request.command, (c.RegisterApplication, c.RegisterClient)):
-        client = Client(request.client)
-    if client is None:
-        return Rejection(
-            Reason.FAILED_PRECONDITION,
-            f"client {request.client} is not registered in application {desk.state.meta.application}",
-            "a client that has registered and was not idle for long",
-            "Register the client anew (RegisterClient) and begin again at number 1.",
-        )
-    return desk.open_tally(client)
+    """What this commit counts for the client. A stranger may introduce itself, and asks nothing else before."""
+    client, known = request.client, desk.tallies.get(request.client)
+    if client in desk.state.clients or _introduces(request):
+        return known or desk.open_tally(desk.state.clients.get(client) or Client(client))
+    return Rejection(
+        Reason.FAILED_PRECONDITION,
+        f"client {client} is not registered in application {desk.state.meta.application}",
+        "a client that has registered and was not idle for long",
+        "Register the client anew (RegisterClient) and begin again at number 1.",
+    )
+
+
+def _introduces(request: c.Request) -> bool:
+    """Whether it is what a client may ask that is not registered: nothing is carried out of whom no number is kept."""
+    command = request.command
+    names_itself = isinstance(command, c.RegisterClient) and command.client == request.client
+    return names_itself or isinstance(command, c.RegisterApplication)
 
 
 def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:

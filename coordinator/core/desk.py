@@ -50,6 +50,7 @@ class Tally:
     refused: Counter[tuple[str, AppShuffle]] = field(default_factory=Counter)
     refused_before: tuple[Span, ...] = ()  #: Of ``before``, those of which nothing followed.
     refused_numbers: tuple[Span, ...] = ()  #: The same of this commit.
+    is_stranger: bool = False  #: It was not registered when it asked first in this commit.
     #: The numbers answered last, one after the other; the usual case costs nothing.
     _run: tuple[int, int] | None = None
     _runs: tuple[Span, ...] = ()
@@ -180,7 +181,10 @@ class Desk:
 
     def open_tally(self, client: Client) -> Tally:
         """Begins counting what this commit answers to one client."""
-        tally = Tally(client.client, client.confirmed, client.answered, refused_before=client.refused)
+        is_stranger = client.client not in self.state.clients
+        tally = Tally(
+            client.client, client.confirmed, client.answered, refused_before=client.refused, is_stranger=is_stranger
+        )
         self.tallies[client.client] = tally
         return tally
 

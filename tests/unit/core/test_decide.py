@@ -12,7 +12,7 @@ from coordinator.core import commands as c
 from coordinator.core import decide
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
-from coordinator.core.ids import ApplicationId, ClientId, JobId, Span
+from coordinator.core.ids import ApplicationId, ClientId, JobId, ShuffleId, Span, StageId
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Rejection
 from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused
 from tests.property.witness import Witness
@@ -156,6 +156,48 @@ def test_a_client_that_is_not_registered_or_was_dropped() -> None:
     assert log == []
     story.witness.answer([c.Request(X, 1, c.RegisterClient(X)), ask(2)], 2_000)
     assert story.state.clients[X].answered == (Span(1, 2),)
+
+
+INTRODUCTIONS: dict[str, c.Command] = {
+    "another client": c.RegisterClient(ClientId("z")),
+    "the application": c.RegisterApplication(ApplicationId("app"), Driver()),
+}
+
+
+@pytest.mark.parametrize("whose", INTRODUCTIONS)
+def test_who_registers_something_else_is_as_unknown_as_before(whose: str) -> None:
+    """Of a client that is not there no number is kept: what it asks would be carried out again with each retry."""
+    story, stranger = told(), ClientId("stranger")
+    facts = (c.ReportJobStarted(JobId(9), StageId(90)), c.ReportJobEnded(JobId(9)))
+    commands: tuple[c.Command, ...] = (INTRODUCTIONS[whose], *facts)
+    requests = [c.Request(stranger, number, command) for number, command in enumerate(commands, start=1)]
+    for _ in range(2):
+        answers, log = story.witness.answer(requests, 2_000)
+        assert [answer.reason for answer in answers[1:] if isinstance(answer, Rejection)] == [
+            Reason.FAILED_PRECONDITION,
+            Reason.FAILED_PRECONDITION,
+        ]
+        assert [r.event for r in log if isinstance(r.event, (e.JobStarted, e.JobEnded))] == []
+
+
+def test_who_was_refused_its_registration_is_unknown_in_its_commit() -> None:
+    story, stranger = told(), ClientId("stranger")
+    desk = Desk.over(story.state, 2_000)
+    decide.refuse(desk, c.Request(stranger, 1, c.RegisterClient(stranger)), Rejection(Reason.EXHAUSTED, "", "", ""))
+    assert isinstance(decide.answer(desk, ask(2, client=stranger)), Rejection)
+
+
+def test_who_registers_may_ask_in_the_same_commit_and_each_number_is_kept() -> None:
+    story, newcomer = told(), ClientId("newcomer")
+    register = c.RegisterApplication(ApplicationId("app"), Driver())
+    requests = [
+        c.Request(newcomer, 1, register),
+        c.Request(newcomer, 2, c.RegisterClient(newcomer)),
+        ask(3, client=newcomer),
+    ]
+    first, _ = story.witness.answer(requests, 2_000)
+    assert first == [Accepted(), Accepted(), Ready(ShuffleId(1))]
+    assert story.witness.answer(requests, 2_000) == (first, [])
 
 
 def test_who_has_asked_nothing_for_an_hour_is_forgotten_when_another_one_registers() -> None:
