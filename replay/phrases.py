@@ -178,12 +178,19 @@ def pressed(why: Pressed | None) -> str:
     """The disk, and what it costs to write it again, as the end of a sentence."""
     if why is None:
         return ""
-    disk = f"disk {why.disk} at {why.used_percent} %, above {why.high_percent} %"
-    return f": {disk}; {why.task_ms / 1_000:,.1f} task-s for {size(why.bytes)}"
+    return f": disk {why.disk} {_fill(why)}; {why.task_ms / 1_000:,.1f} task-s for {size(why.bytes)}"
+
+
+def _fill(why: Pressed) -> str:
+    """A disk that is full stays so until it is used no further than the low watermark."""
+    if why.used_percent > why.high_percent:
+        return f"at {why.used_percent} %, above {why.high_percent} %"
+    return f"had reached {why.high_percent} %, still at {why.used_percent} % without what is on its way out"
 
 
 def _rescued(event: e.ExpiryTakenBack, names: Names) -> str:
-    return f"{names.generation(event.shuffle_id)} is kept after all: {event.why.value}{because(event.by)}"
+    by = because(event.by) if event.by != event.why.value else ""
+    return f"{names.generation(event.shuffle_id)} is kept after all: {event.why.value}{by}"
 
 
 def _refused(event: e.FenceRefused, names: Names) -> str:

@@ -18,10 +18,10 @@ from coordinator.core.events import (
     StageSubmitted,
 )
 from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, Sequence, ShuffleId, StageAttempt, StageId
-from coordinator.core.values import RootKind
+from coordinator.core.values import Pressed, RootKind
 from coordinator.wire.logfile import read_log
 from replay.names import Names
-from replay.phrases import kinds, phrase
+from replay.phrases import kinds, phrase, pressed
 from replay.units import clock, few, moment, place, size, span
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "0.1.0.log"
@@ -97,3 +97,12 @@ def test_who_has_read_what_had_been_recovered_says_so() -> None:
     completed = StageCompleted(StageAttempt(StageId(3), 0), shuffle_bytes_read=10, recovered=(AppShuffle(7),))
     told = "stage 3.0 completed: read 10 B, read app shuffle 7, which had been recovered"
     assert phrase(completed, Names()) == told
+
+
+def test_a_full_disk_is_not_said_to_be_above_what_it_is_below() -> None:
+    """The first that goes finds the disk above its high watermark; for the next one the first is on its way out."""
+    first, next_one = Pressed("/d", 86, 85, 10, 100), Pressed("/d", 76, 85, 10, 200)
+    assert pressed(first) == ": disk /d at 86 %, above 85 %; 0.1 task-s for 10 B"
+    still = "had reached 85 %, still at 76 % without what is on its way out"
+    assert pressed(next_one) == f": disk /d {still}; 0.2 task-s for 10 B"
+    assert "above" not in pressed(Pressed("/d", 85, 85, 10, 100))
