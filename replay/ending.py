@@ -1,7 +1,8 @@
 """What became of a generation, in one sentence.
 
 Responsible for remembering the few events that decided, and for the verdict. Refuses to know the others. Invariant: a
-verdict about an early deletion names the policy, the reason, the bytes, and who missed it.
+verdict about an early deletion names the policy, the reason, the bytes, and who missed it; who merely asked while it
+was being fenced has neither read nor written it, unless the fence was refused.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ class Ending:
     missed: list[e.Recorded] = field(default_factory=list)
     writer: str = ""
     reader: str = ""  #: The last one.
+    waiting: list[e.Event] = field(default_factory=list)  #: Who asked for it since its fence was asked for.
     missed_by: str = ""
 
     def note(self, recorded: e.Recorded, state: State, names: Names) -> None:
         """One more event that concerns it; the state is the one after it."""
         event = recorded.event
-        self._name(event, names)
+        self._note_user(event, state, names)
         if isinstance(event, e.GenerationCompleted):
             self.bytes = _bytes(state, event.shuffle_id) or self.bytes
         elif isinstance(event, e.GenerationFenced):
@@ -52,6 +54,18 @@ class Ending:
         elif isinstance(event, e.PrematureDeletion):
             self.missed.append(recorded)
         self.life = self._life(recorded, state)
+
+    def _note_user(self, event: e.Event, state: State, names: Names) -> None:
+        """Who uses it; while it is being fenced that is for the outcome to say."""
+        generation = state.generations.get(getattr(event, "shuffle_id", ShuffleId(0)))
+        if isinstance(event, _USES) and generation is not None and generation.life is Life.FENCING:
+            self.waiting.append(event)
+            return
+        for user in self.waiting if isinstance(event, e.FenceRefused) else ():
+            self._name(user, names)
+        if isinstance(event, (e.FenceRefused, e.GenerationFenced)):
+            self.waiting.clear()
+        self._name(event, names)
 
     def _name(self, event: e.Event, names: Names) -> None:
         """Who wrote, read and missed it, so that its reader finds the line in the program."""
@@ -68,6 +82,9 @@ class Ending:
             return Life.LOST if isinstance(self.gone.event, e.GenerationLost) else Life.DELETED
         generation = state.generations.get(shuffle_id) if shuffle_id is not None else None
         return generation.life if generation is not None else self.life
+
+
+_USES = (e.WriterJoined, e.ReaderRegistered)
 
 
 def verdict(ending: Ending) -> str:

@@ -168,3 +168,7 @@ class Teller:
             self.call_site = event.lineage.call_site if told == self.app_shuffle else self.call_site
         if isinstance(event, e.ReaderRegistered) and self.names.shuffle_of.get(event.shuffle_id) == self.app_shuffle:
             self.reading[event.reader] = event.shuffle_id
+        if isinstance(event, e.GenerationFenced):  # who still waits has not read it, and never will
+            waits = [stage for stage, shuffle_id in self.reading.items() if shuffle_id == event.shuffle_id]
+            for stage in waits:
+                del self.reading[stage]

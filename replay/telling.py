@@ -12,6 +12,7 @@ from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from coordinator.core.values import Loss
@@ -40,6 +41,11 @@ class Scene:
     def is_ours(self, shuffle_id: ShuffleId) -> bool:
         """Whether it is a generation of the app shuffle."""
         return self.names.shuffle_of.get(shuffle_id) == self.app_shuffle
+
+    def is_fencing(self, shuffle_id: ShuffleId) -> bool:
+        """Whether its fence is under way: the outcome decides who uses it."""
+        generation = self.state.generations.get(shuffle_id)
+        return generation is not None and generation.life is Life.FENCING
 
     @property
     def after(self) -> str:
@@ -101,7 +107,8 @@ def _adopted(scene: Scene, event: e.GenerationAdopted) -> Said:
 
 def _joined(scene: Scene, event: e.WriterJoined) -> Said:
     if scene.is_ours(event.shuffle_id):
-        yield event.shuffle_id, f"{scene.names.stage_of_job(event.writer)} goes on writing it"
+        does = "asks to go on writing it" if scene.is_fencing(event.shuffle_id) else "goes on writing it"
+        yield event.shuffle_id, f"{scene.names.stage_of_job(event.writer)} {does}"
 
 
 def _given_up(scene: Scene, event: e.StageSubmitted) -> Said:
@@ -116,7 +123,8 @@ def _complete(scene: Scene, event: e.GenerationCompleted) -> Said:
 
 def _read(scene: Scene, event: e.ReaderRegistered) -> Said:
     if scene.is_ours(event.shuffle_id):
-        yield event.shuffle_id, f"{scene.names.stage_of_job(event.reader)} reads it"
+        does = "asks for it" if scene.is_fencing(event.shuffle_id) else "reads it"
+        yield event.shuffle_id, f"{scene.names.stage_of_job(event.reader)} {does}"
 
 
 def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
@@ -174,7 +182,7 @@ def _hold(scene: Scene, event: e.HoldChanged) -> Said:
 
 def _rescued(scene: Scene, event: e.ExpiryTakenBack) -> Said:
     if scene.is_ours(event.shuffle_id):
-        by = f" ({event.by})" if event.by else ""
+        by = f" ({event.by})" if event.by not in ("", event.why.value) else ""
         yield event.shuffle_id, f"kept after all: {event.why.value}{by}{scene.after}"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId
+from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId, Span, StageId
 from coordinator.core.lifecycle import Life
 from coordinator.core.values import Capabilities, Ending, Outputs, Policy, RootKind, Rule
 from replay.explain import UnknownShuffle, explain
@@ -195,12 +195,51 @@ def test_facts_that_were_missed_are_why_it_is_held() -> None:
     assert any("facts were missed" in why for why in chapter(told).held_by)
 
 
+def test_a_reason_is_not_said_twice() -> None:
+    told = Told(policy=Policy(Rule.FRONTIER, observe=False, grace_ms=60_000))
+    told.whole_chain()
+    told.say(c.ReportGap(7, "outbox"))
+    assert "kept after all: facts were missed; follows from" in texts(chapter(told))
+
+
 def test_a_fence_that_is_refused_is_told_with_who_was_busy() -> None:
     told = Told()
     told.whole_chain()
     directive = next(iter(told.state.directives))
     told.say(c.ReportOutcome(directive, c.Busy(("stage 7.1", "task 99"))))
     assert "not fenced: busy, stage 7.1, task 99" in texts(chapter(told))
+
+
+def asked_while_fencing() -> Told:
+    """A2's place is taken: stage 3.0 reads app shuffle 0, and stage 2.0 writes it again, while it is being fenced."""
+    told = Told()
+    told.whole_chain()
+    told.say(c.ReportJobStarted(JobId(1), StageId(3), (AppShuffle(0),), stages=(Span(2, 3),)))
+    told.stage(3, "collect", reads=(0,))
+    told.stage(2, "map", writes=0)
+    return told
+
+
+def test_who_asks_while_it_is_being_fenced_has_not_read_what_is_fenced() -> None:
+    told = asked_while_fencing()
+    told.carried_out()
+    told.done(3, failure="its input is gone")
+    found = chapter(told)
+    assert "Written by stage 0.0 " in found.verdict
+    assert ", read last by stage 1.0 " in found.verdict
+    assert "It was missed 1 time" in found.verdict
+    assert "last by stage 3.0 " in found.verdict
+    assert "stage 3.0 (collect) of job 1 asks for it" in texts(found)
+    assert "stage 2.0 (map) of job 1 asks to go on writing it" in texts(found)
+    assert "stage 3.0 failed while it read it" not in texts(found)
+
+
+def test_who_asks_while_it_is_being_fenced_reads_it_when_the_fence_is_refused() -> None:
+    told = asked_while_fencing()
+    directive = next(iter(told.state.directives))
+    told.say(c.ReportOutcome(directive, c.Busy(("stage 3.0",))), c.ReportShuffleCleaned(AppShuffle(0)))
+    assert "Written by stage 2.0 " in chapter(told).verdict
+    assert ", read last by stage 3.0 " in chapter(told).verdict
 
 
 def test_spark_s_own_cleaner_is_told_as_such() -> None:
