@@ -90,7 +90,7 @@ class Questions:
             return found[-1]
         gone = shown.long_gone_shown(state, wanted) if which == "shuffle_id" else None
         if gone is None:
-            raise _not_found(which, wanted, sorted({getattr(one, which) for one in told}))
+            raise _not_found(state, which, wanted, sorted({getattr(one, which) for one in told}))
         return gone
 
     async def graph(self, asked: Any, context: Context) -> service_pb2.Graph:
@@ -185,10 +185,18 @@ def _page_after(page_token: str) -> int:
     return int(page_token)
 
 
-def _not_found(which: str, wanted: int, exist: list[int]) -> Refused:
-    what = which.replace("_", " ")
+def _not_found(state: State, which: str, wanted: int, exist: list[int]) -> Refused:
     there = f"one of {_few(exist)}" if exist else "any, once a job has been reported: there is none yet"
-    return refuse(Reason.NOT_FOUND, f"{what} {wanted} was never heard of", there, "List them with ListShuffles.")
+    return refuse(Reason.NOT_FOUND, _unfound(state, which, wanted), there, "List them with ListShuffles.")
+
+
+def _unfound(state: State, which: str, wanted: int) -> str:
+    """Of an app shuffle that has been cleaned, state knows as little as of one that never was."""
+    if which == "shuffle_id":
+        return f"shuffle id {wanted} was never given out"
+    if wanted in state.shuffles:
+        return f"app shuffle {wanted} is announced and not yet written"
+    return f"app shuffle {wanted} is not known: never told, or removed by Spark's own cleaner"
 
 
 def _few(numbers: list[int]) -> str:

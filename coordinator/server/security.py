@@ -27,6 +27,7 @@ from coordinator.server.interfaces import is_local
 from coordinator.server.options import ServerOptions
 from coordinator.server.statuses import Refused, refuse
 from coordinator.wire.bounds import check_name
+from coordinator.wire.errors import Malformed
 
 _BEARER = "bearer "
 
@@ -104,7 +105,7 @@ class Gate:
         if c.RegisterClient in kinds:
             for command in commands:
                 if isinstance(command, c.RegisterClient):
-                    check_name("RegisterClient.client", command.client)
+                    _check_client(command.client)
 
     def _may(self, role: Role, command: type) -> bool:
         if command in _EITHERS:
@@ -151,6 +152,12 @@ class Gate:
 
     def _may_register(self, shown: str) -> bool:
         return tokens.matches_any(shown, (*self._registration_tokens, *self._administrators))
+
+
+def _check_client(name: str) -> None:
+    if not name:
+        raise Malformed("RegisterClient.client is empty", "a name for the client, the same whenever it comes back")
+    check_name("RegisterClient.client", name)
 
 
 def _wrong_token(fact: str, application: str) -> Refused:

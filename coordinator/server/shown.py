@@ -17,6 +17,7 @@ from coordinator.core.state import Attempt, Directive, Generation, Meta, Shuffle
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime import views
 from coordinator.runtime.api import Peer
+from coordinator.wire.errors import Malformed
 from coordinator.wire.records import ApplicationRecord
 from coordinator.wire.shapes import enum_numbers, shape_of
 
@@ -37,9 +38,13 @@ def written(value: Any) -> Any:
 
 
 def lives_of(numbers: Any) -> frozenset[Life]:
-    """The states that are asked for; all where none is named."""
-    asked = frozenset(life for life in Life if number_of(life) in set(numbers))
-    return asked or frozenset(Life)
+    """The states that are asked for; all where none is named. Raises `Malformed` for what is no state here."""
+    by_number = {number_of(life): life for life in Life}
+    unknown = [number for number in numbers if number not in by_number]
+    if unknown:
+        there = ", ".join(life.name for life in Life)
+        raise Malformed(f"ListShufflesRequest.lives holds the unknown value {unknown[0]}", f"any of {there}")
+    return frozenset(by_number[number] for number in numbers) or frozenset(Life)
 
 
 def application_shown(state: State) -> service_pb2.Application:

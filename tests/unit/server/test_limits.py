@@ -88,6 +88,14 @@ async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, wo
         assert list(run.coordinator.states) == [APP]
 
 
+async def test_a_client_without_a_name_is_not_registered() -> None:
+    async with running() as run:
+        await register(run)
+        nameless: Any = [pb.NumberedRequest(register_client={"client": ""})]
+        call = run.stub.Submit(pb.SubmitCall(caller=run.caller(), requests=nameless))
+        assert "RegisterClient.client is empty" in (await refusal(call, Code.INVALID_ARGUMENT))[1]
+
+
 def test_a_driver_may_name_all_its_shuffles_at_once() -> None:
     largest = 2**21
     outputs: list[Any] = [

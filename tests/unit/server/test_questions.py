@@ -117,8 +117,8 @@ async def test_what_is_long_gone_was_there_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("which", "words"),
     [
-        ({"shuffle_id": 99}, "shuffle id 99 was never heard of; expected one of 1, 2"),
-        ({"app_shuffle": 99}, "app shuffle 99 was never heard of; expected one of 0, 1"),
+        ({"shuffle_id": 99}, "shuffle id 99 was never given out; expected one of 1, 2"),
+        ({"app_shuffle": 99}, "app shuffle 99 is not known: never told, or removed by Spark's own cleaner"),
     ],
 )
 async def test_a_shuffle_that_is_not_there_says_which_are(which: dict[str, int], words: str) -> None:
@@ -127,6 +127,26 @@ async def test_a_shuffle_that_is_not_there_says_which_are(which: dict[str, int],
         request: Any = pb.GetShuffleRequest(caller=run.caller(), **which)
         _, said = await refusal(run.stub.GetShuffle(request), Code.NOT_FOUND)
         assert words in said
+
+
+async def test_a_shuffle_that_was_announced_or_cleaned_is_not_said_to_be_unheard_of() -> None:
+    async with running() as run:
+        await told(run)
+        job: Any = {"job": 2, "final_stage": 8, "reads": [2], "lineage": [{**facts.LINEAGE, "app_shuffle": 2}]}
+        announced = pb.NumberedRequest(report_job_started=job)
+        cleaned = pb.NumberedRequest(report_shuffle_cleaned=pb.ReportShuffleCleaned(app_shuffle=0))
+        await run.stub.Submit(pb.SubmitCall(caller=run.caller(), requests=[announced, cleaned]))
+        for app_shuffle, words in ((2, "is announced and not yet written"), (0, "removed by Spark's own cleaner")):
+            asked = run.stub.GetShuffle(pb.GetShuffleRequest(caller=run.caller(), app_shuffle=app_shuffle))
+            assert words in (await refusal(asked, Code.NOT_FOUND))[1]
+
+
+async def test_a_state_that_is_none_here_is_not_taken_for_all_of_them() -> None:
+    async with running() as run:
+        await told(run)
+        lives: Any = [common_pb2.LIFE_WRITING, 99]
+        asked = run.stub.ListShuffles(pb.ListShufflesRequest(caller=run.caller(), lives=lives))
+        assert "lives holds the unknown value 99" in (await refusal(asked, Code.INVALID_ARGUMENT))[1]
 
 
 async def test_questions_that_make_no_sense_are_refused() -> None:
