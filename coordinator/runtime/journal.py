@@ -11,7 +11,8 @@ where it would stand says who has won.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.upcast import VERSION
 from coordinator.wire.versions import needed
 from state_backend.api import StateBackend
-from state_backend.errors import Closed, Conflict, OutcomeUnknown, StateBackendError
+from state_backend.errors import Closed, Conflict, Corrupt, OutcomeUnknown, StateBackendError
 from state_backend.values import (
     Absent,
     Compare,
@@ -188,7 +189,8 @@ class Journal:
 
     async def mark(self) -> tuple[Mark, Revision]:
         """The log's present end (linearizable), and the store's revision at that moment."""
-        reading = await self._backend.get(Keyspace.HEADS, self._head_key)
+        with self._damage():
+            reading = await self._backend.get(Keyspace.HEADS, self._head_key)
         return self.mark_of(reading.entry), reading.revision
 
     def mark_of(self, entry: Entry | None) -> Mark:
@@ -254,7 +256,8 @@ class Journal:
         prefix = places.within_application(self.application)
         last_key, more, limit = places.segment(self.application, after), True, PAGE_SEGMENTS
         while more:
-            page = await self._backend.scan(Keyspace.EVENTS, prefix, last_key, limit, at)
+            with self._damage():
+                page = await self._backend.scan(Keyspace.EVENTS, prefix, last_key, limit, at)
             limit = _next_limit(limit, page)
             for entry in page.entries:
                 segment = self.decode(entry)
@@ -279,6 +282,14 @@ class Journal:
             if found is not None or floor == 0:
                 return places.first_sequence_of(found) if found is not None else None
             width *= 8
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        """What the store itself finds damaged is as what does not decode: it is there, and no store is away."""
+        try:
+            yield
+        except Corrupt as error:
+            raise DamagedLog(self.application, error) from error
 
     def decode(self, entry: Entry) -> Segment:
         """The segment that stands there; raises `DamagedLog` and `NewerLog`."""

@@ -26,6 +26,7 @@ from coordinator.wire.records import Head
 from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
 from state_backend.errors import Conflict, OutcomeUnknown
+from state_backend.errors import Corrupt as CorruptRecord
 from state_backend.values import Absent, Delete, Keyspace, Present, Put
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Snapshots:
             if sequence:
                 try:
                     return await self._read(sequence)
-                except WireError as error:
+                except (WireError, CorruptRecord) as error:
                     log.error("snapshot passed over", application=self._application, error=str(error))
         return await self._archived(shelf) if shelf is not None and head.archived_below > 1 else None
 

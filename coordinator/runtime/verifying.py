@@ -26,7 +26,7 @@ from coordinator.wire.errors import WireError
 from coordinator.wire.records import GenerationRecord, decode
 from coordinator.wire.snapshots import decode_snapshot
 from state_backend.api import StateBackend
-from state_backend.errors import Compacted
+from state_backend.errors import Compacted, Corrupt
 from state_backend.values import Keyspace, Revision
 
 _ALIVE = (Keyspace.LIVE, Keyspace.EXPIRED, Keyspace.FENCED)
@@ -76,7 +76,7 @@ class _Verifier:
 
     async def run(self) -> Verdict:
         if await self._fold():
-            self._problems += [problem async for problem in self._records()]
+            await self._compare_records()
         return Verdict(
             self._journal.application,
             self._state.meta.next_sequence - 1,
@@ -85,6 +85,12 @@ class _Verifier:
             (*map(str, self._proof.broken), *self._problems),
             self._proof.broken,
         )
+
+    async def _compare_records(self) -> None:
+        try:
+            self._problems += [problem async for problem in self._records()]
+        except Corrupt as error:
+            self._problems.append(str(error))
 
     async def _fold(self) -> bool:
         """Whether it could be folded to its end."""
@@ -115,13 +121,13 @@ class _Verifier:
         head = self._mark.head
         for sequence in {head.last_snapshot, head.previous_snapshot} - {Sequence(0)}:
             place = f"snapshots/{places.snapshot(self._journal.application, sequence)}"
-            parts = await self._snapshots.parts(sequence)
-            if not parts and (await self._journal.mark())[0] != self._mark:
-                continue  # a newer one has taken its place meanwhile
             try:
+                parts = await self._snapshots.parts(sequence)
+                if not parts and (await self._journal.mark())[0] != self._mark:
+                    continue  # a newer one has taken its place meanwhile
                 snapshot = decode_snapshot(parts, place)
                 found[sequence] = digest(checked(snapshot, sequence, place))
-            except WireError as error:
+            except (WireError, Corrupt) as error:
                 self._problems.append(str(error))
         return found | await self._archived_digest()
 

@@ -17,12 +17,17 @@ from coordinator.core.ids import Sequence
 from coordinator.core.state import copy, empty, rows
 from coordinator.runtime import journal, places
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
+from coordinator.runtime.replica import Replica
+from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.runtime.verifying import Verdict, verify
 from coordinator.wire.codec import record_to_message, segment_to_message
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
-from state_backend.memory import MemoryBackend
-from state_backend.values import Entry, Keyspace, Page, Revision
+from state_backend.api import StateBackend
+from state_backend.errors import Corrupt
+from state_backend.memory import MemoryBackend, MemoryStore
+from state_backend.values import Entry, KeyPage, Keyspace, Page, Reading, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, Distant, World, registered
 
@@ -155,6 +160,88 @@ def test_a_damaged_snapshot_is_passed_over() -> None:
             assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
 
     virtual.run(story())
+
+
+class Damaged(MemoryBackend):
+    """As a store that keeps a checksum of each record: it gives none that fails, and no page that has one."""
+
+    def __init__(self, store: MemoryStore, damaged: str) -> None:
+        super().__init__(store)
+        self.damaged = damaged
+
+    async def get(self, keyspace: Keyspace, key: str) -> Reading:
+        self._check(keyspace, key)
+        return await super().get(keyspace, key)
+
+    async def scan(self, keyspace: Keyspace, *more: Any, **named: Any) -> Page:
+        page = await super().scan(keyspace, *more, **named)
+        for entry in page.entries:
+            self._check(keyspace, entry.key)
+        return page
+
+    async def scan_keys(self, keyspace: Keyspace, *more: Any, **named: Any) -> KeyPage:
+        return await MemoryBackend(self.store).scan_keys(keyspace, *more, **named)
+
+    def _check(self, keyspace: Keyspace, key: str) -> None:
+        if f"{keyspace.value}/{key}" == self.damaged:
+            raise Corrupt("a store", f"the record {self.damaged} fails its checksum")
+
+
+async def places_of_damage(store: MemoryBackend) -> dict[str, str]:
+    head = await read_head(store)
+    segments = (await store.scan_all(Keyspace.EVENTS)).entries
+    return {
+        "newest snapshot": f"snapshots/{places.snapshot_part(facts.APP, head.last_snapshot, 0)}",
+        "snapshot before": f"snapshots/{places.snapshot_part(facts.APP, head.previous_snapshot, 0)}",
+        "last segment": f"events/{segments[-1].key}",
+        "head": f"heads/{facts.APP}",
+    }
+
+
+@pytest.mark.parametrize("which", ["newest snapshot", "snapshot before"])
+def test_a_snapshot_that_the_store_itself_finds_damaged_is_passed_over(which: str) -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 5)
+            whole = checks.fold_log(await checks.read_log(world.reader(), facts.APP))
+            damaged = Damaged(world.store, (await places_of_damage(world.reader()))[which])
+            async with Replica(damaged, replace(OFTEN, reap=False), virtual.clock()) as replica:
+                assert await replica.view(facts.APP) == whole
+            problems = (await verified(damaged)).problems
+            assert [damaged.damaged in problem for problem in problems] == [True]
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("which", ["last segment", "head"])
+def test_a_log_that_the_store_itself_finds_damaged_is_named_and_no_store_is_away(which: str) -> None:
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 5)
+            damaged = Damaged(world.store, (await places_of_damage(world.reader()))[which])
+            async with Replica(damaged, replace(OFTEN, reap=False), virtual.clock()) as replica:
+                with pytest.raises(DamagedLog, match=damaged.damaged):
+                    await replica.view(facts.APP)
+
+    virtual.run(story())
+
+
+def test_a_damaged_segment_or_record_is_a_problem_of_its_own_application() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 1)
+            live = (await world.reader().scan_all(Keyspace.LIVE)).entries[0]
+            segment = (await places_of_damage(world.reader()))["last segment"]
+            for place in (segment, f"live/{live.key}"):
+                problems = (await verified(Damaged(world.store, place))).problems
+                assert [place in problem for problem in problems] == [True]
+
+    virtual.run(story())
+
+
+async def verified(store: StateBackend) -> Verdict:
+    log = journal.Journal(store, facts.APP, "reader", journal.CommitIds("reader"), virtual.clock())
+    return await verify(store, log, Snapshots(store, facts.APP, at_once))
 
 
 @pytest.mark.parametrize("both", [False, True])
