@@ -18,6 +18,7 @@ from coordinator.archive.api import ArchiveError
 from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.errors import CoordinatorError
 from coordinator.runtime.options import Options
+from state_backend import salvage
 from state_backend.api import Lock, StateBackend
 from state_backend.errors import Closed, Conflict, HoldLost, OutcomeUnknown, StateBackendError, Unavailable
 from state_backend.values import Entry, Keyspace
@@ -48,14 +49,15 @@ class Chore(ABC):
 
 
 async def entries(backend: StateBackend, keyspace: Keyspace) -> AsyncIterator[Entry]:
-    """All of them, each page as of its own moment: what a chore does between may outlast the store's history."""
-    last_key, more = None, True
-    while more:
-        page = await backend.scan(keyspace, "", last_key)
-        for entry in page.entries:
-            yield entry
-            last_key = entry.key
-        more = page.more
+    """All of them, each page as of its own moment: what a chore does between may outlast the store's history.
+
+    One that the store finds damaged is told to the log, and keeps nothing from being done for the others.
+    """
+    async for item in salvage.entries(backend, keyspace):
+        if isinstance(item, Entry):
+            yield item
+        else:
+            log.error("a record is damaged", error=str(item))
 
 
 @contextmanager

@@ -15,7 +15,9 @@ from coordinator.runtime import places
 from coordinator.runtime.api import Peer
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import ReplicaRecord, SessionRecord, decode
+from state_backend import salvage
 from state_backend.api import StateBackend
+from state_backend.errors import Corrupt
 from state_backend.values import Entry, Keyspace
 
 log = logs.logger(__name__)
@@ -23,16 +25,16 @@ log = logs.logger(__name__)
 
 async def registered(backend: StateBackend) -> list[ReplicaRecord]:
     """Those that are alive; raises what the store says."""
-    page = await backend.scan_all(Keyspace.REPLICAS)
-    return [record for entry in page.entries if (record := _replica(entry)) is not None]
+    there = [entry async for entry in salvage.entries(backend, Keyspace.REPLICAS)]
+    return [record for entry in there if (record := _replica(entry)) is not None]
 
 
 async def roll_call(backend: StateBackend) -> list[Peer]:
     """Replicas that are alive with their sessions, then those that are gone and still have some."""
     alive = await registered(backend)
     held: Counter[str] = Counter()
-    async for page in backend.pages(Keyspace.SESSIONS):
-        held.update(record.replica for entry in page.entries if (record := _session(entry)) is not None)
+    async for entry in salvage.entries(backend, Keyspace.SESSIONS):
+        held.update(record.replica for record in (_session(entry),) if record is not None)
     gone = sorted(set(held) - {record.replica for record in alive} - {""})
     return [
         *(peer(record, held[record.replica]) for record in alive),
@@ -59,17 +61,21 @@ def others(records: Iterable[ReplicaRecord], replica: str) -> tuple[ReplicaRecor
     return tuple(record for record in records if record.replica != replica)
 
 
-def _replica(entry: Entry) -> ReplicaRecord | None:
+def _replica(entry: Entry | Corrupt) -> ReplicaRecord | None:
     try:
+        if isinstance(entry, Corrupt):
+            raise entry
         return decode(ReplicaRecord, entry.value, places.name(Keyspace.REPLICAS, entry.key))
-    except WireError as error:
+    except (WireError, Corrupt) as error:
         log.warning("a replica's record is damaged", error=str(error))
         return None
 
 
-def _session(entry: Entry) -> SessionRecord | None:
+def _session(entry: Entry | Corrupt) -> SessionRecord | None:
     try:
+        if isinstance(entry, Corrupt):
+            raise entry
         return decode(SessionRecord, entry.value, places.name(Keyspace.SESSIONS, entry.key))
-    except WireError as error:
+    except (WireError, Corrupt) as error:
         log.warning("a sign of life is damaged", error=str(error))
         return None

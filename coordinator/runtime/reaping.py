@@ -17,7 +17,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Ending
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.housekeeping import Chore, alone
+from coordinator.runtime.housekeeping import Chore, alone, entries
 from coordinator.runtime.options import Options
 from state_backend.api import Lock, StateBackend
 from state_backend.keys import join_key
@@ -57,8 +57,8 @@ class Reaper(Chore):
         """Counts every driver's silence and ends what was silent for too long. Raises what the store says."""
         await self._prove_writable(lock)
         now_s = self._clock.monotonic_s()
-        page = await self._backend.scan_all(Keyspace.SESSIONS)
-        self._silences = {entry.key: self._count(entry, now_s) for entry in page.entries}
+        there = [entry async for entry in entries(self._backend, Keyspace.SESSIONS)]
+        self._silences = {entry.key: self._count(entry, now_s) for entry in there}
         for key, silence in list(self._silences.items()):
             if now_s - silence.since_s >= self._options.silence_s:
                 await self._reap(lock, key, silence)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Any, TypeVar
 
 from coordinator import logs
@@ -51,8 +51,9 @@ from coordinator.runtime.sessions import OpenSession, Sessions
 from coordinator.runtime.snapshot import Aside, at_once
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import ApplicationRecord, decode
+from state_backend import salvage
 from state_backend.api import StateBackend
-from state_backend.errors import OutcomeUnknown, StateBackendError
+from state_backend.errors import Corrupt, OutcomeUnknown, StateBackendError
 from state_backend.values import Compare, Entry, Keyspace
 from state_backend.waiting import within
 
@@ -289,15 +290,16 @@ class Replica(Coordinator):
     async def _listed(self, after: str, limit: int, running_only: bool) -> list[ApplicationRecord]:
         """Read page by page: a registration may be large, and of those that run there may be few."""
         found: list[ApplicationRecord] = []
-        last_key: str | None = places.of_application(ApplicationId(after)) if after else None
-        while len(found) < limit:
-            page = await self._backend.scan(Keyspace.APPLICATIONS, "", last_key, min(limit, _LIST_PAGE))
-            records = [record for entry in page.entries if (record := _application(entry)) is not None]
-            found.extend(record for record in records if record.ending is None or not running_only)
-            if not page.more:
-                break
-            last_key = page.entries[-1].key
-        return found[:limit]
+        last_key = places.of_application(ApplicationId(after)) if after else None
+        page = min(limit, _LIST_PAGE)
+        async with aclosing(salvage.entries(self._backend, Keyspace.APPLICATIONS, "", last_key, page)) as there:
+            async for item in there:
+                record = _application(item)
+                if record is not None and (record.ending is None or not running_only):
+                    found.append(record)
+                if len(found) >= limit:
+                    break
+        return found
 
     async def replicas(self) -> list[Peer]:
         with _store_errors(ALL):
@@ -359,10 +361,12 @@ def _store_errors(application: ApplicationId) -> Iterator[None]:
         raise Unavailable(application, error) from error
 
 
-def _application(entry: Entry) -> ApplicationRecord | None:
+def _application(entry: Entry | Corrupt) -> ApplicationRecord | None:
     """The record; a damaged one is told to the log, so that the others can be listed."""
     try:
+        if isinstance(entry, Corrupt):
+            raise entry
         return decode(ApplicationRecord, entry.value, places.name(Keyspace.APPLICATIONS, entry.key))
-    except WireError as error:
+    except (WireError, Corrupt) as error:
         log.error("an application's record is damaged", error=str(error))
         return None

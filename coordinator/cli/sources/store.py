@@ -37,11 +37,12 @@ from coordinator.server import shown
 from coordinator.wire.codec import Segment, decode_segment
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import ApplicationRecord, AuditRecord, decode
+from state_backend import salvage
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
 from state_backend.open import open_backend
-from state_backend.values import Entry, Keyspace
+from state_backend.values import Keyspace
 
 _READER = "shufflectl"
 _PAGE = 64
@@ -155,7 +156,7 @@ class StoreSource(FoldedSource):
         return state
 
     async def _records(self) -> AsyncIterator[ApplicationRecord]:
-        async for item in self._entries(Keyspace.APPLICATIONS, "", None):
+        async for item in salvage.entries(self._backend, Keyspace.APPLICATIONS, limit=_PAGE):
             try:
                 if isinstance(item, Exception):
                     raise item
@@ -189,33 +190,11 @@ class StoreSource(FoldedSource):
         if first is None:
             return
         last_key = places.segment(application, first - 1)
-        async for item in self._entries(Keyspace.EVENTS, places.within_application(application), last_key):
+        prefix = places.within_application(application)
+        async for item in salvage.entries(self._backend, Keyspace.EVENTS, prefix, last_key, _PAGE):
             try:
                 if isinstance(item, Exception):
                     raise item
                 yield decode_segment(item.value, places.name(Keyspace.EVENTS, item.key))
             except (WireError, Corrupt) as error:
                 yield error
-
-    async def _entries(self, keyspace: Keyspace, prefix: str, last_key: str | None) -> AsyncIterator[Entry | Corrupt]:
-        """Every entry behind a key, with an error in the place of each that the store itself finds damaged."""
-        more = True
-        while more:
-            keys = await self._backend.scan_keys(keyspace, prefix, last_key, _PAGE)
-            try:
-                page = await self._backend.scan(keyspace, prefix, last_key, _PAGE, keys.revision)
-                for entry in page.entries:
-                    yield entry
-            except Corrupt:
-                for key in keys.keys:
-                    async for item in self._entry(keyspace, key):
-                        yield item
-            last_key, more = (keys.keys[-1] if keys.keys else last_key), keys.more
-
-    async def _entry(self, keyspace: Keyspace, key: str) -> AsyncIterator[Entry | Corrupt]:
-        try:
-            found = (await self._backend.get(keyspace, key)).entry
-            if found is not None:
-                yield found
-        except Corrupt as error:
-            yield error

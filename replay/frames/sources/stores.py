@@ -21,6 +21,7 @@ from replay.frames.options import Reading, WrongOption, address_of
 from replay.frames.pieces import Piece, StorePiece, Trouble, ranges
 from replay.frames.salvage import Found, Gaps, Problem, records_of
 from replay.frames.sources.loops import each, waited
+from state_backend import salvage
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
@@ -248,22 +249,5 @@ async def _entries(
     backend: StateBackend, keyspace: Keyspace, prefix: str, last_key: str | None
 ) -> AsyncIterator[Entry | Problem]:
     """Every entry behind a key, with a problem in the place of each that the store itself finds damaged."""
-    more = True
-    while more:
-        keys = await backend.scan_keys(keyspace, prefix, last_key, _PAGE)
-        try:
-            for entry in (await backend.scan(keyspace, prefix, last_key, _PAGE, keys.revision)).entries:
-                yield entry
-        except Corrupt:
-            for key in keys.keys:
-                item = await _entry(backend, keyspace, key)
-                if item is not None:
-                    yield item
-        last_key, more = (keys.keys[-1] if keys.keys else last_key), keys.more
-
-
-async def _entry(backend: StateBackend, keyspace: Keyspace, key: str) -> Entry | Problem | None:
-    try:
-        return (await backend.get(keyspace, key)).entry
-    except Corrupt as error:
-        return Problem(str(error))
+    async for item in salvage.entries(backend, keyspace, prefix, last_key, _PAGE):
+        yield Problem(str(item)) if isinstance(item, Corrupt) else item

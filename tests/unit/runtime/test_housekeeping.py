@@ -23,6 +23,7 @@ from state_backend.testing.faults import Refused
 from state_backend.values import Compare, Keyspace, Put, RevisionIs
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
+from tests.support.damaged import Damaged
 
 
 async def ending_of(replica: Replica) -> Ending | None:
@@ -301,6 +302,25 @@ def test_an_application_that_cannot_be_ended_keeps_no_other_from_being_reaped(er
                 await asyncio.sleep(3)
                 await reaper.run(lock)
         assert ended == ["b"]
+
+    virtual.run(story())
+
+
+def test_a_damaged_record_keeps_no_other_application_from_being_reaped_and_listed() -> None:
+    async def story() -> None:
+        damaged, whole = ApplicationId("a"), ApplicationId("b")
+        async with World() as world:
+            teller = (await world.start(reap=False)).replica
+            for application in (damaged, whole):
+                await registered(teller, application)
+            store = Damaged(world.store, f"sessions/{damaged}")
+            async with Replica(store, replace(OPTIONS, silence_s=3.0), virtual.clock()) as replica:
+                await asyncio.sleep(6)
+                assert (await teller.view(whole)).meta.ending is Ending.LOST
+                assert (await teller.view(damaged)).meta.ending is None
+                assert [peer.replica for peer in await replica.roll_call()]
+                store.damaged = f"applications/{damaged}"
+                assert [record.application for record in await replica.applications()] == [whole]
 
     virtual.run(story())
 

@@ -25,11 +25,11 @@ from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
-from state_backend.errors import Corrupt
-from state_backend.memory import MemoryBackend, MemoryStore
-from state_backend.values import Entry, KeyPage, Keyspace, Page, Reading, Revision
+from state_backend.memory import MemoryBackend
+from state_backend.values import Entry, Keyspace, Page, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, Distant, World, registered
+from tests.support.damaged import Damaged
 
 OFTEN = replace(OPTIONS, snapshot_every_events=20)
 
@@ -160,31 +160,6 @@ def test_a_damaged_snapshot_is_passed_over() -> None:
             assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
 
     virtual.run(story())
-
-
-class Damaged(MemoryBackend):
-    """As a store that keeps a checksum of each record: it gives none that fails, and no page that has one."""
-
-    def __init__(self, store: MemoryStore, damaged: str) -> None:
-        super().__init__(store)
-        self.damaged = damaged
-
-    async def get(self, keyspace: Keyspace, key: str) -> Reading:
-        self._check(keyspace, key)
-        return await super().get(keyspace, key)
-
-    async def scan(self, keyspace: Keyspace, *more: Any, **named: Any) -> Page:
-        page = await super().scan(keyspace, *more, **named)
-        for entry in page.entries:
-            self._check(keyspace, entry.key)
-        return page
-
-    async def scan_keys(self, keyspace: Keyspace, *more: Any, **named: Any) -> KeyPage:
-        return await MemoryBackend(self.store).scan_keys(keyspace, *more, **named)
-
-    def _check(self, keyspace: Keyspace, key: str) -> None:
-        if f"{keyspace.value}/{key}" == self.damaged:
-            raise Corrupt("a store", f"the record {self.damaged} fails its checksum")
 
 
 async def places_of_damage(store: MemoryBackend) -> dict[str, str]:

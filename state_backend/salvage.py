@@ -1,0 +1,48 @@
+"""Everything that a keyspace holds, also where some of it is damaged.
+
+Responsible for reading on past a record that the store itself finds damaged, which costs `scan` its whole page. Refuses
+to know what a record means. Invariant: each entry is given once, in the order of keys, with an error in the place of
+each that is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+from state_backend.api import StateBackend
+from state_backend.errors import Corrupt
+from state_backend.limits import PAGE_LIMIT
+from state_backend.values import Entry, Keyspace
+
+
+async def entries(
+    backend: StateBackend, keyspace: Keyspace, prefix: str = "", after: str | None = None, limit: int = PAGE_LIMIT
+) -> AsyncGenerator[Entry | Corrupt, None]:
+    """Every entry behind a key, read ``limit`` at a time, each page as of its own moment."""
+    more = True
+    while more:
+        keys, found, more = await _page(backend, keyspace, prefix, after, limit)
+        for item in found:
+            yield item
+        after = keys[-1] if keys else after
+
+
+_Page = tuple[Sequence[str], Sequence[Entry | Corrupt], bool]
+
+
+async def _page(backend: StateBackend, keyspace: Keyspace, prefix: str, after: str | None, limit: int) -> _Page:
+    try:
+        page = await backend.scan(keyspace, prefix, after, limit)
+        return [entry.key for entry in page.entries], page.entries, page.more
+    except Corrupt:
+        there = await backend.scan_keys(keyspace, prefix, after, limit)
+        found = [item for key in there.keys if (item := await _entry(backend, keyspace, key)) is not None]
+        return there.keys, found, there.more
+
+
+async def _entry(backend: StateBackend, keyspace: Keyspace, key: str) -> Entry | Corrupt | None:
+    """None: it has gone since its key was read."""
+    try:
+        return (await backend.get(keyspace, key)).entry
+    except Corrupt as error:
+        return error
