@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from coordinator.core import events as e
 from coordinator.core import invariants
@@ -115,24 +115,35 @@ def _recoveries(log: Sequence[e.Recorded]) -> Iterator[str]:
 
 
 def _successors(log: Sequence[e.Recorded]) -> Iterator[str]:
-    """11: whoever writes anew what we deleted carries out a recovery that names it."""
+    """11: whoever writes anew what we deleted carries out a recovery that names it.
+
+    Not of what was never whole: given up half-written, it would have been written in any case.
+    """
     known = app_shuffles(log)
     last: dict[AppShuffle, ShuffleId] = {}
+    whole: set[ShuffleId] = set()
     gone: set[ShuffleId] = set()
     named: set[ShuffleId] = set()
     for recorded in log:
         event = recorded.event
         if isinstance(event, (e.GenerationFenced, e.GenerationDeleted)):
             gone.add(event.shuffle_id)
+        elif isinstance(event, e.GenerationCompleted) or _is_whole(event):
+            whole.add(event.shuffle_id)
         elif isinstance(event, e.RecoveryOpened):
             named.update(event.gone)
         elif isinstance(event, e.RecoveryWidened):
             named.add(event.gone)
         elif isinstance(event, e.GenerationStarted):
             before = last.get(known[event.shuffle_id])
-            if before in gone and before not in named:
+            if before in gone & whole - named:
                 yield f"11: {event.shuffle_id} follows {before}, which no recovery names ({recorded.sequence})"
-            last[known[event.shuffle_id]] = event.shuffle_id
+        if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
+            last[event.app_shuffle] = event.shuffle_id
+
+
+def _is_whole(event: e.Event) -> TypeGuard[e.GenerationAdopted]:
+    return isinstance(event, e.GenerationAdopted) and event.available >= event.total
 
 
 def _losses(log: Sequence[e.Recorded]) -> Iterator[str]:
