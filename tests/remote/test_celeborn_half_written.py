@@ -123,6 +123,26 @@ def test_a_locator_without_ids_frees_nothing_of_what_is_not_fenced(on_cluster: O
     assert run.read_again(shuffle)
 
 
+def test_what_was_lost_goes_when_nobody_reads_it(on_cluster: OnCeleborn) -> None:
+    """As Celeborn has it, when somebody finds a part of it lost: a stage that was told of it before reads the rest."""
+    run = on_cluster
+    shuffle = run.write()
+    fenced = run.service.fence(shuffle, TIMEOUT)
+    assert isinstance(fenced, Fenced)
+    assert isinstance(run.service.free(fenced.locator, TIMEOUT), Freed)
+    assert run.read_again(shuffle)
+    with run.reader_running(shuffle):
+        take_flags_down(run, shuffle)
+        run.tap.driver.map_output_tracker.unregisterAllMapAndMergeOutput(shuffle)
+        stored = run.bytes_stored(shuffle)
+        assert isinstance(run.service.free(fenced.locator, TIMEOUT), Freed)
+        assert run.bytes_stored(shuffle) == stored > 0
+        assert isinstance(run.service.forget(fenced.locator, TIMEOUT), Busy)
+    wait_for(lambda: run.service.forget(fenced.locator, TIMEOUT) == Freed(0), "an end of its readers")
+    assert run.bytes_stored(shuffle) == 0
+    assert run.read_again(shuffle)
+
+
 def test_a_worker_that_hangs_is_named_and_not_waited_for_again(on_cluster: OnCeleborn) -> None:
     run = on_cluster
     shuffle, other = run.write(), run.write()

@@ -85,6 +85,12 @@ class Celeborn:
         found = {path: size for folder in data for path, size in files_below(folder).items()}
         return {path: size for path, size in found.items() if path.parent.name.isdigit()}
 
+    def files_on(self, worker: Server, application: str, ids: Sequence[int]) -> list[Path]:
+        """Those of these ids on one worker."""
+        folder = self.folder / f"worker-{self.workers.index(worker)}"
+        mine = (path for path in self.files() if path.is_relative_to(folder) and application in path.parent.parent.name)
+        return [path for path in mine if int(path.parent.name) in ids]
+
     def bytes_of(self, application: str, ids: Sequence[int]) -> int:
         """What the workers hold of these of Celeborn's ids: they lay files out by application and id."""
         ours = {path: size for path, size in self.files().items() if application in path.parent.parent.name}
@@ -119,6 +125,14 @@ def another_worker(cluster: Celeborn) -> Iterator[Server]:
         yield worker
     finally:
         worker.kill()
+
+
+def start_again(cluster: Celeborn, worker: Server) -> None:
+    """It is killed, and another one begins in its folder, which has none of its files to offer."""
+    before = _registered(cluster)
+    worker.kill()
+    worker.start()
+    wait_for(lambda: _registered(cluster) == before + 1, "a worker that is registered again", READY_S)
 
 
 def _registered(cluster: Celeborn) -> int:

@@ -152,8 +152,8 @@ public class CelebornService implements Rewrites {
   /** What is gone now of one id, in bytes; what is not is told in `problems`, and tried again by the next call. */
   private long free(int shuffle, Integer id, long end, List problems) throws Exception {
     FencedIds.One known = known(shuffle, id);
-    if (known.freed || (!client.isCommitted(id) && mayBeWritten(shuffle, known, end))) {
-      return 0L; // the files of one that is written on are for a later call
+    if (known.freed || mayBeUsed(shuffle, known, true, end)) {
+      return 0L; // the files of one that is written on, or that lost a part and is read on, are for a later call
     }
     String uncommitted = destroying.awaitCommit(id, end);
     if (uncommitted != null) {
@@ -182,11 +182,16 @@ public class CelebornService implements Rewrites {
     return known.given != null ? known.given : client.locations(id);
   }
 
-  private boolean mayBeWritten(int shuffle, FencedIds.One known, long end) throws Exception {
+  /**
+   * What was not fenced may have been told to stages that run. To have their readers fail would have a result that has
+   * delivered a part go on with the next generation, of what we have not deleted.
+   */
+  private boolean mayBeUsed(int shuffle, FencedIds.One known, boolean readersToo, long end) throws Exception {
     if (known.isFenced) {
       return false;
     }
-    Object who = scheduler.call(new Writers(users, shuffle), Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    UsersNow work = new UsersNow(users, shuffle, readersToo);
+    Object who = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));
     return who == null || !((Set) who).isEmpty();
   }
 
@@ -255,7 +260,7 @@ public class CelebornService implements Rewrites {
       FencedIds.One known = known(shuffle, (Integer) ids.get(i));
       if (oldest < known.olderThan) {
         who.add("task " + oldest + " is older than the fence");
-      } else if (!known.forgotten && mayBeWritten(shuffle, known, end)) {
+      } else if (!known.forgotten && mayBeUsed(shuffle, known, false, end)) {
         who.add("somebody writes app shuffle " + shuffle + ", perhaps under id " + ids.get(i));
       }
     }
