@@ -78,20 +78,21 @@ class _Weight:
     task_ms: int = 0
     complete: bool = False
     outputs: int = 0  #: How many tasks wrote these bytes.
+    failed: dict[int, int] = field(default_factory=dict)  #: Bytes of failed attempts, by the places of their ends.
 
     def resume(self, tasks: int) -> None:
-        """One more attempt, of so many tasks, begins on what earlier ones left: the rest of that is gone."""
+        """One more attempt, of so many tasks, begins on what failed ones left: the rest of that is gone."""
         left = max(self.maps - tasks, 0)
         if self.outputs > left:
-            self.bytes = self.bytes * left // self.outputs
+            self.failed = {place: told * left // self.outputs for place, told in self.failed.items()}
+            self.bytes = sum(self.failed.values())
             self.task_ms = self.task_ms * left // self.outputs
             self.outputs = left
 
     def add(self, sums: _Sums, succeeded: bool) -> int:
         """One attempt of its map stage is over; answers the bytes that are there now and were not before.
 
-        What failed attempts wrote is there once another one has completed it. A repair of a part puts back what was
-        lost, which was never counted as gone.
+        A repair of a part puts back what was lost, which was never counted as gone.
         """
         if self.complete:
             return 0
@@ -99,11 +100,12 @@ class _Weight:
         self.task_ms += sums.run_ms
         self.outputs += sums.ends
         self.complete = succeeded
-        return self.bytes if succeeded else 0
+        return sums.written
 
     def begin_again(self) -> None:
         """Nothing of it is left."""
         self.bytes = self.task_ms = self.outputs = 0
+        self.failed = {}
         self.complete = False
 
 
@@ -328,7 +330,7 @@ class Book:
         if weight is not None and weight.complete:
             self._outputs_went(shuffle, weight, stage)
         elif weight is not None:
-            weight.resume(stage.tasks)
+            self._resume(weight, stage.tasks)
         place = self._tell(
             stage.submitted,
             c.ReportStageSubmitted(
@@ -351,6 +353,12 @@ class Book:
         if not left:
             weight.begin_again()
         self._tell(stage.submitted, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
+
+    def _resume(self, weight: _Weight, tasks: int) -> None:
+        """What failed attempts are told to have written is what the next one found: the rest went as they failed."""
+        weight.resume(tasks)
+        for place, left in weight.failed.items():
+            self._put_right(place, shuffle_bytes_written=left)
 
     def _task_ended(self, record: r.TaskEnd) -> None:
         stage = self._stages.get(record.stage)
@@ -380,15 +388,11 @@ class Book:
         known = self._stages.get(stage.id)
         sums = self._sums.pop((stage.id, stage.attempt), None) or _Sums()
         sums.settle(stage.tasks, stage.accumulables)
-        written = sums.written
-        if known is not None:
-            if sums.written:
-                self._decide(known, True)
-            if known.writes:
-                written = self._weights[AppShuffle(known.rdd)].add(sums, stage.failure is None)
-            if not known.jobs:
-                del self._stages[stage.id]
-        self._tell(
+        weight = self._weight_of(known, sums) if known is not None else None
+        written = sums.written if weight is None else weight.add(sums, stage.failure is None)
+        if known is not None and not known.jobs:
+            del self._stages[stage.id]
+        place = self._tell(
             stage.completed,
             c.ReportStageCompleted(
                 stage=StageAttempt(StageId(stage.id), stage.attempt),
@@ -400,6 +404,14 @@ class Book:
                 task_ms=sums.run_ms,
             ),
         )
+        if weight is not None and not weight.complete:
+            weight.failed[place] = written
+
+    def _weight_of(self, stage: _Stage, sums: _Sums) -> _Weight | None:
+        """Of what an attempt has written that is over; None: it is no map stage."""
+        if sums.written:
+            self._decide(stage, True)
+        return self._weights[AppShuffle(stage.rdd)] if stage.writes else None
 
     # ---- the rest ----
 

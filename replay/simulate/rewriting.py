@@ -23,7 +23,7 @@ class Rewriter:
 
     ran: Container[StageId]  #: Stages that ran in the record.
     behind: Container[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
-    weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that writing each took.
+    weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that each held when it was complete last.
     _taken: set[StageId] = field(default_factory=set)  #: Stages that stand for one that would have run.
     _unlisted: int = 0
 
@@ -33,10 +33,11 @@ class Rewriter:
         told = list(commands)
         return cls({one.stage.stage for one in told if isinstance(one, c.ReportStageSubmitted)}, went_behind(told))
 
-    def weigh(self, app_shuffle: AppShuffle, written_bytes: int, whole: bool) -> None:
-        """It was written. An attempt that wrote a part may tell the whole, with what failed ones left."""
-        known = 0 if whole else self.weights.get(app_shuffle, 0)
-        self.weights[app_shuffle] = max(known, written_bytes)
+    def weigh(self, state: State, app_shuffle: AppShuffle) -> None:
+        """It is complete: to write it again takes what all attempts wrote, failed ones too."""
+        generation = state.current(app_shuffle)
+        if generation is not None and generation.complete:
+            self.weights[app_shuffle] = generation.bytes
 
     def forget(self, app_shuffle: AppShuffle) -> None:
         """Nothing can read it again."""

@@ -168,13 +168,12 @@ class Otherwise:
         stage = self._maps.pop(command.stage, None)
         if stage is None and command.stage.stage in self._skipped and command.stage not in self.state.attempts:
             return
-        if stage is not None and stage.writes is not None and not command.failure:
-            if command.stage in self._short:
-                whole = max(command.shuffle_bytes_written, self.rewriter.weights.get(stage.writes, 0))
-                command = replace(command, shuffle_bytes_written=whole)
-            else:
-                self.rewriter.weigh(stage.writes, command.shuffle_bytes_written, self._is_whole(stage))
+        if command.stage in self._short and stage is not None and stage.writes is not None and not command.failure:
+            whole = max(command.shuffle_bytes_written, self.rewriter.weights.get(stage.writes, 0))
+            command = replace(command, shuffle_bytes_written=whole)
         self._do(command)
+        if stage is not None and stage.writes is not None and not command.failure:
+            self.rewriter.weigh(self.state, stage.writes)
 
     def _ask(self, fact: Fact, command: c.GetShuffleId) -> None:
         """Who asks about what is not there runs into it when its stage is submitted."""

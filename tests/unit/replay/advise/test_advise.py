@@ -19,7 +19,7 @@ from replay.history.finding import Part
 from replay.history.gathering import Read, Refused, batches
 from replay.history.reading import read
 from replay.history.run import Run
-from tests.support.history_logs import Log, Stage, at, chain, chain_read_again
+from tests.support.history_logs import FIRST, SECOND, Log, Stage, at, chain, chain_read_again
 
 #: A deletion takes the simulated driver this long at most.
 PACE_S = 1.0
@@ -80,6 +80,34 @@ def test_what_is_read_again_was_deleted_too_early(tmp_path: Path) -> None:
     assert advice.shuffles[0].too_early == (FRONTIER, EAGER)
     assert advice.shuffles[0].reads == 2
     assert advice.of(ORACLE).byte_seconds == 1000 * 50 + 500 * 10
+
+
+def test_what_a_failed_attempt_wrote_is_held_from_its_end_on(tmp_path: Path) -> None:
+    """900 bytes from 10 s, the other 100 from 40 s, read until 50 s; the application ends at 110 s."""
+    first, reader = Stage(0, rdd=1, tasks=10), Stage(1, rdd=3, parents=(0,))
+    log = Log().start().job(0, 0, first, reader).stage(first, 0, 10, 1000, failure="FetchFailed", ends=9)
+    log.stage(first, 30, 40, 100, attempt=1, tasks=1).stage(reader, 40, 50).job_end(0, 50).end(110)
+    advice = Judge()(run_of(log, tmp_path))
+    spark, oracle = advice.of(SPARK), advice.of(ORACLE)
+    assert (spark.byte_seconds, spark.peak_bytes) == (900 * 100 + 100 * 70, 1000)
+    assert (oracle.byte_seconds, oracle.peak_bytes) == (900 * 40 + 100 * 10, 1000)
+
+
+def test_what_a_failed_job_has_left_is_held(tmp_path: Path) -> None:
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, 1000, failure="no space", ends=1)
+    advice = Judge()(run_of(log.job_end(0, 10).end(110), tmp_path))
+    assert advice.of(SPARK).byte_seconds == 500 * 100
+    assert advice.written_bytes == 500
+
+
+def test_what_is_written_again_is_what_all_attempts_wrote(tmp_path: Path) -> None:
+    log = chain_read_again()
+    place = next(index for index, line in enumerate(log.lines) if "Stage Info" in line)
+    parts = Log().stage(FIRST, 0, 5, 1000, failure="FetchFailed", ends=1).stage(FIRST, 5, 10, 500, attempt=1, tasks=1)
+    log.lines[place : place + 4] = parts.lines
+    for rule in (FRONTIER, EAGER):
+        figures = Judge()(run_of(log, tmp_path)).of(rule)
+        assert (figures.missed, figures.recomputed_bytes) == (1, 1000), rule
 
 
 def test_a_longer_grace_holds_longer(tmp_path: Path) -> None:

@@ -114,12 +114,12 @@ def written(run: Run) -> list[int]:
     return [one.shuffle_bytes_written for one in told(run, c.ReportStageCompleted)]
 
 
-def test_what_a_failed_attempt_wrote_is_there_when_the_next_one_completes_it(tmp_path: Path) -> None:
+def test_what_a_failed_attempt_wrote_is_there_when_it_ends(tmp_path: Path) -> None:
     log = Log().start().job(0, 0, WIDE, SECOND).stage(WIDE, 0, 10, 9_000, tasks=10, failure="fetch failed", ends=9)
     log.stage(WIDE, 10, 12, 1_000, attempt=1, tasks=1).stage(SECOND, 12, 20).job_end(0, 20).end(30)
     run = run_of(log.write(tmp_path / "app-1"))
     assert (run.shuffles[0].bytes, run.shuffles[0].task_ms) == (9 * 900 + 1_000, 5_000)
-    assert written(run) == [0, 9 * 900 + 1_000, 0]
+    assert written(run) == [9 * 900, 1_000, 0]
     costs = Costs()
     costs.hear(Fact(time_ms, command) for time_ms, command in run.facts)
     assert costs.task_ms == {1: 5_000}
@@ -131,7 +131,7 @@ def test_repairs_of_a_part_add_nothing_and_a_whole_rewrite_counts_by_itself(tmp_
         log.stage(WIDE, 10 * number, 10 * number + 5, 9_000, attempt=number, tasks=9)
     log.stage(WIDE, 50, 55, 7_000, attempt=4, failure="fetch failed").stage(WIDE, 56, 57, 1_000, attempt=5, tasks=1)
     run = run_of(log.stage(SECOND, 60, 65).job_end(0, 65).end(70).write(tmp_path / "app-1"))
-    assert written(run) == [10_000, 0, 0, 0, 0, 7_300, 0]  # nine of the ten outputs of 700 were left
+    assert written(run) == [10_000, 0, 0, 0, 6_300, 1_000, 0]  # nine of the ten outputs of 700 were left
     assert [one.outputs[0].available for one in told(run, c.ReportOutputs)] == [1, 1, 1, 0]
     assert run.shuffles[0].bytes == 7_300
 
@@ -356,6 +356,18 @@ def test_what_a_failed_attempt_left_counts_as_far_as_the_next_one_does_not_write
     log.stage(WIDE, 10, 20, written=100 * again, attempt=1, tasks=again).end(30)
     run = run_of_text(tmp_path, log.text)
     assert [(one.bytes, one.task_ms) for one in run.shuffles] == [(100 * (left + again), 500 * (left + again))]
+    assert written(run) == [100 * left, 100 * again]
+
+
+def test_of_several_failed_attempts_each_counts_as_far_as_it_is_not_written_again(tmp_path: Path) -> None:
+    """Five of ten outputs, then three of the other five; four of these eight go, and are written with the last two."""
+    log = Log().start().job(0, 0, WIDE, Stage(1, rdd=3, parents=(0,)))
+    log.stage(WIDE, 0, 10, written=1000, failure="FetchFailed", ends=5)
+    log.stage(WIDE, 10, 20, written=500, attempt=1, tasks=5, failure="FetchFailed", ends=3)
+    log.stage(WIDE, 20, 30, written=600, attempt=2, tasks=6).end(40)
+    run = run_of_text(tmp_path, log.text)
+    assert written(run) == [250, 150, 600]
+    assert run.shuffles[0].bytes == 1000
 
 
 def test_a_job_without_stages_says_nothing_of_another_ones(tmp_path: Path) -> None:
