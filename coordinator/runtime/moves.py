@@ -127,10 +127,10 @@ def over(state: State) -> bool:
 
 
 def _own(application: ApplicationId, below: State, draft: State, log: list[Recorded]) -> Iterator[Operation]:
-    """Its registration, its end, and the sign of life that begins with the one and goes with the other."""
+    """Its registration, policy and end, and the sign of life that begins with the one and goes with the other."""
     kinds = {type(recorded.event) for recorded in log}
     key = places.of_application(application)
-    if ApplicationRegistered in kinds or ApplicationEnded in kinds:
+    if ApplicationRegistered in kinds or ApplicationEnded in kinds or draft.meta.policy != below.meta.policy:
         yield Put(Keyspace.APPLICATIONS, key, encode(application_record(draft)))
     if over(draft) and not over(below):
         yield Delete(Keyspace.SESSIONS, key)

@@ -68,7 +68,7 @@ class GenerationRecord:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationRecord:
-    """One application: its registration, and how it ended."""
+    """One application: its registration, the policy that is in force, and how it ended."""
 
     application: ApplicationId
     driver: Driver

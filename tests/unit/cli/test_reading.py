@@ -38,6 +38,15 @@ def test_apps_tells_who_is_there(shufflectl: Shufflectl, source: tuple[str, str]
     assert table[1].startswith("6f1c2d3e  ")
 
 
+def test_apps_tells_the_policy_that_is_in_force(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", Told(policy=Policy()))
+    told = [shufflectl("apps", "--store", address, "-o", "json").data[0]["policy"]]
+    for change in (("frontier",), ("eager", "--group", "nightly"), ("delayed", "--rule", "eager", "--grace", "30s")):
+        assert shufflectl("policy", "--store", address, "-", *change).code == 0
+        told.append(shufflectl("apps", "--store", address, "-o", "json").data[0]["policy"])
+    assert told == ["observe", "frontier", "frontier", "delayed(eager, 30 s)"]
+
+
 def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     rows = shufflectl("shuffles", *source, "chain", "-o", "json").data
     assert [(r["shuffle_id"], r["app_shuffle"], r["state"], r["bytes"]) for r in rows] == [
