@@ -115,8 +115,18 @@ def _there(files: Iterable[Path], missing: list[Missing]) -> Iterator[Part]:
 
 
 def _unread(place: str, error: OSError) -> Missing:
-    told = f"it cannot be read ({error.strerror or error}); expected a file or a directory that may be"
-    return Missing(shown(place), told)
+    return Missing(shown(place), unread(error, "a file or a directory that may be"))
+
+
+def unread(error: Exception, expected: str = "a file that may be") -> str:
+    """What is told of a file that the system does not let us read: in its words, without its numbers."""
+    return f"it cannot be read ({reason(error)}); expected {expected}"
+
+
+def reason(error: Exception) -> str:
+    """The same, the reason alone. Libraries put texts of their own beside the number."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number else " ".join(str(error).split())
 
 
 def sort(parts: Iterable[Part]) -> list[Log]:

@@ -19,7 +19,7 @@ from typing import IO, TypeAlias
 import msgspec
 
 from replay.history.book import Book
-from replay.history.finding import Log, Part, local_path, shown
+from replay.history.finding import Log, Part, local_path, shown, unread
 from replay.history.framing import Damaged, pieces
 from replay.history.lines import LONGEST_LINE_BYTES, TOO_LONG, Lines
 from replay.history.records import DECODERS
@@ -69,8 +69,10 @@ class _Reader:
         try:
             with open_part(part) as stream:
                 self._lines(name, Lines(_of_a_log(pieces(stream))))
-        except (Damaged, OSError) as error:
+        except Damaged as error:
             self._warn(name, str(error))
+        except OSError as error:
+            self._warn(name, unread(error))
 
     def _lines(self, name: str, lines: Lines) -> None:
         broken, number = _Broken(), 0

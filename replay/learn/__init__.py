@@ -22,6 +22,7 @@ from coordinator.core.ids import AppShuffle, StageAttempt
 from coordinator.core.lineages import kind_of
 from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
+from replay.history.finding import unread
 from replay.history.joining import Copy, Piece
 from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
@@ -143,7 +144,8 @@ def learned(recording: Recording) -> Learned:
         return _learned(recording)
     except (Unread, ValueError, OSError) as error:
         kind = kind_of_failure(error)
-        return Learned(recording.name, why_not=str(error), is_missing=not kind["is_no_log"], **kind)
+        why = unread(error) if isinstance(error, OSError) else str(error)
+        return Learned(recording.name, why_not=why, is_missing=not kind["is_no_log"], **kind)
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Learned(recording.name, why_not=odd("read", error), is_missing=True)
 

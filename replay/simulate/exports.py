@@ -17,7 +17,7 @@ from replay.frames.pieces import TablePiece
 from replay.frames.recorded import recorded_in
 from replay.frames.sources import tables
 from replay.frames.sources.tables import NoExport, Table
-from replay.history.finding import Part, shown
+from replay.history.finding import Part, reason, shown
 from replay.simulate.recordings import Recording
 
 
@@ -90,4 +90,4 @@ def _table(path: str) -> Table:
 
 
 def _unreadable(place: str, error: Exception) -> Corrupt:
-    return Corrupt(place, f"it cannot be read ({' '.join(str(error).split())})", "an export as it was written")
+    return Corrupt(place, f"it cannot be read ({reason(error)})", "an export as it was written")

@@ -24,7 +24,7 @@ from coordinator.core.values import Driver, Lesson, Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import TooNew, UnknownEvent, UnknownKind, WireError
 from coordinator.wire.logfile import salvage, unbroken
-from replay.history.finding import Log, shown
+from replay.history.finding import Log, shown, unread
 from replay.history.joining import Copy, Piece, Told, piece_of, whole
 from replay.simulate import Fact, Timed, facts_of, simulate_all
 from replay.simulate.summary import Summary, summary_of
@@ -119,8 +119,10 @@ def simulated(
     """
     try:
         return _simulated(recording, policies, lessons or {}, capacity_bytes)
-    except (Unread, WireError, OSError) as error:
+    except (Unread, WireError) as error:
         return Simulated(recording.name, failed=str(error), **kind_of_failure(error))
+    except OSError as error:
+        return Simulated(recording.name, failed=unread(error), **kind_of_failure(error))
     except Exception as error:  # noqa: BLE001 - one record must never end the run of all
         return Simulated(recording.name, failed=odd("simulated", error))
 

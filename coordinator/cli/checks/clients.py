@@ -19,6 +19,7 @@ from pathlib import Path
 
 from coordinator.cli.checks.finding import Finding, ok, warn
 from listener_bridge.shuffle_services import celeborn, uniffle
+from replay.history.finding import reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def _of_jar(jar: Path, is_named: bool) -> Iterator[Finding]:
             held = [client for client in CLIENTS if _path(client.manager) in archive.namelist()]
             yield from (_judged(client, jar, archive) for client in held)
     except (OSError, zipfile.BadZipFile) as error:
-        yield warn("client", f"{jar} cannot be read ({error})", "Name the jar that drivers have on their class path.")
+        told = f"{jar} cannot be read ({reason(error)})"
+        yield warn("client", told, "Name the jar that drivers have on their class path.")
         return
     if is_named and not held:
         known = " or ".join(client.name for client in CLIENTS)

@@ -19,14 +19,16 @@ from replay.frames.sources import logs, tables
 from replay.frames.sources.kinds import is_table
 from replay.frames.sources.logs import LogFile
 from replay.frames.sources.tables import Table
+from replay.history.finding import reason
 
 _SCHEME = "file:"
 
 
 def plan(reading: Reading) -> list[Piece]:
     """What there is below the path."""
-    files = list(_files(_path(reading)))
-    found: list[Piece] = []
+    there = list(_files(_path(reading)))
+    files = [path for path in there if isinstance(path, Path)]
+    found: list[Piece] = [Trouble("", closed) for closed in there if isinstance(closed, Problem)]
     surveyed: list[LogFile] = []
     exported: list[Table] = []
     for path in files:
@@ -55,12 +57,16 @@ def _path(reading: Reading) -> Path:
     return path
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path) -> Iterator[Path | Problem]:
     """Every file, in the order of names; what begins with . or _ is passed over, as Spark does."""
-    if path.is_file():
-        yield path
+    try:
+        entries = None if path.is_file() else sorted(path.iterdir())
+    except OSError as error:
+        yield Problem(f"{path} cannot be read ({reason(error)})")
         return
-    for entry in sorted(path.iterdir()):
+    if entries is None:
+        yield path
+    for entry in entries or ():
         if not entry.name.startswith((".", "_")) and not entry.name.endswith(BESIDE):
             yield from _files(entry)
 

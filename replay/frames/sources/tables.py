@@ -24,6 +24,7 @@ from replay.frames.options import Reading
 from replay.frames.pieces import TablePiece
 from replay.frames.salvage import Problem
 from replay.frames.sources.kinds import is_parquet
+from replay.history.finding import reason
 
 VERSION_KEY = b"shuffle_lifecycle.frame"
 APPLICATION = "application="  #: A folder of the Parquet export, and what it holds.
@@ -51,7 +52,7 @@ def survey(path: Path) -> Table | Problem:
     except WireError as error:
         return Problem(str(error))
     except UNREADABLE as error:
-        return Problem(f"{path} cannot be read: {' '.join(str(error).split())}")
+        return Problem(f"{path} cannot be read ({reason(error)})")
 
 
 def opened(path: Path) -> Table:

@@ -76,5 +76,5 @@ def test_a_jar_that_is_none_and_one_that_is_another(tmp_path: Path) -> None:
     found = clients.look([tmp_path / "text.jar", tmp_path / "nowhere.jar", other])
     assert [one.verdict for one in found] == [Verdict.WARN] * 3
     assert "cannot be read" in found[0].found
-    assert "No such file" in found[1].found
+    assert "nowhere.jar cannot be read (No such file or directory)" in found[1].found
     assert "holds no shuffle manager of Celeborn or Uniffle" in found[2].found

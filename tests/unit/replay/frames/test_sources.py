@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -225,6 +227,22 @@ def test_files_that_are_no_logs_are_named(log: Path) -> None:
     assert events(found) == whole
     assert len(problems(found)) == 3
     assert all(any(name in one for one in problems(found)) for name in ("notes.txt", "empty.parquet", "foreign.arrow"))
+
+
+def test_a_folder_that_may_not_be_opened_costs_itself_alone(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = rows(log)
+    (log.parent / "closed").mkdir()
+    iterdir = Path.iterdir
+
+    def listed(path: Path) -> Iterator[Path]:
+        if path.name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+    found = rows(log.parent)
+    assert events(found) == whole
+    assert problems(found) == [f"{log.parent / 'closed'} cannot be read (Permission denied)"]
 
 
 def test_a_parquet_file_of_another_program_is_named(log: Path) -> None:

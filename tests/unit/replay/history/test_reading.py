@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import pytest
 import zstandard
@@ -95,6 +96,22 @@ def test_a_map_stage_without_tasks_is_known_by_its_reader(tmp_path: Path) -> Non
     log.job(1, 1, again, reader).stage(reader, 1, 2).job_end(1, 2).end(3)
     run = run_of(log.write(tmp_path / "app-1"))
     assert [s.writes for s in told(run, c.ReportStageSubmitted)] == [1, None]
+
+
+def test_a_file_that_may_not_be_opened_says_so_in_words(tmp_path: Path) -> None:
+    def closed(part: Part) -> IO[bytes]:
+        raise PermissionError(errno.EACCES, "Permission denied", part.path)
+
+    def half_open(part: Part) -> IO[bytes]:
+        return closed(part) if part.path.endswith("2") else Path(part.path).open("rb")
+
+    for name in ("events_1", "events_2"):
+        (tmp_path / name).write_bytes(chain().text)
+    first, second = (Part(str(tmp_path / name), 1) for name in ("events_1", "events_2"))
+    with pytest.raises(NotALog) as caught:
+        read(Found("app", (first,)), closed)
+    assert str(caught.value) == "it cannot be read (Permission denied); expected a file that may be"
+    assert f"events_2: {caught.value}" in read(Found("app", (first, second)), half_open).warnings
 
 
 def test_what_is_written_again_was_lost(tmp_path: Path) -> None:

@@ -106,6 +106,17 @@ def test_a_folder_that_may_not_be_opened_is_a_record_of_its_own(
     ]  # fmt: skip
 
 
+def test_a_file_that_went_before_it_was_read_says_so_in_words(tmp_path: Path) -> None:
+    log_file(tmp_path / "a.log", deleted_and_missed())
+    chain().write(tmp_path / "history")
+    found = recordings_at(str(tmp_path))
+    assert isinstance(found, list)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    said = {simulated(one, FRONTIER).failed for one in found} | {learned(one).why_not for one in found}
+    assert said == {"it cannot be read (No such file or directory); expected a file that may be"}
+
+
 def test_a_history_log_is_named_by_its_place_with_its_ending(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     for file in (tmp_path / "notes.txt", tmp_path / "deep" / "notes.gz"):
