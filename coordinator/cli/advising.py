@@ -23,7 +23,7 @@ from coordinator.cli.exits import Exit, failure
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
 from coordinator.cli.spark import Confs, conf_of, spark_session
-from coordinator.cli.targets import check_file, check_folder, written
+from coordinator.cli.targets import check_apart, check_file, check_folder, written
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
 from replay.units import count, few, printable, size, span
@@ -65,6 +65,7 @@ def advise(
     """Says which applications would give disk back, how much, and at what risk, from Spark's own history logs."""
     _check_libraries()
     grace_ms = _grace(grace)
+    check_apart({"--html": html, "--csv": csv_file, "--parquet": parquet})
     if parquet is not None:
         check_folder(parquet, places, force)
     for file in filter(None, (html, csv_file)):

@@ -6,8 +6,9 @@ what is written. Invariant: what is there stays as it is unless its owner said o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import combinations
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -33,6 +34,24 @@ def check_file(to: Path, force: bool, sources: Iterable[str] = ()) -> None:
         if _may_be_replaced(to):
             draft_of(to).touch()
             draft_of(to).unlink()
+
+
+def check_apart(named: Mapping[str, str | Path | None]) -> None:
+    """No result takes the place of another one, however each is called. ``named``: targets by their options."""
+    targets = [(option, str(to)) for option, to in named.items() if to is not None and not _is_device(str(to))]
+    for (option, to), (other_option, other) in combinations(targets, 2):
+        with writing(Path(to)):
+            clash = overlap(to, other)
+        if clash:
+            told = f"{option} {to} and {other_option} {other} are one place, or one lies within the other"
+            raise failure(Exit.USAGE, told, "a place for each", "Choose another for one of them.")
+
+
+def _is_device(to: str) -> bool:
+    """What is written there takes nobody's place."""
+    there = local_path(to)
+    with writing(there):
+        return not is_url(to) and there.exists() and not there.is_file() and not there.is_dir()
 
 
 def _check_no_stdout(to: str, kind: str) -> None:

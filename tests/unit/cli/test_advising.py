@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -156,6 +156,33 @@ def test_parquet_is_written_over_nothing_unasked(shufflectl: Shufflectl, logs: P
     (tmp_path / "mine").mkdir()
     called = shufflectl("advise", logs, "--parquet", tmp_path / "mine")
     assert (called.code, f"{tmp_path}/mine is there already" in called.err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("--html", "{0}/x"), ("--csv", "{0}/x")),
+        (("--html", "x"), ("--csv", "{0}/x")),
+        (("--html", "{0}/x"), ("--csv", "logs/../x")),
+        (("--html", "{0}/x"), ("--csv", "link")),
+        (("--html", "{0}/x"), ("--parquet", "x")),
+        (("--csv", "x/table.csv"), ("--parquet", "file:{0}/x")),
+    ],
+)
+def test_two_results_never_go_to_one_place(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Sequence[str], second: Sequence[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    flags = [word.format(tmp_path) for word in (*first, *second)]
+    called = shufflectl("advise", "nowhere", *flags, "--force")
+    told = f"{flags[0]} {flags[1]} and {flags[2]} {flags[3]} are one place, or one lies within the other"
+    assert (called.code, called.out, told in called.err) == (Exit.USAGE, "", True), called.err
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_is_thrown_away_may_be_thrown_away_twice(shufflectl: Shufflectl, logs: Path) -> None:
+    assert shufflectl("advise", logs, "--html", os.devnull, "--csv", os.devnull).code == Exit.OK
 
 
 @pytest.mark.parametrize(
