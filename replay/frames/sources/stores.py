@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from coordinator.archive import files
 from coordinator.archive.api import Archive, ArchiveError
 from coordinator.archive.open import open_archive
+from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
 from coordinator.wire import framing, logfile
 from coordinator.wire.errors import WireError
@@ -25,7 +27,7 @@ from state_backend import salvage
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
-from state_backend.keys import join_key, key_prefix, split_key
+from state_backend.keys import NUMBER_DIGITS, SEPARATOR, join_key, key_prefix
 from state_backend.open import open_backend
 from state_backend.values import Entry, Keyspace
 
@@ -92,7 +94,7 @@ async def _heads(backend: StateBackend, reading: Reading) -> AsyncIterator[tuple
         if isinstance(item, Problem):
             yield "", item
         else:
-            yield split_key(item.key)[0], _head_of(item)
+            yield unquote(item.key, errors="replace"), _head_of(item)
 
 
 async def _head(backend: StateBackend, application: str) -> Head | Problem | None:
@@ -156,10 +158,9 @@ class _Log:
                     yield _opened(sealed)
                 first = below
                 continue
-            async for sealed, begin in self._stored(first, last):
+            async for found, begin in self._stored(first, last):
                 if begin > first and await self._archived_below() > first:
                     break  # it has moved to the archive meanwhile
-                found = _opened(sealed, begin)
                 yield found
                 first = max([begin, *(one.sequence for one in found if one.sequence is not None)]) + 1
             else:
@@ -198,18 +199,24 @@ class _Log:
         except (WireError, ArchiveError, FileNotFoundError) as error:
             yield Problem(str(error), first)
 
-    async def _stored(self, first: int, last: int) -> AsyncIterator[tuple[Sealed, int]]:
-        """Segments with the number of their first event."""
-        after = join_key(self.application, await self._segment_of(first) - 1)
+    async def _stored(self, first: int, last: int) -> AsyncIterator[tuple[list[Found], int]]:
+        """What is in segments, each with the number of its first event; of one in a wrong place with that before it."""
+        start = await self._segment_of(first)
+        after = join_key(self.application, start - 1) if start > 1 else None  # a damaged key may sort before all others
         begin = first
         async for item in _entries(self.backend, Keyspace.EVENTS, key_prefix(self.application), after):
             if isinstance(item, Problem):
-                yield item, begin
+                yield [item], begin
                 continue
-            begin = int(split_key(item.key)[1])
-            if begin > last:
+            number = _begins(item.key)
+            found = _opened((f"events/{item.key}", item.value), begin if number is None else number)
+            if number is None or (found and found[0].sequence != number):
+                found = [_misplaced(item.key, found), *found]
+            elif number > last:
                 return
-            yield (f"events/{item.key}", item.value), begin
+            else:
+                begin = number
+            yield found, begin
 
     async def _segment_of(self, sequence: int) -> int:
         """Where the segment begins that holds this event."""
@@ -227,10 +234,23 @@ class _Log:
         last_key: str | None = join_key(self.application, after)
         while last_key is not None:
             page = await self.backend.scan_keys(Keyspace.EVENTS, key_prefix(self.application), last_key)
-            begun = [number for key in page.keys if (number := int(split_key(key)[1])) <= upto]
-            found = begun[-1] if begun else found
-            last_key = page.keys[-1] if page.more and len(begun) == len(page.keys) else None
+            numbers = [number for key in page.keys if (number := _begins(key)) is not None]
+            found = max((number for number in numbers if number <= upto), default=found)
+            last_key = page.keys[-1] if page.more and max(numbers, default=0) <= upto else None
         return found
+
+
+def _begins(key: str) -> int | None:
+    """The event that a segment begins with, as its key says; None: the key is damaged."""
+    digits = key.rpartition(SEPARATOR)[2]
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) == NUMBER_DIGITS else None
+
+
+def _misplaced(key: str, found: list[Found]) -> Problem:
+    """A segment that nobody finds by its number."""
+    begins = next((one.sequence for one in found if isinstance(one, Recorded)), None)
+    told = "" if begins is None else f", which is {begins}"
+    return Problem(f"events/{key}: the key is damaged; expected the number of the first event in it{told}")
 
 
 def _neither(first: int, last: int, where: str) -> Problem:

@@ -22,6 +22,7 @@ from replay.frames.writing import ArrowFile
 from state_backend.open import open_backend
 from state_backend.values import Keyspace
 from tests.unit.cli.calling import Shufflectl, log_file, store
+from tests.unit.cli.test_bad_input import damage_a_key
 from tests.unit.replay.frames.reading import events, problems, rows
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
@@ -297,6 +298,45 @@ async def harm(address: str) -> tuple[int, int]:
         await backend.delete(Keyspace.EVENTS, gone.key)
         await backend.put(Keyspace.EVENTS, hurt.key, hurt.value[:-9] + b"\x00" + hurt.value[-8:])
         return int(gone.key[-20:]), int(hurt.key[-20:])
+
+
+@pytest.mark.parametrize("begins", [1, 17, 32], ids="first {}".format)
+@pytest.mark.parametrize("damage", ["/0 /p", "/0 /.", "/00 /0x", "/00 /01", "/0 /%ff0"])
+@pytest.mark.parametrize("options", [{}, {"partitionEvents": 4}], ids=["one piece", "many"])
+def test_a_damaged_key_is_named_and_costs_nothing_else(
+    told: Told, tmp_path: Path, begins: int, damage: str, options: dict[str, object]
+) -> None:
+    """As etcd would give it, which keeps no checksum of keys."""
+    address = store(tmp_path / "store.db", told)
+    whole = rows(address)
+    moved, held = asyncio.run(rename(address, begins, damage))
+    found = rows(address, **options)
+    assert len(set(sequences(found))) == len(sequences(found))
+    assert set(range(1, 33)) - set(sequences(found)) <= set(held)
+    assert any(f"events/{moved}: the key is damaged" in one for one in problems(found)), problems(found)
+    if not options:
+        assert sorted(map(str, sequences(found))) == sorted(map(str, sequences(whole)))
+
+
+def test_a_key_that_the_store_finds_damaged_is_named(told: Told, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", told)
+    damage_a_key(tmp_path / "store.db")
+    found = rows(address, partitionEvents=4)
+    assert any("fails its checksum" in one for one in problems(found))
+    assert len(sequences(found)) > 24
+
+
+async def rename(address: str, begins: int, damage: str) -> tuple[str, range]:
+    """Damages the key of the segment that holds this event; gives it, and the segment's events."""
+    async with await open_backend(address) as backend:
+        entries = (await backend.scan_all(Keyspace.EVENTS)).entries
+        firsts = [int(entry.key[-20:]) for entry in entries]
+        place = max(place for place, first in enumerate(firsts) if first <= begins)
+        whole, _, hurt = damage.partition(" ")
+        key = entries[place].key.replace(whole, hurt, 1)
+        await backend.delete(Keyspace.EVENTS, entries[place].key)
+        await backend.put(Keyspace.EVENTS, key, entries[place].value)
+        return key, range(firsts[place], [*firsts, 33][place + 1])
 
 
 @pytest.mark.parametrize(
