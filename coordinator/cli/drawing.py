@@ -27,16 +27,18 @@ from replay.units import count
 
 def timeline(
     here: Here,
-    app: Annotated[str, typer.Argument(metavar="APP|LOG", help="An application, or the file of an exported log.")],
     to: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")],
+    app: Annotated[
+        str | None, typer.Argument(metavar="APP|LOG", help="An application, or the file of an exported log.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> Any:
     """Draws bytes held against needed, a bar a shuffle, and the graph of stages, as one HTML file."""
-    is_file = is_on_disk(app) and Path(app).is_file()
-    check_file(to, force, sources=(app if is_file else here.chosen()[1],))
-    if is_file:
+    if app is not None and is_on_disk(app) and Path(app).is_file():
+        check_file(to, force, sources=(app,))
         return _timeline(_of_file(here, app), ONLY, to)
-    _check_no_folder(app)
+    check_file(to, force, sources=(here.chosen()[1],))
+    _check_no_folder(app or "")
     return _timeline(here, app, to)
 
 
@@ -50,18 +52,22 @@ def _check_no_folder(app: str) -> None:
         raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Name one file.")
 
 
-async def _found(source: Source, app: str) -> ApplicationId:
+async def _found(source: Source, app: str | None) -> ApplicationId:
     """An application may be called like a file; who is not there, and called so, was meant as one."""
     try:
         return await find(source, app)
     except Failure as missing:
-        if missing.exit_code is Exit.NOT_FOUND and (app.startswith(("/", "./", "../", "~")) or app.endswith(".log")):
+        if missing.exit_code is Exit.NOT_FOUND and app and _is_like_a_path(app):
             told = f"there is no file {app}, and no application of that name"
             raise failure(Exit.NOT_FOUND, told, "an exported log, or an application", "Check the path.") from missing
         raise
 
 
-async def _timeline(here: Here, app: str, to: Path) -> None:
+def _is_like_a_path(app: str) -> bool:
+    return app.startswith(("/", "./", "../", "~")) or app.endswith(".log")
+
+
+async def _timeline(here: Here, app: str | None, to: Path) -> None:
     async with here.source() as source:
         picture = Picture()
         async for recorded in source.events(await _found(source, app)):

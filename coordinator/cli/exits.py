@@ -56,6 +56,15 @@ class Failure(Exception):  # noqa: N818 - it says what is so
         self.exit_code = exit_code
 
 
+class Nowhere(Failure):
+    """There is no such application, or no store where one could be."""
+
+
+def nowhere(fact: str, expected: str, next_step: str) -> Nowhere:
+    """The same in words."""
+    return Nowhere(Exit.NOT_FOUND, f"{fact}; expected {expected}. {next_step}")
+
+
 def failure(exit_code: Exit, fact: str, expected: str, next_step: str) -> Failure:
     """Fact, value, expectation, next step."""
     return Failure(exit_code, f"{fact}; expected {expected}. {next_step}")

@@ -58,18 +58,19 @@ def export(
 ) -> Any:
     """Writes logs to a file that --log reads, or as Arrow or Parquet, by application and day, which everybody reads."""
     named = apps or []
-    _check(named, form, whole)
+    is_log = here.chosen()[0] == "log"
+    _check(named, form, whole, is_log)
     if form == PARQUET:
         check_folder(str(to), (), force)
         return _export(here, named, to, to, form)
     return _export(here, named, to, check_replaced(to, force, sources=(here.chosen()[1],)), form)
 
 
-def _check(named: Sequence[str], form: str, whole: bool) -> None:
+def _check(named: Sequence[str], form: str, whole: bool, is_log: bool) -> None:
     if form not in FORMATS:
         raise failure(Exit.USAGE, f"the format is {form!r}", f"one of {', '.join(FORMATS)}", "Choose one.")
-    check_named(named, whole)
-    if form == LOG and not whole:
+    check_named(named, whole, is_log)
+    if form == LOG and not whole and not is_log:
         _check_one(len(set(named)))
 
 

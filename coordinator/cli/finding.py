@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, Nowhere, failure, nowhere
 from coordinator.cli.sources.api import Source
 from coordinator.core.ids import ApplicationId, AppShuffle, ShuffleId
 from replay.units import few, moment
@@ -23,8 +23,11 @@ _MOST_DIGITS = 19
 ONLY = "-"
 
 
-async def find(source: Source, named: str) -> ApplicationId:
-    """The application that is meant."""
+async def find(source: Source, named: str | None) -> ApplicationId:
+    """The application that is meant; None: the one that a source of one holds."""
+    if named is None and not source.holds_one:
+        raise nobody_named()
+    named = ONLY if named is None else named
     if not named:
         told = "an id or its beginning, Spark's id, a name, or - for the only one"
         raise failure(Exit.USAGE, "the application is ''", told, "`shufflectl apps` lists them.")
@@ -39,12 +42,28 @@ async def find(source: Source, named: str) -> ApplicationId:
         told = few((_told(application, _registered(application)) for application in reversed(found)), 6)
         raise failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
     names = few((_told(application) for application in reversed(there)), 6)
-    raise failure(
-        Exit.NOT_FOUND,
+    raise nowhere(
         f"no application at {source.where} is called {named!r}",
         f"one of: {names}" if names else "one that is registered; none is yet",
         " ".join(filter(None, ("List them with `shufflectl apps`.", source.elsewhere))),
     )
+
+
+def nobody_named() -> Failure:
+    """No application is named."""
+    told = "an id or its beginning, Spark's id, a name, or - for the only one; --log FILE needs none"
+    return failure(Exit.USAGE, "no application is named", told, "`shufflectl apps` lists them.")
+
+
+def pointed(missing: Failure, verb: str, named: object) -> Failure:
+    """What is said of an application that is not there and is called like a file: how that is read as a log."""
+    if not isinstance(missing, Nowhere) or not isinstance(named, str) or not named or not is_on_disk(named):
+        return missing
+    if Path(named).is_dir():
+        kind, told = "folder", "--log takes one file, as `shufflectl export` writes it."
+    else:
+        kind, told = "file", f"To read it as a log, say --log before it: `shufflectl {verb} --log {named}`."
+    return failure(Exit.NOT_FOUND, f"{named} is a {kind}, and no application is called so", "an application", told)
 
 
 def is_on_disk(named: str) -> bool:
@@ -57,9 +76,9 @@ def is_on_disk(named: str) -> bool:
         raise
 
 
-def check_named(named: Sequence[str], whole: bool) -> None:
-    """Of many applications some are named, or all are meant; never both."""
-    if bool(named) == whole:
+def check_named(named: Sequence[str], whole: bool, is_log: bool = False) -> None:
+    """Of many applications some are named, or all are meant; never both. In a log nobody need be named."""
+    if bool(named) == whole and not (is_log and not named):
         told = "applications are named and --all is said" if whole else "no application is named"
         raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
 

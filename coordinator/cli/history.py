@@ -14,9 +14,9 @@ import typer
 
 from coordinator.cli import output, stories
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find, which_shuffle
+from coordinator.cli.finding import ONLY, find, which_shuffle
 from coordinator.cli.here import Here
-from coordinator.cli.looking import Application
+from coordinator.cli.looking import Named
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row, event_row
 from coordinator.cli.sources.api import Source, foldable, up_to
@@ -37,7 +37,7 @@ _MOST_HOLDERS = 30
 
 def events(
     here: Here,
-    app: Application,
+    app: Named = None,
     after: Annotated[
         int, typer.Option("--after", metavar="N", min=0, max=_LAST, help="Only events after this number.")
     ] = 0,
@@ -54,7 +54,7 @@ def events(
     return _events(here, app, after, here.most(limit, _DEFAULT_LIMIT), wanted)
 
 
-async def _events(here: Here, app: str, after: int, limit: int | None, wanted: set[str]) -> None:
+async def _events(here: Here, app: str | None, after: int, limit: int | None, wanted: set[str]) -> None:
     async with here.source() as source:
         names, found, more = Names(), list[Row](), False
         async for recorded in source.events(await find(source, app), after):
@@ -70,7 +70,7 @@ async def _events(here: Here, app: str, after: int, limit: int | None, wanted: s
             output.remark(f"more follow: --after {found[-1]['sequence']}, or a larger --limit")
 
 
-async def _follow(here: Here, app: str, after: int, wanted: set[str]) -> None:
+async def _follow(here: Here, app: str | None, after: int, wanted: set[str]) -> None:
     async with here.source() as source:
         names = Names()
         async for recorded in to_the_end(source, await find(source, app), after):
@@ -95,15 +95,22 @@ async def to_the_end(source: Source, application: ApplicationId, after: int) -> 
 
 def explain(
     here: Here,
-    app: Application,
-    shuffle: Annotated[str, typer.Argument(metavar="SHUFFLE", help="An app shuffle such as 5, or '#7', a shuffle id.")],
+    app: Named = None,
+    shuffle: Annotated[
+        str | None, typer.Argument(metavar="SHUFFLE", help="An app shuffle such as 5, or '#7', a shuffle id.")
+    ] = None,
     is_id: Annotated[bool, typer.Option("--id", help="SHUFFLE is a shuffle id.")] = False,
 ) -> Any:
     """Tells why a shuffle was deleted or is still held, who read it, and who missed it."""
+    if shuffle is None and app != ONLY and here.chosen()[0] == "log":
+        app, shuffle = None, app
+    if shuffle is None:
+        told = "`shufflectl shuffles` lists both."
+        raise failure(Exit.USAGE, "no shuffle is named", "an app shuffle such as 5, or a shuffle id such as '#7'", told)
     return _explain(here, app, *which_shuffle(shuffle, is_id))
 
 
-async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> None:
+async def _explain(here: Here, app: str | None, app_shuffle: Any, shuffle_id: Any) -> None:
     async with here.source() as source:
         application = await find(source, app)
         if shuffle_id is not None:
@@ -124,7 +131,7 @@ async def _explain(here: Here, app: str, app_shuffle: Any, shuffle_id: Any) -> N
 
 def holders(
     here: Here,
-    app: Application,
+    app: Named = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_MOST_HOLDERS}, else all.")
     ] = None,
@@ -133,7 +140,7 @@ def holders(
     return _holders(here, app, here.most(limit, _MOST_HOLDERS))
 
 
-async def _holders(here: Here, app: str, limit: int | None) -> None:
+async def _holders(here: Here, app: str | None, limit: int | None) -> None:
     async with here.source() as source:
         application = await find(source, app)
         weigher = Weigher()

@@ -24,6 +24,14 @@ from replay.units import clock, count, few, moment, place, size, span
 Application = Annotated[
     str, typer.Argument(metavar="APP", help="Its id or a beginning of it, Spark's id, or its name; - for the only one.")
 ]
+#: The same of verbs that read: a log file holds one application, which need not be named.
+Named = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="APP",
+        help="Its id or a beginning of it, Spark's id, or its name; - for the only one. With --log none is needed.",
+    ),
+]
 Applications = Annotated[
     list[str] | None, typer.Argument(metavar="APP", help="Applications, as the other verbs name them.")
 ]
@@ -59,7 +67,7 @@ async def _replicas(here: Here) -> None:
 
 def shuffles(
     here: Here,
-    app: Application,
+    app: Named = None,
     state: Annotated[
         list[str] | None, typer.Option("--state", help=f"Only in this state: {', '.join(_STATES)}.")
     ] = None,
@@ -71,7 +79,7 @@ def shuffles(
     return _shuffles(here, app, state or [])
 
 
-async def _shuffles(here: Here, app: str, states: list[str]) -> None:
+async def _shuffles(here: Here, app: str | None, states: list[str]) -> None:
     async with here.source() as source:
         application = await find(source, app)
         begun = (await source.application(application)).generations
@@ -91,12 +99,12 @@ def _not_listed(unlisted: int) -> None:
     output.remark(f"not listed: {count(unlisted, 'generation')} {whose}; {where}")
 
 
-def graph(here: Here, app: Application) -> Any:
+def graph(here: Here, app: Named = None) -> Any:
     """Shows which shuffle was made from which, with their states; -o dot for Graphviz."""
     return _graph(here, app)
 
 
-async def _graph(here: Here, app: str) -> None:
+async def _graph(here: Here, app: str | None) -> None:
     async with here.source() as source:
         found = graph_row(await source.graph(await find(source, app)))
     if here.form == "table":

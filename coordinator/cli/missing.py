@@ -16,7 +16,7 @@ from rich.text import Text
 from coordinator.cli import output
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
-from coordinator.cli.looking import Application
+from coordinator.cli.looking import Named
 from coordinator.cli.sources.api import foldable, up_to
 from coordinator.cli.verb import verb
 from replay.plain import plain
@@ -24,12 +24,12 @@ from replay.premature import Inquiry, Premature, worth
 from replay.units import clock, count, place, size
 
 
-def premature(here: Here, app: Application) -> Any:
+def premature(here: Here, app: Named = None) -> Any:
     """Lists what was deleted too early: the chain of causes, the cost, and the smallest change that keeps it."""
     return _premature(here, app)
 
 
-async def _premature(here: Here, app: str) -> None:
+async def _premature(here: Here, app: str | None) -> None:
     async with here.source() as source:
         application = await find(source, app)
         inquiry, last = Inquiry(), 0

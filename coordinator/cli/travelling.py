@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -19,10 +20,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from coordinator.cli import output
-from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find, is_number
+from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.finding import ONLY, find, is_number
 from coordinator.cli.here import Here
-from coordinator.cli.looking import Application
+from coordinator.cli.looking import Named
 from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import event_row
 from coordinator.cli.sources.api import Source, foldable, foldable_batches
@@ -47,7 +48,7 @@ _POINT = "An event's number, a time (2026-11-21T10:02:11, or 10:02:11 of the log
 
 def replay(
     here: Here,
-    app: Application,
+    app: Named = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="POINT", help="After event N, or at a time.", show_default=False)
     ] = None,
@@ -66,7 +67,7 @@ def replay(
     return _step(here, app, where, (at or until) is not None) if step else _replay(here, app, where)
 
 
-async def _replay(here: Here, app: str, where: Point) -> None:
+async def _replay(here: Here, app: str | None, where: Point) -> None:
     async with here.source() as source:
         keeps = _GONE_SHOWN if here.form == "table" else None
         found = moment(await _travelled(source, await find(source, app), where, keeps))
@@ -79,32 +80,53 @@ async def _replay(here: Here, app: str, where: Point) -> None:
 
 def diff(
     here: Here,
-    app: Application,
-    before: Annotated[str, typer.Argument(metavar="A", help=_POINT)],
-    after: Annotated[str, typer.Argument(metavar="B", help="A later one.")] = "end",
+    app: Named = None,
+    before: Annotated[str | None, typer.Argument(metavar="A", help=_POINT)] = None,
+    after: Annotated[str | None, typer.Argument(metavar="B", help="A later one; none: the end.")] = None,
 ) -> Any:
     """Shows what changed from one point of the log to a later one."""
-    return _diff(here, app, _point(before), _point(after))
+    if before is None and app != ONLY and here.chosen()[0] == "log":
+        app, before = None, app
+    if before is None:
+        raise failure(Exit.USAGE, "no point is named", "two, or one and the end", "`shufflectl diff APP 1200 10:02:11`")
+    return _diff(here, app, before, after)
 
 
-async def _diff(here: Here, app: str, before: Point, after: Point) -> None:
+async def _diff(here: Here, app: str | None, before: str, after: str | None) -> None:
     async with here.source() as source:
-        application = await find(source, app)
-        earlier, later = [await _travelled(source, application, where, 0) for where in (before, after)]
+        application, points = await _between(source, app, before, after)
+        earlier, later = [await _travelled(source, application, where, 0) for where in points]
         if earlier.sequence > later.sequence:
             told = f"A is event {earlier.sequence:,} and B is event {later.sequence:,}"
             raise failure(Exit.USAGE, told, "the earlier one first", "Swap them.")
-        found = travel.difference(earlier, later)
-        if here.form == "table":
-            output.say(Text(f"from {earlier.here()}\n  to {later.here()}", style="dim"))
-            output.say(_changes(found) if found else "Nothing has changed that a person would ask about.")
-        else:
-            ends = {"before": earlier.sequence, "after": later.sequence}
-            output.data(here.form, {**ends, "changes": [plain(one) for one in found]})
-        passed = travel.passed(earlier, later)
-        if passed:
-            told = f"not listed: {count(passed, 'generation')} that came and went in between"
-            output.remark(f"{told}; `shufflectl replay APP -o json` has all")
+        _show_difference(here, earlier, later)
+
+
+async def _between(
+    source: Source, app: str | None, before: str, after: str | None
+) -> tuple[ApplicationId, tuple[Point, Point]]:
+    """Whose log, from where to where. Of a source of one application both may be points."""
+    try:
+        application = await find(source, app)
+    except Failure:
+        if after is not None or app is None or not source.holds_one or not _is_point(app):
+            raise
+        application, before, after = await find(source, None), app, before
+    return application, (_point(before), _point(after) if after is not None else End())
+
+
+def _show_difference(here: Here, earlier: Traveller, later: Traveller) -> None:
+    found = travel.difference(earlier, later)
+    if here.form == "table":
+        output.say(Text(f"from {earlier.here()}\n  to {later.here()}", style="dim"))
+        output.say(_changes(found) if found else "Nothing has changed that a person would ask about.")
+    else:
+        ends = {"before": earlier.sequence, "after": later.sequence}
+        output.data(here.form, {**ends, "changes": [plain(one) for one in found]})
+    passed = travel.passed(earlier, later)
+    if passed:
+        told = f"not listed: {count(passed, 'generation')} that came and went in between"
+        output.remark(f"{told}; `shufflectl replay APP -o json` has all")
 
 
 def register(app: typer.Typer) -> None:
@@ -118,6 +140,13 @@ def register(app: typer.Typer) -> None:
 
 def _point(text: str) -> Point:
     return _said(travel.point, text)
+
+
+def _is_point(text: str) -> bool:
+    with suppress(travel.WrongPoint):
+        travel.point(text)
+        return True
+    return False
 
 
 def _until(text: str) -> Point:
@@ -159,7 +188,7 @@ def _check(traveller: Traveller) -> None:
 # ---- step by step ----------------------------------------------------------------------------------------------------
 
 
-async def _step(here: Here, app: str, where: Point, from_there: bool) -> None:
+async def _step(here: Here, app: str | None, where: Point, from_there: bool) -> None:
     """On a terminal from the point on, as its reader says; piped, all up to the point."""
     async with here.source() as source:
         application = await find(source, app)

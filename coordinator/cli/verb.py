@@ -16,7 +16,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import structlog
 import typer
 
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.finding import nobody_named, pointed
 from coordinator.cli.here import SOURCES, Here
 from coordinator.config import load
 
@@ -64,7 +65,12 @@ def verb(
         def command(ctx: typer.Context, **given: Any) -> None:
             flags = {name: given.pop(name) for name in options}
             here = prepare(ctx.obj or {}, flags, forms)
-            _run(function(here, **given))
+            if "app" in given and given["app"] is None and here.chosen()[0] != "log":
+                raise nobody_named()
+            try:
+                _run(function(here, **given))
+            except Failure as error:
+                raise (pointed(error, function.__name__, given.get("app")) if "log" in options else error) from error
             here.end()
 
         _dress(command, function.__name__, function.__doc__, (*own, *(shared(name) for name in options)))

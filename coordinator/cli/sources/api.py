@@ -31,6 +31,7 @@ class Source(ABC):
     """One source, opened. ``where`` is what people call it."""
 
     where: str
+    holds_one: bool = False  #: Whether it is one application's log, which need not be named.
     elsewhere: str = ""  #: Where applications may be that it does not hold.
 
     def __init__(self) -> None:

@@ -32,6 +32,8 @@ from coordinator.wire.logfile import stream_salvage, unbroken
 class LogSource(FoldedSource):
     """One file, which holds one application."""
 
+    holds_one = True
+
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.where = f"log {path}"

@@ -16,7 +16,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 from coordinator.app import replica_name
 from coordinator.archive.api import Archive, ArchiveError
 from coordinator.archive.open import open_archive
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import nowhere
 from coordinator.cli.sources.api import IN_ARCHIVE, FoldedSource, above
 from coordinator.core.commands import Command, Request
 from coordinator.core.events import Recorded
@@ -61,8 +61,7 @@ def _check_there(path: Path, is_default: bool) -> None:
     if path.exists() and path.stat().st_size:  # SQLite takes an empty file for a store, and would write into it
         return
     looked = " (the file that drivers share where nobody names a coordinator)" if is_default else ""
-    raise failure(
-        Exit.NOT_FOUND,
+    raise nowhere(
         f"there is no store at {path}{looked}",
         "a file that a coordinator has written",
         "Attach to a Spark session first, or name a source with --store, --server or --log.",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coordinator.cli.exits import Exit
 from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, JobId
@@ -45,6 +46,81 @@ def test_apps_tells_the_policy_that_is_in_force(shufflectl: Shufflectl, tmp_path
         assert shufflectl("policy", "--store", address, "-", *change).code == 0
         told.append(shufflectl("apps", "--store", address, "-o", "json").data[0]["policy"])
     assert told == ["observe", "frontier", "frontier", "delayed(eager, 30 s)"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("shuffles",), ("graph",), ("events",), ("holders",), ("premature",), ("replay",), ("replay", "--at", "9"),
+        ("explain", "1"), ("explain", "#1"), ("diff", "3"), ("diff", "3", "9"), ("diff", "3", "end"), ("verify",),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_in_a_log_the_application_need_not_be_named(
+    shufflectl: Shufflectl, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    verb, *more = words
+    alone = shufflectl(verb, *more, "--log", log, "-o", "json")
+    assert alone.code == 0, alone.err
+    for named in ("-", "chain", APP):
+        assert shufflectl(verb, named, *more, "--log", log, "-o", "json").data == alone.data
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("replay",), "no application is named"),
+        (("explain", "5"), "no shuffle is named"),
+        (("explain", "--log", "{log}"), "no shuffle is named"),
+        (("explain", "--log", "{log}", "-"), "no shuffle is named"),
+        (("diff", "5"), "no point is named"),
+        (("diff", "--log", "{log}"), "no point is named"),
+        (("diff", "--log", "{log}", "chian", "3"), "no application at log {log} is called 'chian'"),
+        (("diff", "--log", "{log}", "3", "chian"), "the point is 'chian'"),
+        (("timeline", "-o", "page.html"), "no application is named"),
+        (("replay", "--log", "{log}", ""), "the application is ''"),
+    ],
+    ids=str,
+)
+def test_what_is_not_named_and_must_be_is_told(
+    shufflectl: Shufflectl, tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    called = shufflectl(*(word.format(log=log) for word in words))
+    assert called.code in (Exit.USAGE, Exit.NOT_FOUND)
+    assert told.format(log=log) in called.err
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a store", "no store"])
+@pytest.mark.parametrize("words", [("replay",), ("explain", "0"), ("premature",), ("verify",), ("events",), ("graph",)])
+def test_a_log_that_stands_for_an_application_is_pointed_to(
+    shufflectl: Shufflectl, tmp_path: Path, words: tuple[str, ...], there: bool
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    source = ("--store", store(tmp_path / "store.db", Told())) if there else ()
+    verb, *more = words
+    called = shufflectl(verb, log, *more, *source)
+    told = f"{log} is a file, and no application is called so; expected an application. To read it as a log, say --log"
+    assert (called.code, told in called.err) == (Exit.NOT_FOUND, True), called.err
+    assert f"`shufflectl {verb} --log {log}`" in called.err
+    called = shufflectl(verb, tmp_path, *more, *source)
+    assert f"{tmp_path} is a folder, and no application is called so" in called.err
+
+
+def test_an_application_may_be_called_like_a_file(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chain").write_text("")
+    assert shufflectl("replay", "chain", "--store", store(tmp_path / "store.db", Told())).code == 0
+
+
+def test_a_log_is_drawn_and_exported_without_a_name(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    assert shufflectl("timeline", "--log", log, "-o", tmp_path / "page.html").code == 0
+    assert shufflectl("export", "--log", log, "-o", tmp_path / "copy.log").code == 0
+    assert shufflectl("events", "--log", tmp_path / "copy.log").out == shufflectl("events", "--log", log).out
 
 
 def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
