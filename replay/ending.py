@@ -36,6 +36,12 @@ class Ending:
     waiting: list[e.Event] = field(default_factory=list)  #: Who asked for it since its fence was asked for.
     missed_by: str = ""
 
+    @property
+    def cause(self) -> str | None:
+        """Why it is gone."""
+        gone = self.gone.event if self.gone is not None else None
+        return gone.cause.value if isinstance(gone, (e.GenerationDeleted, e.GenerationLost)) else None
+
     def note(self, recorded: e.Recorded, state: State, names: Names) -> None:
         """One more event that concerns it; the state is the one after it."""
         event = recorded.event

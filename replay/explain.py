@@ -26,7 +26,7 @@ from coordinator.core.state import State, empty
 from replay.ending import Ending, verdict
 from replay.holding import reasons
 from replay.names import Names
-from replay.phrases import kind
+from replay.phrases import became, kind
 from replay.story import Chapter, Line, Story, shortened
 from replay.telling import ALL, Scene, tell
 from replay.units import few, printable
@@ -148,6 +148,7 @@ class Teller:
         return Chapter(
             shuffle_id,
             ending.life,
+            became(ending.life.value, ending.cause),
             ending.bytes,
             verdict(ending),
             reasons(self.state, generation, self.names) if generation is not None else (),

@@ -15,7 +15,7 @@ from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle
-from coordinator.core.values import Ending, Hold, Lineage, Pressed
+from coordinator.core.values import Deletion, Ending, Hold, Lineage, Pressed
 from replay.names import Names
 from replay.units import clock, count, few, place, printable, size
 
@@ -208,10 +208,16 @@ def _failed(event: e.DirectiveFailed, names: Names) -> str:
     return f"{asked} failed{because(event.error)}; asked again at {clock(event.due_ms)}"
 
 
+def became(life: str, cause: str | None) -> str:
+    """In a word what a generation has become, by its life and the cause of its deletion."""
+    return "left to Spark" if cause == Deletion.APPLICATION_DETACHED.value else life
+
+
 def _deleted(event: e.GenerationDeleted, names: Names) -> str:
     freed = f", {size(event.bytes)} freed" if event.directive is not None else ""
     later = "; its files go with the next generation's" if event.superseded else ""
-    return f"{names.generation(event.shuffle_id)} deleted ({event.cause.value}){freed}{later}"
+    gone = became("deleted", event.cause.value)
+    return f"{names.generation(event.shuffle_id)} {gone} ({event.cause.value}){freed}{later}"
 
 
 # --- being missed -----------------------------------------------------------------------------------------------------

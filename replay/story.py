@@ -35,6 +35,7 @@ class Chapter:
 
     shuffle_id: ShuffleId
     life: Life
+    became: str  #: The same in a word; of what its driver has left to Spark, that.
     bytes: int
     verdict: str  #: What became of it, and why.
     held_by: tuple[str, ...]  #: Why it is still there; empty where it is not.

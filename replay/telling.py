@@ -17,7 +17,7 @@ from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from coordinator.core.values import Loss
 from replay.names import Names
-from replay.phrases import because, held, lineage, phrase, pressed
+from replay.phrases import became, because, held, lineage, phrase, pressed
 from replay.units import clock, count, few, size
 
 #: Which generation (0: the app shuffle as a whole), and what is said.
@@ -230,7 +230,8 @@ def _deleted(scene: Scene, event: e.GenerationDeleted) -> Said:
     if scene.is_ours(event.shuffle_id):
         freed = f", {size(event.bytes)} freed" if event.directive is not None else ""
         later = "; its files go with the next generation's" if event.superseded else ""
-        yield event.shuffle_id, f"deleted ({event.cause.value}){freed}{later}{'' if freed else scene.after}"
+        gone = became("deleted", event.cause.value)
+        yield event.shuffle_id, f"{gone} ({event.cause.value}){freed}{later}{'' if freed else scene.after}"
 
 
 # --- being missed -----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import application_row, graph_row, replica_row, shuffle_row
 from coordinator.cli.verb import FORMS, verb
 from coordinator.core.lifecycle import Life
+from replay.phrases import became
 from replay.units import clock, count, few, moment, place, size, span
 
 Application = Annotated[
@@ -181,7 +182,7 @@ _REPLICAS = (
 _SHUFFLES = (
     Column("SHUFFLE", lambda r: r["app_shuffle"], right=True),
     Column("ID", lambda r: f"#{r['shuffle_id']}", right=True),
-    Column("STATE", lambda r: r["state"]),
+    Column("STATE", lambda r: became(r["state"], r["deleted_because"])),
     Column("SIZE", _size, right=True),
     Column("IN USE", _in_use),
     Column("WHY", _why),

@@ -44,7 +44,7 @@ def _when(story: Story) -> str:
 
 def _show_chapter(console: Console, chapter: Chapter) -> None:
     console.print()
-    console.print(Text(f"shuffle id #{chapter.shuffle_id}  ", style="bold").append(styled(chapter.life.value)))
+    console.print(Text(f"shuffle id #{chapter.shuffle_id}  ", style="bold").append(styled(chapter.became)))
     console.print(indented(Text(chapter.verdict)))
     for reason in chapter.held_by:
         console.print(indented(Text(f"Held: {reason}.")))

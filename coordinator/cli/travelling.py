@@ -34,7 +34,7 @@ from coordinator.core.lifecycle import Life
 from replay import travel
 from replay.changes import Changed
 from replay.moments import Moment, moment
-from replay.phrases import phrase
+from replay.phrases import became, phrase
 from replay.plain import plain
 from replay.travel import End, Ended, Point, Traveller
 from replay.units import clock, count, few, place, printable, size
@@ -366,7 +366,7 @@ _THERE = (
 _GONE = (
     Column("SHUFFLE", lambda r: r["app_shuffle"], right=True),
     Column("ID", lambda r: f"#{r['shuffle_id']}", right=True),
-    Column("STATE", lambda r: r["life"]),
+    Column("STATE", lambda r: became(r["life"], r["cause"])),
     Column("SIZE", lambda r: size(r["bytes"]) if r["bytes"] else "", right=True),
     Column("CAUSE", lambda r: r["cause"]),
     Column("EVENT", lambda r: r["sequence"], right=True),

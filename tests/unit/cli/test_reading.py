@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -121,6 +122,19 @@ def test_a_log_is_drawn_and_exported_without_a_name(shufflectl: Shufflectl, tmp_
     assert shufflectl("timeline", "--log", log, "-o", tmp_path / "page.html").code == 0
     assert shufflectl("export", "--log", log, "-o", tmp_path / "copy.log").code == 0
     assert shufflectl("events", "--log", tmp_path / "copy.log").out == shufflectl("events", "--log", log).out
+
+
+def test_a_generation_that_its_driver_has_left_to_spark_is_not_called_deleted(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.EndApplication(Ending.DETACHED))
+    log = log_file(tmp_path / "app.log", told)
+    for words in (("explain", "0"), ("shuffles",), ("replay",), ("events", "--kind", "GenerationDeleted")):
+        lines = [line for line in shufflectl(*words, "--log", log).out.splitlines() if "#" in line]
+        assert any("left to Spark" in line for line in lines), words
+        assert not any(re.search(r"\bdeleted\b", line) for line in lines), lines
 
 
 def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str]) -> None:

@@ -262,7 +262,8 @@ def test_what_a_program_had_when_it_called_detach_is_told_to_be_sparks() -> None
     told.say(c.EndApplication(Ending.DETACHED))
     found = chapter(told)
     assert re.match(r"Closed at event \d+: its driver left, as by detach\(\), and the data are Spark's", found.verdict)
-    assert "deleted (application detached)" in texts(found)
+    assert "left to Spark (application detached)" in texts(found)
+    assert (found.life, found.became) == (Life.DELETED, "left to Spark")
 
 
 def test_an_unknown_shuffle_names_those_that_are_known() -> None:
