@@ -77,21 +77,17 @@ def serve(
     config = here.config.model_copy(
         update={"serve": here.config.serve.model_copy(update={k: v for k, v in chosen.items() if v is not None})}
     )
-    return _serve(config)
+    return _serve(config, here.form)
 
 
-async def _serve(config: Config) -> None:
+async def _serve(config: Config, form: str) -> None:
     stop = _stop_signal()
     store = store_of(config)
     try:
         options, page = options_of(config), page_options(config)
         async with running(store, server_options(config), options, config.archive, page) as server:
             async with _pages(config, server.coordinator) as pages:
-                output.say(f"Serving at {server.address} over {_masked(store)}; Ctrl-C or SIGTERM stops it.")
-                if server.metrics_address:
-                    output.say(f"Metrics at {server.metrics_address}/metrics.")
-                if pages:
-                    output.say(f"Pages at {pages}.")
+                _say(form, server.address, _masked(store), server.metrics_address, pages)
                 log.info("serving", address=server.address, store=_masked(store))
                 await stop.wait()
             log.info("draining")
@@ -101,6 +97,19 @@ async def _serve(config: Config) -> None:
         if config.serve.metrics and config.serve.metrics in str(error):
             raise Failure(Exit.FAILED, f"{error} Here: --metrics, or serve.metrics in the configuration.") from error
         raise await _explained(config, error) from error
+
+
+def _say(form: str, address: str, store: str, metrics: str, pages: str) -> None:
+    """That it serves, and where. For programs one line: a pipe that never ends is read by lines."""
+    if form != "table":
+        told = {"address": address, "store": store, "metrics": metrics or None, "pages": pages or None}
+        output.piece(form, told)
+        return
+    output.say(f"Serving at {address} over {store}; Ctrl-C or SIGTERM stops it.")
+    if metrics:
+        output.say(f"Metrics at {metrics}/metrics.")
+    if pages:
+        output.say(f"Pages at {pages}.")
 
 
 @asynccontextmanager

@@ -159,6 +159,17 @@ def test_the_data_folder_is_made(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "data" / "coordinator.db").exists()
 
 
+def test_a_program_that_starts_it_reads_where_it_serves(tmp_path: Path) -> None:
+    process = start(tmp_path, "serve", "--port", 0, "--pages-port", 0, "--store", "memory:", "-o", "json")
+    assert process.stdout is not None
+    told = json.loads(process.stdout.readline())
+    assert (told["store"], told["metrics"], told["pages"].startswith("http://127.0.0.1:")) == ("memory:", None, True)
+    assert shufflectl(tmp_path, "apps", "--server", told["address"], "-o", "json").out == "[]\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=PATIENCE_S)[0] == ""
+    assert process.returncode == 0
+
+
 def test_pages_are_served_beside_it_where_they_are_wished(tmp_path: Path) -> None:
     with serving(tmp_path, "memory:", "--pages-port", 0) as server:
         tell(server.address, deleted_and_missed())
