@@ -75,7 +75,16 @@ def parse_address(text: str) -> Address:
         return _sqlite(text, parts)
     if parts.scheme == "etcd":
         return _etcd(text, parts)
+    if not parts.scheme and _is_there(text):
+        raise WrongAddress(masked(text), f"has no scheme; a file is named as sqlite:{text}")
     raise WrongAddress(masked(text), f"has the scheme {parts.scheme!r}" if parts.scheme else "has no scheme")
+
+
+def _is_there(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or no name at all
+        return False
 
 
 def _memory(text: str, parts: SplitResult) -> MemoryAddress:
@@ -94,6 +103,8 @@ def _sqlite(text: str, parts: SplitResult) -> SqliteAddress:
     path = Path(unquote(parts.path))
     if not path.parent.is_dir():
         raise WrongAddress(masked(text), f"names a file in {path.parent}, which is not a folder")
+    if path.is_dir():
+        raise WrongAddress(masked(text), "names a folder; a store is a file in one")
     return SqliteAddress(path)
 
 

@@ -97,12 +97,12 @@ def reading_of(here: Here) -> dict[str, Any]:
 
 @contextmanager
 def _options_told() -> Iterator[None]:
-    from replay.frames.options import WrongOption
+    from replay.frames.options import NotThere, WrongOption
 
     try:
         yield
     except WrongOption as error:
-        raise Failure(Exit.USAGE, str(error)) from error
+        raise Failure(Exit.NOT_FOUND if isinstance(error, NotThere) else Exit.USAGE, str(error)) from error
 
 
 def _show(here: Here, events: DataFrame, limit: int | None) -> None:

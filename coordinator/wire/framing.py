@@ -17,12 +17,18 @@ from typing import BinaryIO
 from coordinator.wire.errors import Corrupt, TooNew, Torn
 
 _LENGTH = struct.Struct(">I")
+_PACKED = "It is packed: unpack it. Packed history logs of Spark's are for `shufflectl advise`, `simulate` and `learn`."
 #: How other things begin that people take for logs, and what to do with them.
 _OTHERS = {
     b'{"Event"': "It is a history log of Spark's: give it to `shufflectl advise`, `simulate` or `learn`.",
     b"ARROW1": "It is in Arrow: give it to `shufflectl report` or to Spark, or export again without --format.",
+    b"SQLite format 3": "It is a file of SQLite's: where it is a store, name it with --store, as sqlite:FILE.",
+    b"\x1f\x8b": _PACKED,
+    b"\x28\xb5\x2f\xfd": _PACKED,
     b"PAR1": "It is in Parquet: give its folder to `shufflectl report` or to Spark, or export again without --format.",
 }
+
+_UNKNOWN = "It is another file, or its beginning is damaged: name one that is whole, or restore it from another copy."
 
 
 def pack(magic: bytes, values: Iterable[bytes]) -> bytes:
@@ -80,7 +86,7 @@ def check_magic(magic: bytes, content: bytes, name: str) -> None:
     if magic.startswith(content):
         raise Torn(f"{name}, offset 0", f"{len(content)} bytes and no beginning")
     found = f"{name}, offset 0", f"it begins with {content[: len(magic)]!r}", f"{magic!r}"
-    raise Corrupt(*found, *(told for begin, told in _OTHERS.items() if content.startswith(begin)))
+    raise Corrupt(*found, next((told for begin, told in _OTHERS.items() if content.startswith(begin)), _UNKNOWN))
 
 
 def _value(content: bytes, offset: int, place: str) -> bytes:

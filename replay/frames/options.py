@@ -27,6 +27,10 @@ class WrongOption(ValueError):  # noqa: N818 - it says what is so
         super().__init__(f"{fact}; expected {expected}. {next_step}")
 
 
+class NotThere(WrongOption):
+    """What was named does not exist."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What is to be read, and how."""

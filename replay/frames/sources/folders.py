@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from coordinator.archive.files import BESIDE, application_of, events_files
-from replay.frames.options import Reading, WrongOption
+from replay.frames.options import NotThere, Reading
 from replay.frames.pieces import Piece, Trouble
 from replay.frames.salvage import Problem
 from replay.frames.sources import logs, tables
@@ -52,8 +52,8 @@ def _path(reading: Reading) -> Path:
         text = "/" + unquote(text.removeprefix(_SCHEME)).lstrip("/")
     path = Path(text)
     if not path.exists():
-        raise WrongOption(f"there is no {text}", "an export, an archive, or a folder of them", "Check the path; every "
-                          "worker has to see it.")  # fmt: skip
+        raise NotThere(f"there is no {text}", "an export, an archive, or a folder of them", "Check the path; every "
+                       "worker has to see it.")  # fmt: skip
     return path
 
 

@@ -19,7 +19,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.wire import framing, logfile
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import Head, decode
-from replay.frames.options import Reading, WrongOption, address_of
+from replay.frames.options import NotThere, Reading, address_of
 from replay.frames.pieces import Piece, StorePiece, Trouble, ranges
 from replay.frames.salvage import Found, Gaps, Problem, records_of
 from replay.frames.sources.loops import each, waited
@@ -53,8 +53,8 @@ async def _open(reading: Reading) -> StateBackend:
     address = address_of(reading)
     parsed = parse_address(address) if isinstance(address, str) else address
     if isinstance(parsed, SqliteAddress) and not parsed.path.exists():
-        raise WrongOption(f"there is no store at {parsed.path}", "a file that a coordinator has written",
-                          "Check the path; every worker has to see the file.")  # fmt: skip
+        raise NotThere(f"there is no store at {parsed.path}", "a file that a coordinator has written",
+                       "Check the path; every worker has to see the file.")  # fmt: skip
     return await open_backend(parsed)
 
 

@@ -39,6 +39,42 @@ def test_a_wrong_store_address(shufflectl: Shufflectl, address: str) -> None:
     assert is_clear(shufflectl("apps", "--store", address), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
 
 
+def test_a_store_that_is_a_path_alone_or_a_folder_is_told_as_that(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    store(tmp_path / "store.db", deleted_and_missed())
+    path = tmp_path / "store.db"
+    assert is_clear(shufflectl("apps", "--store", path), Exit.USAGE, f"a file is named as sqlite:{path}")
+    assert shufflectl("apps", "--store", f"sqlite:{path}").code == Exit.OK
+    for verb in ("apps", "serve"):
+        called = shufflectl(verb, "--store", f"sqlite:{tmp_path}")
+        assert is_clear(called, Exit.USAGE, "names a folder; a store is a file in one"), verb
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"hello, I am no log\n" * 3, "name one that is whole, or restore it from another copy"),
+        (b"SQLite format 3\x00" + bytes(100), "where it is a store, name it with --store, as sqlite:FILE"),
+        (b"\x1f\x8b\x08" + bytes(100), "It is packed: unpack it."),
+        (b"\x28\xb5\x2f\xfd" + bytes(100), "It is packed: unpack it."),
+    ],
+)
+def test_a_file_that_is_no_log_is_told_as_what_it_is(
+    shufflectl: Shufflectl, tmp_path: Path, content: bytes, told: str
+) -> None:
+    (tmp_path / "other").write_bytes(content)
+    assert is_clear(shufflectl("events", "--log", tmp_path / "other"), Exit.DAMAGED, told)
+
+
+def test_a_rule_beside_a_policy_that_is_one_is_refused(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", Told())
+    called = shufflectl("policy", "--store", address, "-", "frontier", "--rule", "eager")
+    assert is_clear(called, Exit.USAGE, "--rule with observe or delayed alone")
+    assert shufflectl("apps", "--store", address, "-o", "json").data[0]["policy"] == "frontier"
+    for rule, name in (((), "observe"), (("--rule", "eager"), "observe")):
+        assert shufflectl("policy", "--store", address, "-", "observe", *rule).code == Exit.OK
+        assert shufflectl("apps", "--store", address, "-o", "json").data[0]["policy"] == name
+
+
 def test_output_that_has_no_room(tmp_path: Path) -> None:
     address = store(tmp_path / "store.db", deleted_and_missed())
     command = [sys.executable, "-m", "coordinator.cli.main", "--store", address, "apps"]

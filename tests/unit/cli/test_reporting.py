@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from coordinator.cli.exits import Exit
+from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.here import Here
-from coordinator.cli.reporting import cut, reading_of, settings
+from coordinator.cli.reporting import _options_told, cut, reading_of, settings
 from coordinator.config import Config, Loaded
+from replay.frames.options import reading_of as reading_of_options
+from replay.frames.sources.opening import plan
 from tests.unit.cli.calling import Shufflectl, log_file
 from tests.unit.replay.logs import deleted_and_missed
 
@@ -23,6 +25,13 @@ def test_a_flag_hides_what_the_environment_names() -> None:
     origins = {"store": "flag --store", "log": "environment SHUFFLECTL_LOG", "server": "file config.toml"}
     found = reading_of(here(origins, store="sqlite:///x.db", log="other.log", server="h:1", archive="/a"))
     assert found == {"url": "sqlite:///x.db", "archive": "/a"}
+
+
+@pytest.mark.parametrize("place", ["no.log", "sqlite:{0}/no.db"])
+def test_what_is_not_there_has_the_exit_code_of_that(tmp_path: Path, place: str) -> None:
+    with pytest.raises(Failure) as ended, _options_told():
+        plan(reading_of_options({"path": place.format(tmp_path)}))
+    assert ended.value.exit_code is Exit.NOT_FOUND
 
 
 def test_a_log_is_read_without_the_archive() -> None:
