@@ -55,7 +55,11 @@ def simulate(
     logs: Logs = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", help="A policy's name, delayed:RULE:GRACE, or 'as recorded'; may be repeated."),
+        typer.Option(
+            "--policy",
+            help="A policy's name, delayed:RULE:GRACE, or 'as recorded'; may be repeated. "
+            "Default: observe, frontier and eager.",
+        ),
     ] = None,
     learned: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="What `learn` wrote, for policy history.")
@@ -285,6 +289,11 @@ def _untaught(sums: Sequence[Summary], given: _Given) -> Iterator[str]:
         yield (
             "`history` without --history FILE knows what a run had been taught when it was recorded; "
             "where that is nothing it goes as `frontier`."
+        )
+    if given.capacity_bytes is None and any("pressure" in one.policy for one in sums):
+        yield (
+            "`pressure` without --capacity SIZE goes by the disks, or the capacity, that were recorded; "
+            "where none were it deletes nothing."
         )
 
 

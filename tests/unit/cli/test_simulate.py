@@ -199,6 +199,9 @@ def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, log: Path) 
         for size in ("20g", "150000000b")
     )
     assert (roomy["deletions"], narrow["deletions"]) == (0, 1)
+    unknown = "`pressure` without --capacity SIZE goes by the disks"
+    assert unknown in shufflectl("simulate", str(log), *by_pressure[:2]).out
+    assert unknown not in shufflectl("simulate", str(log), "--capacity", "20g", *by_pressure[:2]).out
     called = shufflectl("simulate", str(log), "--capacity", "20", *by_pressure)
     assert called.code == 2
     assert ("'20' is no size" in called.err, called.err.count("expected")) == (True, 1)
