@@ -29,6 +29,7 @@ ROWS = 600
 MAPS = 4
 RIGHT = list(range(ROWS))
 TIMEOUT = 20.0
+NO_SHUFFLE = 1_000_000
 _GATES = itertools.count()
 
 
@@ -41,6 +42,24 @@ def fence_it_all_the_same(service: NativeShuffleService, shuffle: int) -> FenceO
     """Named by its generation, it is fenced under stages that wait to read it too."""
     held = service.holds(shuffle)
     return service.fence(shuffle, TIMEOUT, held.locator if isinstance(held, Held) else None)
+
+
+class HookLog(FactLog):
+    """Also of what the hook makes of what has happened, later: it acts in the scheduler's thread."""
+
+    def __init__(self, tap: Tap, service: NativeShuffleService) -> None:
+        super().__init__(tap)
+        self._service = service
+
+    def settle(self) -> None:
+        super().settle()
+        await_turn(self._service)
+        super().settle()
+
+
+def await_turn(service: NativeShuffleService) -> None:
+    """What was asked of the scheduler's thread before is done."""
+    service.fence(NO_SHUFFLE, TIMEOUT)
 
 
 @dataclass
@@ -209,7 +228,7 @@ def application(folder: Path, master: str = LOCAL, hooked: bool = True, **conf: 
     with spark_session(folder, master, **settings) as spark:
         tap = Tap.open(spark)
         service = NativeShuffleService(tap)
-        yield App(spark, tap, FactLog(tap), service, folder, marks.keep_apart(tap) if hooked else None)
+        yield App(spark, tap, HookLog(tap, service), service, folder, marks.keep_apart(tap) if hooked else None)
         tap.close()
 
 

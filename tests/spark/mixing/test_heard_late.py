@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, TIMEOUT, App, application
+from tests.spark.mixing.conftest import MAPS, App, application, await_turn
 from tests.spark.mixing.test_branches import KEYS, agreeing, branch, tokens
 from tests.spark.mixing.test_cached import lose_block
-from tests.spark.mixing.test_late import NO_SHUFFLE, QUEUE, halted, hear
+from tests.spark.mixing.test_late import QUEUE, halted, hear
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.spark.mixing.test_result_overtaken import (
     TRIES,
@@ -68,6 +68,7 @@ def test_also_where_a_later_attempt_has_begun_with_the_new_one(app: App) -> None
 def test_what_lies_behind_an_input_that_is_there_again_is_looked_at(app: App, is_late: bool) -> None:
     """X -> A -> B: A was lost as a whole and B in part, and all is there again when the hook hears of it."""
     held, queue = app.gate(), app.gate()
+    scheduler = app.tap.java.scheduler()
     a, told = deleted_behind(app)
     b = app.keep(a.map(lambda row: (row[0], row[1])).partitionBy(MAPS, lambda key: 7 * key))
     assert b.count() == KEYS
@@ -75,9 +76,11 @@ def test_what_lies_behind_an_input_that_is_there_again_is_looked_at(app: App, is
         lose_all(app, a)
         app.lose_output(shuffle_of(b))
         with app.job(lambda: app.hold(b, held, 0).collect(), held, queue) as running:
-            wait_for(held.arrived, "a task of the result")
+            wait_for(lambda: held.arrived() == MAPS, "the tasks of the result")
+            new = scheduler.nextTaskId()
             if is_late:
                 hear(app, queue)
+                wait_for(lambda: scheduler.oldestRunningTask() >= new, "the end of the tasks that were to begin again")
             held.open()
             result = running.result(120)
     assert len(set(result) & set(a.collect())) == KEYS
@@ -185,7 +188,7 @@ def found_before(app: App, b: Any, c: Any, queue: Gate, halt: Gate) -> Iterator[
         assert c.count() == KEYS
         queue.open()
         wait_for(halt.arrived, "the hook, which has not heard of C")
-        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+        await_turn(app.service)
         yield
 
 
@@ -227,7 +230,7 @@ def test_a_mix_of_a_mix_is_remembered_although_it_is_found_twice(app: App) -> No
         wait_for(first.arrived, "the hook, which has not heard of C and D")
         first.open()
         wait_for(second.arrived, "the hook, which has not heard of E")
-        app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn in the scheduler
+        await_turn(app.service)
         assert [app.is_complete(shuffle_of(one)) for one in (c, d, e)] == [False, False, True]
         hear(app, second)
         assert not app.is_complete(shuffle_of(e))

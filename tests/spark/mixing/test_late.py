@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import MAPS, RIGHT, TIMEOUT, App, lose_b, owed, values
+from tests.spark.mixing.conftest import MAPS, RIGHT, App, await_turn, lose_b, owed, values
 from tests.support.spark import Gate, wait_for
 
 pytestmark = pytest.mark.spark
 
-NO_SHUFFLE = 1_000_000
 QUEUE, ALONE = "shuffleLifecycle", "late"
 HALT = "test.halt"
 #: Somebody else on the queue that the hook is moved to, who lets nothing through while the gate is closed: from the end
@@ -102,7 +101,7 @@ def hear(app: App, queue: Gate) -> None:
     """The hook has heard of everything so far, and the scheduler's thread has done what it asked for."""
     queue.open()
     app.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(30_000)
-    app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn there
+    await_turn(app.service)
 
 
 def repaired_in_part(app: App, queue: Gate, held: Gate, result: Gate | None = None) -> object:

@@ -16,10 +16,10 @@ import pytest
 from pyspark import TaskContext
 
 from listener_bridge.tap import facts
-from tests.spark.mixing.conftest import TIMEOUT, App, application
+from tests.spark.mixing.conftest import App, application, await_turn
 from tests.spark.mixing.test_branches import KEYS, tokens
 from tests.spark.mixing.test_cached import lose_block
-from tests.spark.mixing.test_late import NO_SHUFFLE, hear, stopped
+from tests.spark.mixing.test_late import hear, stopped
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.support.spark import Gate, shuffle_of, wait_for
 
@@ -119,7 +119,7 @@ def delivered(app: App) -> int:
 def heard(app: App) -> None:
     """All that has happened was heard of, and the scheduler has done what was asked of it for that."""
     app.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(30_000)
-    app.service.fence(NO_SHUFFLE, TIMEOUT)  # a call that waits its turn there
+    await_turn(app.service)
 
 
 @contextmanager
