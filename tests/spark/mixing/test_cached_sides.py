@@ -17,7 +17,7 @@ from tests.spark.mixing.test_overtaken import made, read
 from tests.spark.mixing.test_result_overtaken import TRIES, heard, hearing_late, telling
 from tests.support.spark import shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.spark.mixing.test_result_overtaken import TRIES, deleted_behind, hearing_late, telling
 from tests.support.spark import shuffle_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from tests.spark.mixing.test_result_overtaken import (
 )
 from tests.support.spark import Gate, shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @pytest.fixture(scope="module")
