@@ -130,17 +130,17 @@ def check_held(lock: Lock, conflict: Conflict) -> None:
 
 
 async def sweep(backend: StateBackend, lock: Lock, application: Application) -> None:
-    """Deletes from the store the segments that the head says are archived."""
+    """Deletes from the store the segments that the head says are archived; one whose key is damaged stays."""
     mark, _ = await application.journal.mark()
     prefix = places.within_application(application.name)
     more = True
     while more:
         page = await backend.scan_keys(Keyspace.EVENTS, prefix, limit=DELETES)
-        gone = [key for key in page.keys if places.first_sequence_of(key) < mark.head.archived_below]
+        gone = [key for key in page.keys if places.begins_by(key, mark.head.archived_below - 1)]
         if gone:
             await backend.put_txn((lock.guard,), [Delete(Keyspace.EVENTS, key) for key in gone])
             log.info("segments left the store", application=application.name, segments=len(gone))
-        more = page.more and len(gone) == len(page.keys)
+        more = page.more and bool(gone)
 
 
 async def _stretches(backend: StateBackend, journal: Journal, mark: Mark, until: int) -> AsyncIterator[Stretch]:

@@ -45,14 +45,16 @@ def segment(application: ApplicationId, first_sequence: int) -> str:
 
 
 def first_sequence_of(key: str) -> int:
-    """Which event a segment begins with."""
+    """Which event a segment begins with, or a snapshot is of. Raises `ValueError` for a damaged key."""
     return int(split_key(key)[1])
 
 
 def begins_by(key: str, sequence: int) -> bool:
-    """Whether a segment begins with this event or an earlier one; what a damaged key says, nobody knows."""
-    begins = split_key(key)[-1]
-    return begins.isdecimal() and int(begins) <= sequence
+    """Whether a segment begins with this event or an earlier one, or a snapshot is of one; of a damaged key no."""
+    try:
+        return first_sequence_of(key) <= sequence
+    except (ValueError, IndexError):
+        return False
 
 
 def generation(application: ApplicationId, shuffle_id: int) -> str:

@@ -104,10 +104,10 @@ class Snapshots:
         return len(parts)
 
     async def prune(self, head: Head) -> None:
-        """Takes away every snapshot that is older than the newest, but for the one before it."""
+        """Takes away every snapshot that is older than the newest, but for the one before it, and for damaged keys."""
         prefix = places.within_application(self._application)
         page = await self._backend.scan_keys(Keyspace.SNAPSHOTS, prefix, limit=_PRUNE_KEYS)
-        old = [key for key in page.keys if places.first_sequence_of(key) < head.last_snapshot]
+        old = [key for key in page.keys if places.begins_by(key, head.last_snapshot - 1)]
         gone = [key for key in old if places.first_sequence_of(key) != head.previous_snapshot]
         if gone:
             await self._backend.put_txn((), [Delete(Keyspace.SNAPSHOTS, key) for key in gone])

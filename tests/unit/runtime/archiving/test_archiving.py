@@ -49,6 +49,27 @@ def test_42_segments_below_the_last_snapshot_but_one_leave_the_store(tmp_path: P
     virtual.run(story())
 
 
+def test_a_damaged_key_stays_and_keeps_nothing_else_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with World() as world:
+            await told(world)
+            damaged = f"{places.within_application(facts.APP)}-damaged"
+            store = world.reader()
+            for keyspace in (Keyspace.EVENTS, Keyspace.SNAPSHOTS):
+                await store.put(keyspace, damaged, b"x")
+            await look(world, Folder(tmp_path))
+            now = await head(world)
+            await opened(store, None).snapshots.prune(now)
+            events = (await store.scan_keys(Keyspace.EVENTS)).keys
+            assert (events[0], places.first_sequence_of(events[1])) == (damaged, now.archived_below)
+            snapshots = (await store.scan_keys(Keyspace.SNAPSHOTS)).keys
+            assert snapshots[0] == damaged
+            left = {places.first_sequence_of(key) for key in snapshots[1:]}
+            assert left == {now.previous_snapshot, now.last_snapshot}
+
+    virtual.run(story())
+
+
 def test_a_second_look_finds_nothing_to_do(tmp_path: Path) -> None:
     async def story() -> None:
         async with World() as world:
