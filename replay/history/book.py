@@ -11,7 +11,6 @@ then put right.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +21,7 @@ from coordinator.core.values import Driver, Level, Lineage, Outputs
 from replay.history import records as r
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
+from replay.history.weights import Sums, Weight
 
 _MOST_WARNINGS = 20
 _LONGEST_TEXT = 200
@@ -43,72 +43,6 @@ class _Stage:
     told_at: list[int] = field(default_factory=list)  #: Facts to put right when it is known.
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Of the tasks of one stage attempt that ended well."""
-
-    ends: int = 0
-    run_ms: int = 0
-    written: int = 0
-    read: int = 0
-    out_bytes: int = 0
-    out_records: int = 0
-
-    def settle(self, tasks: int, accumulables: Iterable[r.Accumulable]) -> None:
-        """The attempt is over, of so many tasks.
-
-        Where ends are missing, the stage's own sums count, which hold what failed tasks did too. Where there are more
-        ends than tasks, outputs were lost meanwhile and written again: each task counts once.
-        """
-        if self.ends < tasks:
-            for name, total in _totals(accumulables).items():
-                setattr(self, name, max(getattr(self, name), total))
-        elif self.ends > tasks > 0:
-            for name in set(_METRICS.values()):
-                setattr(self, name, getattr(self, name) * tasks // self.ends)
-
-
-@dataclass(slots=True)
-class _Weight:
-    """An app shuffle as it was written so far."""
-
-    call_site: str = ""
-    maps: int = 0
-    bytes: int = 0
-    task_ms: int = 0
-    complete: bool = False
-    outputs: int = 0  #: How many tasks wrote these bytes.
-    failed: dict[int, int] = field(default_factory=dict)  #: Bytes of failed attempts, by the places of their ends.
-
-    def resume(self, tasks: int) -> None:
-        """One more attempt, of so many tasks, begins on what failed ones left: the rest of that is gone."""
-        left = max(self.maps - tasks, 0)
-        if self.outputs > left:
-            self.failed = {place: told * left // self.outputs for place, told in self.failed.items()}
-            self.bytes = sum(self.failed.values())
-            self.task_ms = self.task_ms * left // self.outputs
-            self.outputs = left
-
-    def add(self, sums: _Sums, succeeded: bool) -> int:
-        """One attempt of its map stage is over; answers the bytes that are there now and were not before.
-
-        A repair of a part puts back what was lost, which was never counted as gone.
-        """
-        if self.complete:
-            return 0
-        self.bytes += sums.written
-        self.task_ms += sums.run_ms
-        self.outputs += sums.ends
-        self.complete = succeeded
-        return sums.written
-
-    def begin_again(self) -> None:
-        """Nothing of it is left."""
-        self.bytes = self.task_ms = self.outputs = 0
-        self.failed = {}
-        self.complete = False
-
-
 class Book:
     """One application's log, as far as it was read."""
 
@@ -128,8 +62,8 @@ class Book:
         self._jobs: dict[int, tuple[int, ...]] = {}
         self._undecided: dict[int, _Stage] = {}  # by RDD: final stages that ended without a task
         self._told: dict[AppShuffle, Lineage] = {}
-        self._weights: dict[AppShuffle, _Weight] = {}
-        self._sums: dict[tuple[int, int], _Sums] = {}
+        self._weights: dict[AppShuffle, Weight] = {}
+        self._sums: dict[tuple[int, int], Sums] = {}
         self._persisted = Persisted()
 
     def warn(self, text: str) -> None:
@@ -296,7 +230,7 @@ class Book:
         stage.writes = writes
         shuffle = AppShuffle(stage.rdd)
         if writes:
-            weight = self._weights.setdefault(shuffle, _Weight())
+            weight = self._weights.setdefault(shuffle, Weight())
             weight.call_site, weight.maps = stage.lineage.call_site, max(weight.maps, stage.lineage.maps)
         for place in stage.told_at if writes else ():
             told = self._facts[place][1]
@@ -345,16 +279,16 @@ class Book:
         )
         if known.writes is None:
             known.told_at.append(place)
-        self._sums[stage.id, stage.attempt] = _Sums()
+        self._sums[stage.id, stage.attempt] = Sums()
 
-    def _outputs_went(self, shuffle: AppShuffle, weight: _Weight, stage: r.Stage) -> None:
+    def _outputs_went(self, shuffle: AppShuffle, weight: Weight, stage: r.Stage) -> None:
         """A complete shuffle is written again: so many of its outputs had gone."""
         left = max(weight.maps - stage.tasks, 0)
         if not left:
             weight.begin_again()
         self._tell(stage.submitted, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
 
-    def _resume(self, weight: _Weight, tasks: int) -> None:
+    def _resume(self, weight: Weight, tasks: int) -> None:
         """What failed attempts are told to have written is what the next one found: the rest went as they failed."""
         weight.resume(tasks)
         for place, left in weight.failed.items():
@@ -386,7 +320,7 @@ class Book:
     def _stage_completed(self, record: r.StageLine) -> None:
         stage = record.stage
         known = self._stages.get(stage.id)
-        sums = self._sums.pop((stage.id, stage.attempt), None) or _Sums()
+        sums = self._sums.pop((stage.id, stage.attempt), None) or Sums()
         sums.settle(stage.tasks, stage.accumulables)
         weight = self._weight_of(known, sums) if known is not None else None
         written = sums.written if weight is None else weight.add(sums, stage.failure is None)
@@ -407,7 +341,7 @@ class Book:
         if weight is not None and not weight.complete:
             weight.failed[place] = written
 
-    def _weight_of(self, stage: _Stage, sums: _Sums) -> _Weight | None:
+    def _weight_of(self, stage: _Stage, sums: Sums) -> Weight | None:
         """Of what an attempt has written that is over; None: it is no map stage."""
         if sums.written:
             self._decide(stage, True)
@@ -427,15 +361,6 @@ class Book:
 
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
         self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
-
-
-def _totals(accumulables: Iterable[r.Accumulable]) -> Counter[str]:
-    """A stage's own sums, by our names of them."""
-    found: Counter[str] = Counter()
-    for one in accumulables:
-        if one.name in _METRICS and isinstance(one.value, int) and 0 <= one.value <= r.MOST:
-            found[_METRICS[one.name]] += one.value
-    return found
 
 
 def _described(stage: r.Stage, by_id: dict[int, r.Stage]) -> _Stage:
@@ -517,15 +442,6 @@ _WRITERS = (
     "Execute InsertInto",
     "Execute SaveInto",
 )
-#: Spark's own sums of a stage, by the names of their accumulators.
-_METRICS = {
-    "internal.metrics.executorRunTime": "run_ms",
-    "internal.metrics.shuffle.write.bytesWritten": "written",
-    "internal.metrics.shuffle.read.localBytesRead": "read",
-    "internal.metrics.shuffle.read.remoteBytesRead": "read",
-    "internal.metrics.output.bytesWritten": "out_bytes",
-    "internal.metrics.output.recordsWritten": "out_records",
-}
 _SQL = b"org.apache.spark.sql.execution.ui."
 _TAKERS: dict[bytes, Callable[[Book, Any], None]] = {
     b"SparkListenerLogStart": Book._log_started,  # noqa: SLF001 - the class's own table
