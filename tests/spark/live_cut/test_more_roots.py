@@ -336,6 +336,8 @@ def keep_in_a_cycle(context: Any) -> None:
 def test_what_spark_itself_removes_is_no_miss_of_ours(run: Run, tmp_path: Path) -> None:
     """At the end of an execution it takes what the plan wrote. Two we had deleted: behind what it took, rightly."""
     setting = "spark.sql.classic.shuffleDependency.fileCleanup.enabled"
+    if run.spark.version < "4.1":
+        pytest.skip("Spark takes the plans of such programs since 4.1")
     last = gate(tmp_path / "gate")
 
     def hold(total: int) -> int:
