@@ -34,6 +34,11 @@ def split_key(key: str) -> tuple[str, ...]:
     return tuple(unquote(part, errors="strict") for part in key.split(SEPARATOR))
 
 
+def number_of(part: str) -> int | None:
+    """The number that a part is, as `join_key` writes it; None: it is none, as in a damaged key."""
+    return int(part) if part.isascii() and part.isdecimal() and len(part) == NUMBER_DIGITS else None
+
+
 def _encode(part: str | int) -> str:
     if isinstance(part, int):
         return _digits(part)

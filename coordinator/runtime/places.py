@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from coordinator.core.ids import ApplicationId
 from coordinator.core.lifecycle import Life
-from state_backend.keys import join_key, key_prefix, split_key
+from state_backend.keys import SEPARATOR, join_key, key_prefix, number_of, split_key
 from state_backend.values import Keyspace
 
 #: Where the record of a generation stands; tombstones are kept as ranges.
@@ -44,17 +44,16 @@ def segment(application: ApplicationId, first_sequence: int) -> str:
     return join_key(application, first_sequence)
 
 
-def first_sequence_of(key: str) -> int:
-    """Which event a segment begins with, or a snapshot is of. Raises `ValueError` for a damaged key."""
-    return int(split_key(key)[1])
+def first_sequence_of(key: str) -> int | None:
+    """Which event a segment begins with, or a snapshot is of; None: the key is damaged."""
+    parts = key.split(SEPARATOR)
+    return number_of(parts[1]) if len(parts) > 1 else None
 
 
 def begins_by(key: str, sequence: int) -> bool:
     """Whether a segment begins with this event or an earlier one, or a snapshot is of one; of a damaged key no."""
-    try:
-        return first_sequence_of(key) <= sequence
-    except (ValueError, IndexError):
-        return False
+    begins = first_sequence_of(key)
+    return begins is not None and begins <= sequence
 
 
 def generation(application: ApplicationId, shuffle_id: int) -> str:

@@ -130,7 +130,7 @@ class Book:
         key = changed_key(change)
         if value is None:
             archived = account.head.archived_below if account.head is not None else 0
-            self._say(account, [f"segment {key} was removed"] if places.first_sequence_of(key) >= archived else [])
+            self._say(account, [] if places.begins_by(key, archived - 1) else [f"segment {key} was removed"])
             account.segments.pop(key, None)
             return
         if key in account.segments:

@@ -255,13 +255,15 @@ async def test_a_lease_by_a_clock_that_was_ahead_ends_when_the_clock_is_right(
         await alive.close()
 
 
-async def test_it_is_read_where_it_can_no_more_be_written(backend: SqliteBackend) -> None:
-    lease = await backend.grant(0.1)
+async def test_it_is_read_where_it_can_no_more_be_written(
+    backend: SqliteBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease, real = await backend.grant(60.0), time.time
     await backend.put(LIVE, "leased", b"", lease.id)
     holder = sqlite3.connect(backend.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     backend._connection.execute("PRAGMA busy_timeout = 10")  # five seconds are long for a test
-    await lease.wait_lost()
+    monkeypatch.setattr("state_backend.sqlite.backend.time.time", lambda: real() + 3_600)  # the lease has run out
     assert [entry.key for entry in (await backend.scan(LIVE)).entries] == ["leased"]
     holder.execute("ROLLBACK")
     assert (await backend.scan(LIVE)).entries == ()

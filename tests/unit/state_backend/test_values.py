@@ -13,7 +13,7 @@ from state_backend.address import Credentials, EtcdAddress, MemoryAddress, Sqlit
 from state_backend.api import Absent, FailedCompare, Keyspace, Present, Put, Revision, Stamp
 from state_backend.errors import HoldLost, InvalidKey, NothingHappened, OutcomeUnknown, StateBackendError, WrongAddress
 from state_backend.etcd.names import Names
-from state_backend.keys import join_key, key_prefix, split_key
+from state_backend.keys import join_key, key_prefix, number_of, split_key
 from state_backend.limits import check_key, check_transaction
 from state_backend.memory import MemoryBackend
 from state_backend.open import open_backend
@@ -34,6 +34,14 @@ def test_keys_give_their_parts_back(texts: list[str]) -> None:
 @given(st.integers(0, 10**20 - 1), st.integers(0, 10**20 - 1))
 def test_numbers_in_keys_sort_as_numbers(one: int, two: int) -> None:
     assert (join_key("a", one) < join_key("a", two)) == (one < two)
+
+
+@given(st.integers(0, 10**20 - 1))
+def test_a_number_in_a_key_is_read_as_it_was_written(number: int) -> None:
+    part = join_key(number)
+    assert number_of(part) == number
+    damaged = [part[1:], part + "0", part[:-1] + "x", part[:-1] + "\u0663", " " + part[1:], "+" + part[1:], ""]
+    assert [number_of(one) for one in damaged] == [None] * len(damaged)
 
 
 @given(parts, parts)
