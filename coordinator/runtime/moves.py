@@ -28,7 +28,8 @@ from coordinator.core.events import (
     WriterJoined,
 )
 from coordinator.core.ids import ApplicationId, ClientId, ShuffleId, Span
-from coordinator.core.state import State
+from coordinator.core.state import Meta, State
+from coordinator.core.values import Policy, Suspension
 from coordinator.runtime import places
 from coordinator.wire.records import ApplicationRecord, SessionRecord, encode, generation_record
 from state_backend.values import Delete, Keyspace, Operation, Put
@@ -130,13 +131,18 @@ def _own(application: ApplicationId, below: State, draft: State, log: list[Recor
     """Its registration, policy and end, and the sign of life that begins with the one and goes with the other."""
     kinds = {type(recorded.event) for recorded in log}
     key = places.of_application(application)
-    if ApplicationRegistered in kinds or ApplicationEnded in kinds or draft.meta.policy != below.meta.policy:
+    if ApplicationRegistered in kinds or ApplicationEnded in kinds or _in_force(draft.meta) != _in_force(below.meta):
         yield Put(Keyspace.APPLICATIONS, key, encode(application_record(draft)))
     if over(draft) and not over(below):
         yield Delete(Keyspace.SESSIONS, key)
     elif ApplicationRegistered in kinds:
         session = SessionRecord(application, ClientId(""), "", draft.meta.time_ms)
         yield Put(Keyspace.SESSIONS, key, encode(session))
+
+
+def _in_force(meta: Meta) -> tuple[Policy, Suspension | None]:
+    """What of its record changes while it runs."""
+    return meta.policy, meta.suspended
 
 
 def application_record(state: State) -> ApplicationRecord:
@@ -153,4 +159,5 @@ def application_record(state: State) -> ApplicationRecord:
         meta.registered_ms,
         meta.time_ms if meta.ending is not None else 0,
         meta.ending,
+        meta.suspended,
     )

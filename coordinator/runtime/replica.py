@@ -347,6 +347,7 @@ def _meta_of(record: ApplicationRecord) -> Meta:
         record.registered_ms,
         time_ms=record.ended_ms,
         ending=record.ending,
+        suspended=record.suspended,
     )
 
 

@@ -76,6 +76,7 @@ def record_shown(record: ApplicationRecord) -> service_pb2.Application:
         registered_ms=record.registered_ms,
         ended_ms=record.ended_ms,
         ending=number_of(record.ending),  # type: ignore[arg-type]
+        suspended=number_of(record.suspended),  # type: ignore[arg-type]
         **_registration(record),
     )
 

@@ -23,6 +23,7 @@ from coordinator.core.values import (
     Loss,
     Policy,
     Settings,
+    Suspension,
 )
 from coordinator.wire.errors import Malformed
 from coordinator.wire.sealing import seal, unseal
@@ -68,7 +69,7 @@ class GenerationRecord:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationRecord:
-    """One application: its registration, the policy that is in force, and how it ended."""
+    """One application: its registration, the policy that is in force, whether deletion is suspended, how it ended."""
 
     application: ApplicationId
     driver: Driver
@@ -79,6 +80,7 @@ class ApplicationRecord:
     registered_ms: int = 0
     ended_ms: int = 0
     ending: Ending | None = None
+    suspended: Suspension | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ class GenerationRecord(_message.Message):
     def __init__(self, application: _Optional[str] = ..., shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., life: _Optional[_Union[_common_pb2.Life, str]] = ..., sequence: _Optional[int] = ..., since_ms: _Optional[int] = ..., started_ms: _Optional[int] = ..., bytes: _Optional[int] = ..., locator: _Optional[_Union[_common_pb2.Locator, _Mapping]] = ..., expiry: _Optional[_Union[_common_pb2.Expiry, str]] = ..., hold: _Optional[_Union[_common_pb2.Hold, str]] = ..., due_ms: _Optional[int] = ..., loss: _Optional[_Union[_common_pb2.Loss, str]] = ..., deletion: _Optional[_Union[_common_pb2.Deletion, str]] = ..., checksum: _Optional[int] = ..., directive: _Optional[int] = ...) -> None: ...
 
 class ApplicationRecord(_message.Message):
-    __slots__ = ("application", "driver", "capabilities", "policy", "settings", "token_hash", "registered_ms", "ended_ms", "ending", "checksum")
+    __slots__ = ("application", "driver", "capabilities", "policy", "settings", "token_hash", "registered_ms", "ended_ms", "ending", "suspended", "checksum")
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
     DRIVER_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
@@ -235,6 +235,7 @@ class ApplicationRecord(_message.Message):
     REGISTERED_MS_FIELD_NUMBER: _ClassVar[int]
     ENDED_MS_FIELD_NUMBER: _ClassVar[int]
     ENDING_FIELD_NUMBER: _ClassVar[int]
+    SUSPENDED_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     application: str
     driver: _common_pb2.Driver
@@ -245,8 +246,9 @@ class ApplicationRecord(_message.Message):
     registered_ms: int
     ended_ms: int
     ending: _common_pb2.Ending
+    suspended: _common_pb2.Suspension
     checksum: int
-    def __init__(self, application: _Optional[str] = ..., driver: _Optional[_Union[_common_pb2.Driver, _Mapping]] = ..., capabilities: _Optional[_Union[_common_pb2.Capabilities, _Mapping]] = ..., policy: _Optional[_Union[_common_pb2.Policy, _Mapping]] = ..., settings: _Optional[_Union[_common_pb2.Settings, _Mapping]] = ..., token_hash: _Optional[str] = ..., registered_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., ending: _Optional[_Union[_common_pb2.Ending, str]] = ..., checksum: _Optional[int] = ...) -> None: ...
+    def __init__(self, application: _Optional[str] = ..., driver: _Optional[_Union[_common_pb2.Driver, _Mapping]] = ..., capabilities: _Optional[_Union[_common_pb2.Capabilities, _Mapping]] = ..., policy: _Optional[_Union[_common_pb2.Policy, _Mapping]] = ..., settings: _Optional[_Union[_common_pb2.Settings, _Mapping]] = ..., token_hash: _Optional[str] = ..., registered_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., ending: _Optional[_Union[_common_pb2.Ending, str]] = ..., suspended: _Optional[_Union[_common_pb2.Suspension, str]] = ..., checksum: _Optional[int] = ...) -> None: ...
 
 class SessionRecord(_message.Message):
     __slots__ = ("application", "client", "replica", "heartbeat_ms", "beats", "checksum")

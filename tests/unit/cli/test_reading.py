@@ -14,7 +14,7 @@ from coordinator.cli.exits import Exit
 from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, JobId
-from coordinator.core.values import Ending, Policy
+from coordinator.core.values import Ending, Policy, Settings
 from coordinator.wire.logfile import write_log
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -47,6 +47,15 @@ def test_apps_tells_the_policy_that_is_in_force(shufflectl: Shufflectl, tmp_path
         assert shufflectl("policy", "--store", address, "-", *change).code == 0
         told.append(shufflectl("apps", "--store", address, "-o", "json").data[0]["policy"])
     assert told == ["observe", "frontier", "frontier", "delayed(eager, 30 s)"]
+
+
+def test_apps_tells_whose_deletion_is_suspended(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed(Settings(premature_budget=0)))
+    told = [shufflectl("apps", "--store", address, "-o", "json").data[0]["suspended"]]
+    assert "running, suspended" in shufflectl("apps", "--store", address).out
+    assert shufflectl("resume", "--store", address, "-").code == 0
+    told.append(shufflectl("apps", "--store", address, "-o", "json").data[0]["suspended"])
+    assert told == ["premature deletions passed the budget", None]
 
 
 @pytest.mark.parametrize(

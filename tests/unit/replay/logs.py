@@ -16,7 +16,7 @@ from coordinator.core.evolve import apply
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, Span, StageAttempt, StageId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import State, empty
-from coordinator.core.values import Capabilities, Driver, Lineage, Policy, Rule
+from coordinator.core.values import Capabilities, Driver, Lineage, Policy, Rule, Settings
 from coordinator.wire.codec import Segment
 
 APP = ApplicationId("6f1c2d3e-0000-4000-8000-000000000001")
@@ -33,6 +33,7 @@ class Told:
     name: str = "chain"
     spark_id: str = "local-1790000000000"
     capabilities: Capabilities = Capabilities()
+    settings: Settings = Settings()
     state: State = field(default_factory=empty)
     log: list[Recorded] = field(default_factory=list)
     said: list[c.Command] = field(default_factory=list)
@@ -40,7 +41,7 @@ class Told:
 
     def __post_init__(self) -> None:
         driver = Driver(self.spark_id, "", self.name, "ann", "4.3.0", "3.11.7")
-        self.say(c.RegisterApplication(self.application, driver, self.capabilities, self.policy))
+        self.say(c.RegisterApplication(self.application, driver, self.capabilities, self.policy, self.settings))
 
     def say(self, *commands: c.Command) -> Answer:
         """The last one's answer."""
@@ -141,9 +142,9 @@ def fence_finds(found_bytes: int) -> Told:
     return told
 
 
-def deleted_and_missed() -> Told:
+def deleted_and_missed(settings: Settings = Settings()) -> Told:
     """App shuffle 0 is deleted early, and a second job wants it again."""
-    told = Told()
+    told = Told(settings=settings)
     told.whole_chain()
     told.carried_out()
     told.stage(2, "count at chain.py:20", reads=(1,))
