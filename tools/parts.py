@@ -45,7 +45,7 @@ class Part:
     only_all: bool = False
     without: str = ""  # a marker whose tests are left to --all
     wants: str = ""  # an environment variable without which it is passed over
-    workers: int = 1  # processes that share the files of tests; what measures or kills has the machine to itself
+    workers: int = 1  # processes that share the files of tests; what harms a cluster has the machine to itself
 
     @property
     def python(self) -> Path:
@@ -55,7 +55,8 @@ class Part:
 def spark(name: str, environment: str, only_all: bool = False, without: str = "") -> Part:
     what = f"real jobs on {setup.ENVIRONMENTS[environment].packages[0]}"
     needs = (environment, "java", "etcd")
-    return Part(name, what, needs, tests="spark", folders=("tests/spark",), only_all=only_all, without=without)
+    folders = ("tests/spark",)
+    return Part(name, what, needs, tests="spark", folders=folders, only_all=only_all, without=without, workers=2)
 
 
 CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
