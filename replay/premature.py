@@ -52,7 +52,8 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A change that keeps the shuffle. ``extra_byte_seconds``: what more the whole run would have held."""
+    """A change that keeps the shuffle. ``extra_byte_seconds``: what more the whole run would have held, told the same
+    facts with and without it: with the same simulated driver, so that only the change makes the difference."""
 
     change: str
     extra_byte_seconds: float
@@ -261,12 +262,15 @@ class _Change:
     pinned: AppShuffle | None = None
 
 
+_UNCHANGED = _Change("none")
+
+
 def _pin(app_shuffle: AppShuffle) -> _Change:
     return _Change(f"pin app shuffle {app_shuffle}", pinned=app_shuffle)
 
 
 class _Trial:
-    """The recorded run, and what becomes of it with each change, all at once as the log goes by."""
+    """The recorded run, and what becomes of it with each change and with none, all at once as the log goes by."""
 
     def __init__(self, heard: _Heard) -> None:
         self._misses = heard.misses
@@ -283,6 +287,7 @@ class _Trial:
         ran, behind = heard.beforehand.ran, heard.beforehand.readings.behind
         changes = dict.fromkeys(change for miss in heard.misses for change in self._changes(miss))
         self._tried = {change: _Otherwise.of(change, ran, behind) for change in changes}
+        self._unchanged = _Otherwise.of(_UNCHANGED, ran, behind)
         self._listener = Listener(self._take)
 
     def hear(self, recorded: e.Recorded) -> None:
@@ -293,6 +298,7 @@ class _Trial:
         """Every miss, once the whole log was heard."""
         self._listener.close()
         self._recorded.close(self._now_ms)
+        self._unchanged.close(self._now_ms)
         for change, run in self._tried.items():
             run.close(self._now_ms)
             self._left[change] = Counter(one.app_shuffle for one in run.ledger.misses({}))
@@ -303,7 +309,7 @@ class _Trial:
         self._now_ms = max(self._now_ms, fact.time_ms)
         self._as_recorded.take(fact)
         self._count(fact)
-        for run in self._tried.values():
+        for run in (self._unchanged, *self._tried.values()):
             run.take(fact)
 
     def _count(self, fact: Fact) -> None:
@@ -343,7 +349,7 @@ class _Trial:
         left = self._left[change]
         if left[app_shuffle]:
             return None
-        more = self._tried[change].ledger.byte_seconds - self._recorded.byte_seconds
+        more = self._tried[change].ledger.byte_seconds - self._unchanged.ledger.byte_seconds
         return Advice(change.name, more, left.total())
 
 

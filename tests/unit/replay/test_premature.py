@@ -121,6 +121,35 @@ def test_what_a_change_costs_is_told_and_the_least_comes_first() -> None:
     assert worth(found.advice[0]).startswith("holds 1.")
 
 
+def deletes_slowly(slow_ms: int) -> Told:
+    """The driver takes so long to delete 120 MB that nobody misses; of 1 kB that goes at once somebody does."""
+    told = Told(policy=Policy(Rule.EAGER, observe=False))
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, 1_000)
+    told.now_ms += slow_ms
+    told.carried_out()
+    told.say(c.ReportStageSubmitted(attempt(2), (AppShuffle(1),), None, 4, "save at chain.py:20"))
+    told.say(c.ReportStageCompleted(attempt(2), output_bytes=5))
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.carried_out(1_000)
+    told.now_ms += LATER_MS
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(1),), None, (Span(3, 4),), (lineage(1, "x"),)))
+    told.stage(3, "groupBy at chain.py:14", writes=1)
+    told.done(3, 1_000)
+    told.stage(4, "collect at chain.py:31", reads=(1,))
+    told.done(4)
+    return told
+
+
+def test_how_slow_the_driver_was_is_no_merit_of_a_change() -> None:
+    (found,) = premature(deletes_slowly(30_000).log)
+    (pin,) = [one for one in found.advice if one.change == "pin app shuffle 1"]
+    assert pin.extra_byte_seconds == pytest.approx(1_000 * LATER_MS / 1_000, rel=0.1)
+
+
 def test_an_eager_deletion_that_frontier_would_not_have_made() -> None:
     told = Told(policy=Policy(Rule.EAGER, observe=False))
     told.chain_job()
