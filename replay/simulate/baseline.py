@@ -163,12 +163,14 @@ class Baseline:
 class Costs:
     """What it took to write each app shuffle: run time of its tasks; where nobody measured it, wall time by slots.
 
+    Of one that was written again as a whole, what it took then: its first time may have waited for workers to start.
     ``slots``: tasks that can run at once; with one, what is told is the least that it can have been.
     """
 
     slots: int = 1
     task_ms: dict[AppShuffle, int] = field(default_factory=dict)
     _failed_ms: dict[AppShuffle, int] = field(default_factory=dict)  #: Of failed attempts, whose outputs are left.
+    _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
     _running: dict[StageAttempt, tuple[int, c.ReportStageSubmitted]] = field(default_factory=dict)
 
     def hear(self, facts: Iterable[Fact]) -> None:
@@ -189,7 +191,9 @@ class Costs:
         else:
             guess_ms = (now_ms - began_ms) * max(1, min(self.slots, stage.tasks))
             took_ms = (command.task_ms or guess_ms) + self._failed_ms.pop(stage.writes, 0)
-            self.task_ms[stage.writes] = max(took_ms, self.task_ms.get(stage.writes, 0))
+            maps = self._maps[stage.writes] = max(stage.tasks, self._maps.get(stage.writes, 0))
+            known_ms = self.task_ms.get(stage.writes, 0) if stage.tasks < maps else 0  # a repair is no measure
+            self.task_ms[stage.writes] = max(took_ms, known_ms)
 
 
 _HEARD: dict[type, Any] = {

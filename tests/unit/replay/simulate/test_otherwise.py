@@ -13,6 +13,7 @@ from coordinator.core.ids import ApplicationId, AppShuffle, JobId, LookId, Span,
 from coordinator.core.values import Driver, Expiry, Outputs, Policy, Rule
 from replay.learn import learn
 from replay.simulate import Fact, Outcome, Pace, facts_of, simulate
+from replay.simulate.baseline import Costs
 from replay.simulate.ledger import Ledger
 from tests.support.simulated import check_as_recorded, check_otherwise
 from tests.unit.replay.logs import APP, BEGIN_MS, Told, attempt, deleted_and_missed, lineage
@@ -217,6 +218,18 @@ def test_bounds_and_what_lies_between() -> None:
     assert frontier.saved_of_possible == 1.0  # what is deleted too early is not held either: see what it cost
     assert frontier.premature_rate == 1 / frontier.deletions
     assert never.peak_bytes == never.never_peak_bytes == 180_000_000
+
+
+def test_what_writing_again_costs_is_what_it_took_the_last_time() -> None:
+    """The first time workers had to start; a repair of two of the four outputs is no measure."""
+    told = Told(policy=FRONTIER)
+    told.chain_job()
+    for number, (tasks, task_ms) in enumerate([(4, 9_000), (4, 1_400), (2, 300)]):
+        told.say(c.ReportStageSubmitted(attempt(0, number), (), AppShuffle(0), tasks, "map at chain.py:12"))
+        told.say(c.ReportStageCompleted(attempt(0, number), shuffle_bytes_written=9_000, task_ms=task_ms))
+    costs = Costs()
+    costs.hear(facts_of(told.log))
+    assert costs.task_ms == {0: 1_400}
 
 
 def test_commands_alone_will_do_and_measured_tasks_are_what_counts() -> None:
