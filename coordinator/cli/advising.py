@@ -212,7 +212,7 @@ def _show_reasons(report: Report, top: int) -> None:
 
     for advice in report.advices[:top]:
         if advice.verdict in TURN_ON or advice.warnings:
-            who = printable(f"{advice.label}  {advice.application_id}")
+            who = printable(f"{advice.label}  {advice.application_id}" if advice.name else advice.label)
             output.say(f"\n{who}")
             for said in (advice.reason, *(f"Note: {warning}." for warning in advice.warnings)):
                 output.say(output.indented(Text(printable(said))))

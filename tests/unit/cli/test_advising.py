@@ -61,6 +61,14 @@ def test_a_table_with_the_reasons(shufflectl: Shufflectl, logs: Path) -> None:
     assert f"{logs}/notes.txt: its first 7 bytes hold no event of Spark's; it is no history log" in called.out
 
 
+def test_a_run_without_a_name_is_told_by_its_id_once(shufflectl: Shufflectl, logs: Path) -> None:
+    tail = chain("app-3")
+    tail.lines = [line for line in tail.lines if line["Event"] != "SparkListenerApplicationStart"]
+    tail.write(logs / "app-3")
+    told = shufflectl("advise", logs).out.splitlines()
+    assert "app-3" in told, "the head of what is said of it"
+
+
 def test_only_the_first_are_shown(shufflectl: Shufflectl, logs: Path) -> None:
     assert "and 1 application more" in shufflectl("advise", logs, "--top", "1").out
 
