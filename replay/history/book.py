@@ -19,6 +19,7 @@ from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
 from coordinator.core.values import Driver, Level, Lineage, Outputs
 from replay.history import records as r
+from replay.history.clock import Clock
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
 from replay.history.weights import Sums, Weight
@@ -55,7 +56,7 @@ class Book:
         self._version = self._master = ""
         self._is_python = self._parents_missing = False
         self._task_ms = 0
-        self._first_ms = self._last_ms = 0
+        self._clock = Clock()
         self._ended = self._is_over = False
         self._facts: list[Fact] = []
         self._stages: dict[int, _Stage] = {}
@@ -82,12 +83,12 @@ class Book:
         """All that was read."""
         application = self._start.id or self._told_id or self._name
         attempt = self._start.attempt or ""
-        started_ms = self._start.time if self._start.time > 0 else self._first_ms
+        started_ms = self._start.time if self._start.time > 0 else self._clock.first_ms
         driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
         register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
         facts = [(started_ms, register), *with_roots(self._facts, self._persisted)]
         if self._ended:
-            facts.append((self._last_ms, c.EndApplication()))
+            facts.append((self._clock.now_ms, c.EndApplication()))
         untold = (f"{self._untold:,} more warnings",) if self._untold else ()
         return Run(
             application_id=application,
@@ -99,7 +100,7 @@ class Book:
             is_python=self._is_python,
             begun=bool(self._start.time),
             started_ms=started_ms,
-            ended_ms=self._last_ms,
+            ended_ms=self._clock.now_ms,
             ended=self._ended,
             warnings=(*self.warnings, *self._doubts(), *untold),
             shuffles=tuple(self._written(shuffle) for shuffle in sorted(self._weights)),
@@ -118,6 +119,7 @@ class Book:
             yield "the start of the application is missing (in another file?): its name and first moments are not known"
         if not self._ended:
             yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
+        yield from self._clock.doubts()
         major = self._version.partition(".")[0]
         if major.isdecimal() and int(major[:_MOST_DIGITS]) > _NEWEST_SPARK:
             spark = _short(self._version)
@@ -131,9 +133,10 @@ class Book:
 
     def _at(self, time_ms: int | None) -> int:
         """The moment of an event; one that does not say happened with the last one."""
-        self._last_ms = max(self._last_ms, time_ms or 0)
-        self._first_ms = self._first_ms or self._last_ms
-        return self._last_ms
+        undone = self._clock.hear(time_ms or 0, len(self._facts))
+        if undone is not None:
+            self._facts[undone.place :] = [(undone.from_ms, command) for _, command in self._facts[undone.place :]]
+        return self._clock.now_ms
 
     def _tell(self, time_ms: int | None, command: c.Command) -> int:
         """One more fact; answers its place."""
@@ -156,7 +159,7 @@ class Book:
             self._is_over = True
             return
         self._start = record
-        self._first_ms = 0
+        self._clock.first_ms = 0
         self._at(record.time)
 
     def _environment(self, record: r.Environment) -> None:
