@@ -83,7 +83,7 @@ class _Reader:
                     broken.add(number, why)
         finally:
             self.raw_bytes += lines.raw_bytes
-            why = broken.told(None if lines.whole else number)
+            why = broken.told(None if lines.whole else number) if self.events else broken.told_of_all()
             if why:
                 self._warn(name, why)
 
@@ -156,6 +156,13 @@ class _Broken:
             return "its last line is cut; everything before it counts"
         others = f" and {self.count - 1:,} more" if self.count > 1 else ""
         return f"line {self.number}{others} could not be read ({_short(self.why)}); the rest counts"
+
+    def told_of_all(self) -> str:
+        """The same where nothing else counts."""
+        if not self.count:
+            return ""
+        what = "its only line cannot" if self.count == 1 else f"none of its {self.count:,} lines can"
+        return f"{what} be read ({_short(self.why)}); expected Spark's events, one a line"
 
 
 def _short(text: str, most: int = 120) -> str:

@@ -477,6 +477,24 @@ def test_a_time_that_cannot_be_costs_its_line(tmp_path: Path, time: int) -> None
     assert (run.ended_ms, len(run.warnings)) == (at(110), 1)
 
 
+@pytest.mark.parametrize(
+    ("begin", "separator", "why"),
+    [
+        (b"", b" ", "its only line cannot be read (JSON is malformed: trailing characters (byte "),
+        (b"[", b",\n ", "none of its 17 lines can be read (it is no event)"),
+    ],
+)
+def test_of_a_file_of_which_nothing_counts_that_is_said(
+    tmp_path: Path, begin: bytes, separator: bytes, why: str
+) -> None:
+    """Events in a list, as tools write them, or all in one line."""
+    events = [json.dumps(line, separators=(",", ":")).encode() for line in chain().lines]
+    with pytest.raises(NotALog) as refused:
+        run_of_text(tmp_path, begin + separator.join(events))
+    assert why in str(refused.value)
+    assert str(refused.value).endswith("; expected Spark's events, one a line")
+
+
 def test_a_time_that_what_follows_contradicts_is_not_believed(tmp_path: Path) -> None:
     """A damaged digit is a time all the same, years ahead: nothing behind it would take any time, or all would."""
     expected = run_of(chain().write(tmp_path / "app-1"))
