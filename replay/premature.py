@@ -33,7 +33,7 @@ from replay.simulate.rewriting import Rewriter
 from replay.simulate.running import AsRecorded, Otherwise
 from replay.simulate.slots import slots_of
 from replay.telling import CHOSEN
-from replay.units import count, size, span
+from replay.units import count, duration, size
 
 _SECOND_MS = 1_000
 Hear: TypeAlias = Callable[[e.Recorded], None]
@@ -339,7 +339,9 @@ class _Trial:
             grace_s = -(-(until_ms - miss.expired_ms + 1) // _SECOND_MS)
             if grace_s > 0:
                 policy = replace(miss.policy, grace_ms=miss.policy.grace_ms + grace_s * _SECOND_MS)
-                yield _Change(f"policy delayed ({policy.rule.value}) with a grace of {span(policy.grace_ms)}", policy)
+                yield _Change(
+                    f"policy delayed ({policy.rule.value}) with a grace of {duration(policy.grace_ms)}", policy
+                )
         if miss.policy.rule is not Rule.REACHABLE and self._looked:
             yield _Change(f"policy reachable instead of {miss.policy.rule.value}", Policy(Rule.REACHABLE, False))
         if miss.policy.rule is Rule.EAGER:

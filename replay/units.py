@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_DURATIONS = ((3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 _FOLDERS = re.compile(r"((?:^| )at )\S*/(?=[^/\s]+:\d+)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -41,6 +42,12 @@ def span(milliseconds: int) -> str:
         return f"{milliseconds / 1_000:.1f} s"
     minutes, seconds = divmod(milliseconds // 1_000, 60)
     return f"{minutes} min {seconds:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def duration(milliseconds: int) -> str:
+    """How long, to the millisecond, as settings and options take it: `13s`, `90min`, `1500ms`."""
+    unit, name = next((unit, name) for unit, name in _DURATIONS if milliseconds % unit == 0)
+    return f"{milliseconds // unit}{name}"
 
 
 def moment(milliseconds: int) -> str:

@@ -103,7 +103,7 @@ def test_the_cost_is_that_of_the_stage_that_wrote_it_again_and_not_of_the_first_
 def test_the_grace_that_is_advised_keeps_it() -> None:
     (found,) = premature(comes_back().log)
     (grace,) = [one for one in found.advice if "grace" in one.change]
-    assert grace.change == "policy delayed (frontier) with a grace of 13.0 s"
+    assert grace.change == "policy delayed (frontier) with a grace of 13s"
     assert not missed(comes_back(Policy(Rule.FRONTIER, observe=False, grace_ms=13_000)))
     assert found.advice[0].change == "pin app shuffle 0", "a pin holds that shuffle alone"
 

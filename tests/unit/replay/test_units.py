@@ -1,10 +1,11 @@
-"""Foreign text keeps to its line and gives a terminal no orders."""
+"""Foreign text keeps to its line and gives a terminal no orders; what is to be typed again is taken."""
 
 from __future__ import annotations
 
 import pytest
 
-from replay.units import place, printable
+from listener_bridge.durations import milliseconds
+from replay.units import duration, place, printable
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,12 @@ def test_what_cannot_be_printed_is_named(text: str, shown: str) -> None:
 
 def test_what_stays_is_said() -> None:
     assert printable("a\n\x1b", but="\n") == "a\n" + r"\x1b"
+
+
+@pytest.mark.parametrize(
+    ("duration_ms", "text"),
+    [(13_000, "13s"), (120_000, "2min"), (125_000, "125s"), (3_661_000, "3661s"), (7_200_000, "2h"), (1_500, "1500ms")],
+)
+def test_a_duration_that_is_advised_is_one_that_settings_take(duration_ms: int, text: str) -> None:
+    assert duration(duration_ms) == text
+    assert milliseconds(text) == duration_ms
