@@ -5,8 +5,9 @@ know the program's handles: a log does not show them. Invariant: a root needs no
 shuffle go at the fact after which nothing of it was read any more.
 
 A look reads a running adaptive plan; a log holds no plan that can be read so, but it holds what the execution really
-read later. A persisted RDD needs the shuffles right behind it, from the first stage that computes it until it is
-unpersisted; whether all its blocks could be kept, a log does not tell.
+read later: behind its end too, where an iterator's jobs come one by one. A persisted RDD needs the shuffles right
+behind it, from the first stage that computes it until it is unpersisted; whether all its blocks could be kept, a log
+does not tell.
 """
 
 from __future__ import annotations
@@ -123,8 +124,7 @@ class _Plans:
     def after(self, place: int) -> tuple[tuple[c.ReportedRoot, ...], tuple[str, ...]]:
         """The plans that have changed at a fact, and those that are over."""
         ended = self._ended.get(place)
-        if ended is not None:
-            self._needs.pop(ended, None)
+        if ended is not None and not self._needs.get(ended):
             return (), (_plan(ended),)
         changed = {self._started[place]} if place in self._started else set()
         for execution, app_shuffle in self._lets_go.get(place, ()):

@@ -229,6 +229,16 @@ def test_a_plan_is_a_root_while_it_reads(tmp_path: Path) -> None:
     ]
 
 
+def test_a_plan_is_a_root_behind_its_end_where_an_iterator_reads_on(tmp_path: Path) -> None:
+    """`toLocalIterator` runs its jobs one by one, the last ones when Spark has told the end of the execution."""
+    reader, again = Stage(2, rdd=5, parents=(1,)), Stage(1, rdd=1)
+    log = Log().start().execution(7, 0).job(0, 0, FIRST, execution=7).stage(FIRST, 0, 10, written=1000).job_end(0, 10)
+    log.execution_end(7, 11).job(1, 12, again, reader, execution=7).stage(reader, 12, 20).job_end(1, 20).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    cuts = [(time, cut.gone) for time, cut in run.facts if isinstance(cut, c.ReportCut)]
+    assert cuts == [(at(0), ()), (at(20), ("plan 7",))]
+
+
 def test_a_persisted_rdd_is_a_root_until_it_is_unpersisted(tmp_path: Path) -> None:
     reader = Stage(1, rdd=5, parents=(0,), outside=(1,), persisted=True)
     log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=1000).stage(reader, 10, 20).job_end(0, 20)
