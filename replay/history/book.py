@@ -11,6 +11,7 @@ then put right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -33,12 +34,13 @@ _NEWEST_SPARK = 4
 
 @dataclass(slots=True)
 class _Stage:
-    """A stage id that a live job lists. ``writes``: it is known to be a map stage."""
+    """A stage id that a live job lists. ``writes``: it is known to be a map stage; ``site``: what people call it."""
 
     rdd: int
     reads: tuple[AppShuffle, ...]
     behind: tuple[AppShuffle, ...]
     lineage: Lineage
+    site: str = ""
     writes: bool | None = None  #: None: not known yet.
     jobs: set[int] = field(default_factory=set)
     told_at: list[int] = field(default_factory=list)  #: Facts to put right when it is known.
@@ -66,6 +68,7 @@ class Book:
         self._weights: dict[AppShuffle, Weight] = {}
         self._sums: dict[tuple[int, int], Sums] = {}
         self._persisted = Persisted()
+        self._calls: dict[ExecutionId, str] = {}  #: What the running SQL executions are called.
 
     def warn(self, text: str) -> None:
         """Something about the log that its reader should know."""
@@ -178,10 +181,12 @@ class Book:
         told = any(stage.parents is not None or _reads(stage, by_id) for stage in record.stages)
         self._parents_missing |= len(by_id) > 1 and not told
         final = max((one for one in by_id if one not in parents), default=_NO_STAGE)  # a job without partitions
-        for stage in record.stages:
-            self._list(stage, by_id, record.id, None if stage.id == final else True)
-        self._jobs[record.id] = tuple(by_id)
         about = record.properties or r.Properties()
+        execution = _execution(about.execution)
+        call = self._calls.get(execution, "") if execution is not None else ""
+        for stage in record.stages:
+            self._list(stage, by_id, record.id, None if stage.id == final else True, call)
+        self._jobs[record.id] = tuple(by_id)
         self._told_id = self._told_id or about.application or ""
         last = self._stages.get(final)
         place = self._tell(
@@ -193,7 +198,7 @@ class Book:
                 writes=AppShuffle(last.rdd) if last is not None and last.writes else None,
                 stages=spans_of(tuple(by_id)),
                 lineage=tuple(self._news(by_id)),
-                execution=_execution(about.execution),
+                execution=execution,
                 group=about.group or "",
                 call_site=_short(about.call_site),
             ),
@@ -201,13 +206,16 @@ class Book:
         if last is not None and last.writes is None:
             last.told_at.append(place)
 
-    def _list(self, stage: r.Stage, by_id: dict[int, r.Stage], job: int | None, writes: bool | None) -> _Stage:
-        """Learns a stage from its description."""
+    def _list(
+        self, stage: r.Stage, by_id: dict[int, r.Stage], job: int | None, writes: bool | None, call: str = ""
+    ) -> _Stage:
+        """Learns a stage from its description. ``call``: the SQL execution that it is a part of."""
         self._persisted.see(stage, len(self._facts))
-        self._is_python = self._is_python or any(sign in stage.name for sign in _PYTHON)
+        self._is_python = self._is_python or _is_python(stage.name)
         known = self._stages.get(stage.id)
         if known is None:
             known = self._stages[stage.id] = _described(stage, by_id)
+            known.site = call if call and _POOL.search(stage.name) else known.lineage.call_site
         if job is not None:
             known.jobs.add(job)
         if writes:
@@ -234,7 +242,7 @@ class Book:
         shuffle = AppShuffle(stage.rdd)
         if writes:
             weight = self._weights.setdefault(shuffle, Weight())
-            weight.call_site, weight.maps = stage.lineage.call_site, max(weight.maps, stage.lineage.maps)
+            weight.call_site, weight.maps = weight.call_site or stage.site, max(weight.maps, stage.lineage.maps)
         for place in stage.told_at if writes else ():
             told = self._facts[place][1]
             if isinstance(told, c.ReportJobStarted):
@@ -360,9 +368,12 @@ class Book:
 
     def _execution_started(self, record: r.ExecutionStart) -> None:
         writes = record.plan is not None and _writes(record.plan)
+        self._is_python = self._is_python or _is_python(record.description or "")
+        self._calls[ExecutionId(record.id)] = _short(" ".join((record.description or "").split()))
         self._tell(record.time, c.ReportExecutionStarted(ExecutionId(record.id), _short(record.description), writes))
 
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
+        self._calls.pop(ExecutionId(record.id), None)
         self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
 
 
@@ -427,6 +438,10 @@ def _execution(text: str | None) -> ExecutionId | None:
     return ExecutionId(int(text)) if text and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
+def _is_python(call_site: str) -> bool:
+    return any(sign in call_site for sign in _PYTHON)
+
+
 def _short(text: str | None) -> str:
     return (text or "")[:_LONGEST_TEXT]
 
@@ -435,6 +450,8 @@ _NO_RDD = -1
 _NO_STAGE = -1
 #: Of PySpark's call sites: the program's own line, or the bridge between the two languages.
 _PYTHON = (".py:", "NativeMethodAccessorImpl", "DirectMethodHandleAccessor")  # the last one: Java 18 and later
+#: What Spark calls a stage of an adaptive plan, which a thread of a pool submits: a line of Java's own.
+_POOL = re.compile(r" at (?:CompletableFuture|FutureTask|ThreadPoolExecutor|Executors|Thread|ForkJoin\w+)\.java:\d+$")
 _LEVELS = {level.name: level for level in Level}
 _WRITERS = (
     "AppendData",

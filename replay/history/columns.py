@@ -93,7 +93,7 @@ APPLICATION = (
 )
 SHUFFLE = (
     whole("app_shuffle", "id of the map stage's first RDD, which stands in for Spark's shuffle id"),
-    text("call_site", "the line of the program that it belongs to, as Spark names the stage"),
+    text("call_site", "the line of the program that it belongs to, as Spark names its stage or its SQL execution"),
     whole("maps", "tasks of its map stage"),
     whole("bytes", "its data, written once"),
     real("task_seconds", "run time of the tasks that wrote it once, seconds"),

@@ -123,8 +123,8 @@ class Log:
             },
         )
 
-    def execution(self, number: int, seconds: float) -> Log:
-        told = {"executionId": number, "description": "q", "time": at(seconds)}
+    def execution(self, number: int, seconds: float, description: str = "q") -> Log:
+        told = {"executionId": number, "description": description, "time": at(seconds)}
         return self.event(f"{_SQL}SparkListenerSQLExecutionStart", **told)
 
     def execution_end(self, number: int, seconds: float) -> Log:

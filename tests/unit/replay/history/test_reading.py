@@ -239,6 +239,38 @@ def test_a_plan_is_a_root_behind_its_end_where_an_iterator_reads_on(tmp_path: Pa
     assert cuts == [(at(0), ()), (at(20), ("plan 7",))]
 
 
+POOL = "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768"
+
+
+@pytest.mark.parametrize(
+    ("stage", "call", "site"),
+    [
+        (POOL, "count at etl.scala:12", "count at etl.scala:12"),
+        (POOL, "\ndef cell():\n  rows", "def cell(): rows"),
+        (POOL, "", POOL),
+        ("collect at etl.scala:14", "count at etl.scala:12", "collect at etl.scala:14"),
+    ],
+)
+def test_a_stage_that_a_pool_submits_is_called_as_its_execution_is(
+    tmp_path: Path, stage: str, call: str, site: str
+) -> None:
+    """An adaptive plan's stages have a line of Java's for their own; what is learned from is as Spark names it."""
+    first, again = Stage(0, rdd=1, name=stage), Stage(1, rdd=1, name=stage)
+    log = Log().start().execution(3, 0, call).job(0, 0, first, execution=3).stage(first, 0, 10, written=1000)
+    log.job_end(0, 10).execution_end(3, 20).execution(4, 20, "show at etl.scala:30")
+    log.job(1, 20, again, Stage(2, rdd=5, parents=(1,)), execution=4).end(30)
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert [one.call_site for one in run.shuffles] == [site]
+    assert [one.call_site for job in told(run, c.ReportJobStarted) for one in job.lineage] == [stage]
+
+
+def test_a_program_of_which_only_sql_is_seen_is_known_to_be_python(tmp_path: Path) -> None:
+    stage = Stage(0, rdd=1, name=POOL)
+    for call in ("count at NativeMethodAccessorImpl.java:0", "collect at /home/ann/etl.py:12"):
+        log = Log().start().execution(3, 0, call).job(0, 0, stage, execution=3).end(30)
+        assert run_of(log.write(tmp_path / "app-1")).is_python
+
+
 def test_a_persisted_rdd_is_a_root_until_it_is_unpersisted(tmp_path: Path) -> None:
     reader = Stage(1, rdd=5, parents=(0,), outside=(1,), persisted=True)
     log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=1000).stage(reader, 10, 20).job_end(0, 20)
