@@ -76,6 +76,15 @@ def test_2_under_frontier_the_last_one_stays() -> None:
     assert story.lives() == "C1 readable"
 
 
+def test_2_under_frontier_what_is_being_fenced_covers_what_it_was_made_from() -> None:
+    story = Story(FRONTIER)
+    story.job("s0>A, s1:A>B, s2:B>C, s3:C!")
+    story.job("s4>A, s5:A>D, s6:D!")
+    assert story.run("s0", "s1", "s2")[-1] == "fence B1"
+    assert story.run("s5")[-2:] == ["A1 expired: every reader's output is on disk", "fence A1"]
+    assert story.lives() == "A1 fencing, B1 fencing, C1 readable, D1 readable"
+
+
 def test_2_under_eager_the_last_one_goes_with_its_reader() -> None:
     story = Story(EAGER)
     story.job("s0>A, s1:A>B, s2:B>C, s3:C!")

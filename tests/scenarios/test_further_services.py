@@ -190,6 +190,13 @@ def test_history_with_a_lesson_lets_go_when_it_was_read_as_often() -> None:
     assert story.run("s4")[-2:] == ["A1 expired: read as often as in earlier runs", "fence A1"]
 
 
+def test_history_with_a_lesson_of_more_reads_lets_go_behind_the_frontier_what_was_never_read_late() -> None:
+    kind = kind_of({shuffle("A"): Lineage(shuffle("A"))}.get, shuffle("A"))
+    story = Story(Policy(Rule.HISTORY, observe=False), settings=Settings(lessons=(Lesson(kind, 3),)))
+    story.job("s0>A, s1:A>B, s2:B.")
+    assert story.run("s0", "s1")[-2:] == ["A1 expired: every reader's output is on disk", "fence A1"]
+
+
 def test_pressure_of_one_job_alone() -> None:
     story = Story(OBSERVE)
     story.whole("s0>A, s1:A!", policy=PRESSURE)

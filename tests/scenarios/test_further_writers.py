@@ -59,6 +59,21 @@ def test_who_joined_a_fence_that_is_refused_writes_anew_what_cannot_be_completed
     ]
 
 
+def test_who_joined_the_fence_of_what_was_never_whole_goes_on_with_it_when_it_is_refused() -> None:
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.fail("s0")
+    assert story.end(succeeded=False)[1:] == ["A1 expired: given up half-written", "fence A1"]
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2") == ["s2.0 submitted", "A1 continued by s2.0"]
+    assert story.outcome(FENCE, c.Busy(("2.0",))) == [
+        "A1 fence refused: busy, again at 1050",
+        "A1 rescued: a writer asked (asked while it was being fenced)",
+    ]
+    assert story.complete("s2") == ["s2.0 completed", "A1 complete"]
+
+
 @pytest.mark.parametrize("is_early", [True, False], ids=["it had asked before", "it had not"])
 def test_nobody_is_told_to_read_what_its_map_stage_rewrites(is_early: bool) -> None:
     story = Story(EAGER)

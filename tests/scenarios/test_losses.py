@@ -109,6 +109,17 @@ def test_28_the_next_generation_missing_is_another_recovery() -> None:
     assert story.recoveries == 2
 
 
+def test_28_who_was_given_both_and_names_neither_misses_the_later_one() -> None:
+    story = Story(capabilities=CANNOT_COMPLETE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    story.miss("A1", "s1")
+    story.run("s0.1")
+    assert story.read("A", "s1") == "ready A2"
+    assert story.miss("A", "s1") == "recover A2: recovery 2 of A"
+
+
 def test_29_reported_missing_and_cannot_be_completed() -> None:
     story = Story(capabilities=CANNOT_COMPLETE)
     story.job("s0>A, s1:A>B, s2:B!")

@@ -65,6 +65,13 @@ def test_one_that_was_full_stays_so_between_the_marks() -> None:
     assert fences(story.disk(800, 200)) == []  # what was reported goes before what was reckoned; it has been relieved
 
 
+def test_what_sparks_own_cleaner_has_let_go_is_on_no_disk_either() -> None:
+    story = three()
+    story.disk(800, 200)
+    assert story.do(c.ReportShuffleCleaned(shuffle("A"))) == ["A1 deleted: spark, 0 bytes", "A cleaned"]
+    assert [(disk.used_bytes, disk.free_bytes) for disk in story.state.meta.disks] == [(700, 300)]
+
+
 def test_the_cheapest_per_byte_goes_first() -> None:
     story = three(costs_ms={"A": 500, "B": 20, "C": 100})
     assert fences(story.disk(900, 100)) == ["B1", "C1"]

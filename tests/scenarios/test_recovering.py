@@ -162,6 +162,27 @@ def test_30_an_awaited_fence_that_is_refused_is_awaited_no_more() -> None:
     assert story.state.recoveries[1].awaited == ()
 
 
+def test_30_of_two_recoveries_that_await_one_fence_the_first_names_it_and_both_end() -> None:
+    story = Story()
+    story.whole("s0>E, s1:E>A, s2:E>B, s3:A,B!")
+    story.look("")
+    for name in ("A1", "B1"):
+        story.outcome(FENCE, c.Fenced(5), directive_of(story, name))
+    story.job("s4>E, s5:E>A, s6:A!")
+    story.job("s7>E, s8:E>B, s9:B!")
+    assert story.read("A", "s6") == "recover A1: recovery 1 of A"
+    assert story.teller.tell(story.log)[1:] == ["recovery 1 of A1, awaits E1"]
+    assert story.read("B", "s9") == "recover B1: recovery 2 of B"
+    assert story.teller.tell(story.log)[1:] == ["recovery 2 of B1, awaits E1"]
+    assert story.outcome(FENCE, c.Fenced(5), directive_of(story, "E1")) == [
+        "E1 fenced",
+        "recovery 1 also of E1",
+        "delete E1",
+    ]
+    assert story.run("s4", "s5")[-1] == "recovery 1 closed"
+    assert story.run("s8")[-1] == "recovery 2 closed"
+
+
 def test_31_the_lineage_is_unknown() -> None:
     story = Story()
     story.write("A", "s0")

@@ -14,7 +14,7 @@ from coordinator.core import events as e
 from coordinator.core.desk import Desk
 from coordinator.core.ids import ApplicationId, ClientId, JobId, ShuffleId, Span, StageId
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Rejection
-from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused
+from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused, Settings
 from tests.property.witness import Witness
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
 
@@ -187,6 +187,18 @@ def test_who_was_refused_its_registration_is_unknown_in_its_commit() -> None:
     assert isinstance(decide.answer(desk, ask(2, client=stranger)), Rejection)
 
 
+@pytest.mark.parametrize(("number", "times"), [(1, 0), (2, 0), (3, 0), (4, 1)])
+def test_who_is_held_back_is_counted_unless_its_number_was_answered(number: int, times: int) -> None:
+    """Numbers 1 to 3 were answered, and the client has the answers up to 2."""
+    story = told()
+    story.witness.answer([ask(1), ask(2)], 2_000)
+    story.witness.answer([ask(3, confirmed=2)], 2_000)
+    desk = Desk.over(story.state, 2_000)
+    refusal = Rejection(Reason.EXHAUSTED, "too many at once", "", "")
+    assert decide.refuse(desk, ask(number), refusal) == refusal
+    assert desk.tallies[X].refused.total() == times
+
+
 def test_who_registers_may_ask_in_the_same_commit_and_each_number_is_kept() -> None:
     story, newcomer = told(), ClientId("newcomer")
     register = c.RegisterApplication(ApplicationId("app"), Driver())
@@ -279,6 +291,21 @@ def test_a_question_that_is_sent_again_during_a_fence_counts() -> None:
     assert isinstance(again[0], NotReady)
     assert [type(recorded.event).__name__ for recorded in log] == ["ReaderRegistered"]
     assert story.witness.answer([asked], 2_000)[1] == []
+
+
+def test_a_question_that_is_sent_again_and_would_be_denied_is_told_so_and_denies_nothing() -> None:
+    story = Story(EAGER, settings=Settings(recoveries_per_shuffle=0))
+    story.do(c.RegisterClient(X))
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    first, _ = story.witness.answer([ask(1, name="s1")], 2_000)
+    assert isinstance(first[0], Ready)
+    story.lose(A=0)
+    again, log = story.witness.answer([ask(1, name="s1")], 2_000)
+    assert isinstance(again[0], Rejection)
+    assert (again[0].reason, log) == (Reason.EXHAUSTED, [])
+    _, log = story.witness.answer([ask(2, name="s1")], 2_000)
+    assert [type(r.event).__name__ for r in log] == ["RecoveryDenied", "DeletionSuspended", "RequestsAnswered"]
 
 
 def test_a_granted_wish_is_not_granted_again() -> None:
