@@ -48,6 +48,7 @@ def test_a_resync_adopts_and_ends() -> None:
         "job 0 failed",
         "B1 found, 4 of 10",
     ]
+    assert (story.state.generations[2].started_ms, story.state.generations[2].used_ms) == (1_000, 1_000)
     assert story.look("")[-4:] == [
         "A1 expired: in no live cut",
         "fence A1",

@@ -7,10 +7,11 @@ from collections import Counter
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES
-from coordinator.core.ids import ApplicationId, AppShuffle, DirectiveId, JobId, ShuffleId, Span, StageId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, JobId, ShuffleId, Span, StageId
 from coordinator.core.lifecycle import Life
 from coordinator.core.values import Deletion, Driver, Expiry, Lineage, Outputs, Policy, Rule
 from tests.property.witness import Witness
+from tests.scenarios.further import found
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of
 
 MANY = 100
@@ -76,6 +77,32 @@ def test_30_a_recovery_rescues_a_hundred_expired_inputs_in_steps() -> None:
     crowd.do(c.ReportMissing(LAST, ShuffleId(0), attempt_of("s9001")))
     crowd.rest()
     assert crowd.lives() == {Life.READABLE: MANY}
+
+
+def test_what_one_step_leaves_over_the_next_fact_of_the_same_commit_takes_up() -> None:
+    crowd = Crowd(EAGER)
+    crowd.write()
+    crowd.do(crowd.reader)
+    facts = (c.ReportStageCompleted(attempt_of(READER)), c.ReportExecutorLost("1"), c.ReportExecutorLost("2"))
+    crowd.witness.answer([c.Request(ClientId("x"), 0, fact) for fact in facts], 1_000)
+    assert crowd.lives()[Life.FENCING] == 3 * MOVES
+    crowd.rest()
+    assert crowd.lives() == {Life.FENCING: MANY, Life.READABLE: 1}
+
+
+def test_a_shuffle_of_many_generations_is_cleaned_with_all_of_them() -> None:
+    """It was fenced and, while facts were missed, written anew, again and again, and nothing was freed yet."""
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    for _ in range(TWICE):
+        story.look("")
+        story.fenced()
+        story.do(c.Resync((), (), (), found(A=10)))
+    assert len(story.state.generations) == TWICE + 1 > MOVES
+    cleaned = story.do(c.ReportShuffleCleaned(AppShuffle(0)))
+    assert cleaned.index("A cleaned") == MOVES
+    assert cleaned[-1] == f"A{TWICE + 1} deleted: spark, 0 bytes"
+    assert (story.lives(), story.state.directives) == ("", {})
 
 
 def test_16_many_that_were_completed_unseen_are_not_given_up_by_the_resync() -> None:

@@ -6,9 +6,13 @@ how a loss came to be known. Invariant: what would mix is invalidated before its
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coordinator.core import commands as c
+from coordinator.core.events import GenerationsMixed
+from coordinator.core.ids import JobId, StageId
 from coordinator.core.values import Capabilities, DirectiveKind, Level, Settings
-from tests.scenarios.story import EAGER, Story
+from tests.scenarios.story import EAGER, Story, shuffle
 
 INVALIDATE = DirectiveKind.INVALIDATE
 CANNOT_COMPLETE = Capabilities(completes_after_loss=False)
@@ -81,6 +85,18 @@ def test_33_a_mark_that_came_too_late_completes_the_old_one() -> None:
     story.fail("s2")
     story.run("s0.1")
     assert story.submit("s1.1", tasks=4) == ["s1.1 submitted", "A2 read by s1.1", "B1 continued by s1.1"]
+
+
+def test_34_what_the_driver_could_not_keep_apart_is_recorded_as_it_was_told() -> None:
+    story = Story(EAGER)
+    mixed = c.ReportGenerationsMixed(shuffle("B"), JobId(2), StageId(3), delivered=4, partitions=5, late=True)
+    story.do(mixed)
+    story.do(replace(mixed, late=False, failed=True))
+    told = shuffle("B"), JobId(2), StageId(3), 4, 5
+    assert [recorded.event for recorded in story.witness.log[1:]] == [
+        GenerationsMixed(*told, late=True, failed=False),
+        GenerationsMixed(*told, late=False, failed=True),
+    ]
 
 
 def test_33_also_what_a_reader_has_half_written() -> None:

@@ -13,7 +13,8 @@ from coordinator.core import pressure
 from coordinator.core.policies import REST_MS
 from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import DirectiveKind, Level, Policy, Pressed, RootKind, Rule, Settings
-from tests.scenarios.story import OBSERVE, PRESSURE, Story, delayed, shuffle
+from tests.scenarios.further import found
+from tests.scenarios.story import OBSERVE, PRESSURE, Story, attempt_of, delayed, shuffle
 
 FENCE = DirectiveKind.FENCE
 HELD = "there is room on the disks, or others go first"
@@ -53,6 +54,13 @@ def test_above_the_high_watermark_they_go_until_the_low_one_is_reached() -> None
     assert story.disk(760, 240) == ["disk /x: 760 used, 240 free"]  # between the marks: not full again
 
 
+def test_a_fence_that_tells_no_bytes_has_what_was_written_on_its_way_out() -> None:
+    story = three()
+    assert fences(story.disk(900, 100)) == ["A1", "B1"]
+    assert story.outcome(FENCE, c.Fenced()) == ["A1 fenced", "delete A1"]
+    assert story.state.generations[1].bytes == 100
+
+
 def test_one_that_was_full_stays_so_between_the_marks() -> None:
     story = three()
     story.disk(860, 140)
@@ -77,6 +85,18 @@ def test_the_cheapest_per_byte_goes_first() -> None:
     assert fences(story.disk(900, 100)) == ["B1", "C1"]
     asked = [recorded.event for recorded in story.log if isinstance(recorded.event, e.FenceRequested)]
     assert [one.pressed for one in asked] == [Pressed("/x", 90, 85, 100, 20), Pressed("/x", 80, 85, 100, 100)]
+
+
+def test_what_costs_more_goes_first_where_it_frees_more_for_it() -> None:
+    story = Story(PRESSURE)
+    for n, (letter, held_bytes, cost_ms) in enumerate((("A", 400, 200), ("B", 100, 100))):
+        story.job(f"s{2 * n}>{letter}, s{2 * n + 1}:{letter}!")
+        story.submit(f"s{2 * n}")
+        story.do(c.ReportStageCompleted(attempt_of(f"s{2 * n}"), shuffle_bytes_written=held_bytes, task_ms=cost_ms))
+        story.run(f"s{2 * n + 1}")
+        story.end(n)
+    story.look("")
+    assert fences(story.disk(860, 140)) == ["A1"]
 
 
 def test_what_is_gone_behind_it_is_a_part_of_the_cost() -> None:
@@ -162,6 +182,15 @@ def test_without_looks_it_is_a_guess_all_the_same() -> None:
     story = Story(PRESSURE)
     story.whole("s0>A, s1:A>B, s2:B!")
     assert fences(story.disk(850, 150)) == ["A1"]
+
+
+def test_nothing_is_guessed_after_facts_were_missed_until_what_is_there_was_told() -> None:
+    story = Story(PRESSURE)
+    story.whole("s0>A, s1:A!")
+    story.now_ms += REST_MS
+    story.do(c.ReportGap(1, "outbox"))
+    assert story.disk(900, 100) == ["disk /x: 900 used, 100 free"]
+    assert fences(story.do(c.Resync((), (), (), found(A=10)))) == ["A1"]
 
 
 def test_what_no_look_has_seen_waits_for_one_where_looks_are_taken() -> None:

@@ -74,6 +74,19 @@ def test_10_its_bytes_are_what_all_attempts_left_of_it() -> None:
     assert story.state.generations[1].bytes == 100
 
 
+def test_10_and_what_was_repaired_unseen_holds_what_it_held_before_its_last_loss() -> None:
+    story = Story()
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.lose(A=5)
+    story.submit("s0.1", tasks=5)
+    story.do(c.ReportStageCompleted(attempt_of("s0.1"), shuffle_bytes_written=150))
+    assert story.state.generations[1].bytes == 200
+    story.lose(A=5)
+    assert story.submit("s1") == ["s1.0 submitted", "A1 complete", "A1 read by s1.0"]
+    assert story.state.generations[1].bytes == 200
+
+
 def test_10_a_partial_retry_keeps_the_id() -> None:
     story = Story()
     story.job("s0>A, s1:A>B, s2:B!")
@@ -172,6 +185,13 @@ def test_11_where_all_lies_behind_caches_nothing_is_missed() -> None:
     story = two_deleted()
     assert story.submit("s5", behind="AB") == ["s5.0 submitted"]
     assert story.state.meta.premature == 0
+
+
+def test_11_a_task_that_finds_its_block_gone_and_what_lies_behind_too_opens_the_recovery() -> None:
+    story = two_deleted()
+    story.submit("s5", behind="AB")
+    assert story.miss("A", "s5") == "recover A1: recovery 1 of AB"
+    assert story.teller.tell(story.log) == ["A1 missed by s5.0", "recovery 1 of A1 B1"]
 
 
 def test_11_a_block_that_was_lost_is_a_recovery() -> None:

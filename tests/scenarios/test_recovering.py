@@ -11,6 +11,7 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core.events import DeletionResumed, PrematureDeletion, Recorded, StageCompleted
 from coordinator.core.evolve import evolve
+from coordinator.core.rejections import Rejection
 from coordinator.core.values import Capabilities, DirectiveKind, Settings
 from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
 
@@ -86,6 +87,15 @@ def test_25_declared_deterministic_is_repaired_in_part() -> None:
     story.run("s1.1")
     assert story.submit("s2.1", tasks=3) == ["s2.1 submitted", "B2 read by s2.1", "C1 continued by s2.1"]
     assert story.complete("s2.1")[1] == "C1 complete"
+
+
+def test_25_what_would_mix_is_not_gone_for_one_who_asks_late() -> None:
+    story = chain()
+    story.lose(C=7)
+    story.fail("s3")
+    assert story.submit("s0.1")[2] == "recovery 1 of A1 B1, would mix C1"
+    assert story.miss("C1", "s2") == "not ready: some of its outputs are gone and not yet back"
+    assert story.log == []
 
 
 def waiting_for_two_fences() -> Story:
@@ -179,6 +189,7 @@ def test_30_of_two_recoveries_that_await_one_fence_the_first_names_it_and_both_e
         "recovery 1 also of E1",
         "delete E1",
     ]
+    assert story.state.recoveries[1].awaited == ()
     assert story.run("s4", "s5")[-1] == "recovery 1 closed"
     assert story.run("s8")[-1] == "recovery 2 closed"
 
@@ -274,6 +285,17 @@ def test_18_what_is_wanted_beside_what_was_lost_is_missed_all_the_same() -> None
     assert story.submit("s4")[1:3] == ["A1 missed by s4.0", "suspended: premature deletions passed the budget"]
 
 
+def test_18_nor_is_what_lies_behind_a_fence_behind_a_loss() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A>B, s2:B!")
+    story.fenced()
+    story.fenced()
+    assert story.lives() == "A1 fenced, B1 fenced"
+    story.job("s3>A, s4:A>B, s5:B!")
+    assert story.submit("s3")[1] == "A1 missed by s3.0"
+    assert story.state.meta.premature == 1
+
+
 def test_39_recoveries_are_bounded_per_shuffle() -> None:
     story = Story(EAGER, settings=Settings(recoveries_per_shuffle=2))
     story.job("s0>A, s1:A!")
@@ -318,6 +340,9 @@ def test_39_and_per_application() -> None:
     story.lose(A=0)
     assert story.read("A", "s2") == "exhausted"
     assert story.teller.tell(story.log) == ["A2 denied: 1 of 1", "suspended: recovery keeps failing"]
+    assert isinstance(story.last, Rejection)
+    assert story.last.fact.startswith("generation 3 of app shuffle 0 is gone")
+    assert story.last.app_shuffle == shuffle("A")
 
 
 @pytest.mark.parametrize("settings", [Settings(recoveries=1), Settings(recoveries_per_shuffle=1)])

@@ -12,7 +12,7 @@ from coordinator.core import commands as c
 from coordinator.core import decide
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
-from coordinator.core.ids import ApplicationId, ClientId, JobId, ShuffleId, Span, StageId
+from coordinator.core.ids import NO_SHUFFLE, ApplicationId, ClientId, JobId, ShuffleId, Span, StageId
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Rejection
 from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused, Settings
 from tests.property.witness import Witness
@@ -68,6 +68,13 @@ def test_refusals_are_counted_by_kind_and_shuffle() -> None:
         Refused("not found", shuffle("Z"), 2),
         Refused("not ready", shuffle("C"), 3),
     )
+
+
+def test_a_refusal_of_no_shuffle_in_particular_is_counted_under_none() -> None:
+    story = told()
+    story.do(c.EndApplication(Ending.ENDED))
+    _, log = story.witness.answer([ask(1), ask(2, "B")], 2_000)
+    assert answered(log)[0].refused == (Refused("failed precondition", NO_SHUFFLE, 2),)
 
 
 def test_a_recovery_asked_for_by_a_thousand_tasks_is_joined_once_a_commit() -> None:
@@ -197,6 +204,14 @@ def test_who_is_held_back_is_counted_unless_its_number_was_answered(number: int,
     refusal = Rejection(Reason.EXHAUSTED, "too many at once", "", "")
     assert decide.refuse(desk, ask(number), refusal) == refusal
     assert desk.tallies[X].refused.total() == times
+
+
+@pytest.mark.parametrize("client", [X, ClientId("stranger")])
+def test_who_numbers_nothing_and_is_held_back_is_not_counted(client: ClientId) -> None:
+    desk = Desk.over(told().state, 2_000)
+    refusal = Rejection(Reason.EXHAUSTED, "too many at once", "", "")
+    assert decide.refuse(desk, ask(0, client=client), refusal) == refusal
+    assert desk.tallies == {}
 
 
 def test_who_registers_may_ask_in_the_same_commit_and_each_number_is_kept() -> None:
