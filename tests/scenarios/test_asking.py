@@ -63,6 +63,16 @@ def test_35_a_task_that_asked_before_its_stage_was_told_writes_after_a_resync_to
     assert story.state.generations[ShuffleId(1)].writers == {attempt_of("s0")}
 
 
+def test_35_also_what_was_whole_before_however_much_its_stage_turns_out_to_write() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.lose(A=4)
+    assert story.write("A", "s2") == "ready A1"
+    story.do(c.Resync(outputs=(Outputs(shuffle("A"), 4, 10),)))
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2", tasks=10) == ["s2.0 submitted", "A1 continued by s2.0"]
+
+
 def test_35_a_retry_gets_the_first_answer_and_leaves_no_event() -> None:
     story = Story()
     story.whole("s0>A, s1:A!")

@@ -6,6 +6,10 @@ else holds it. Invariant: what a live job will still read is there.
 
 from __future__ import annotations
 
+import pytest
+
+from coordinator.core import commands as c
+from coordinator.core.ids import ExecutionId
 from tests.scenarios.story import EAGER, FRONTIER, REACHABLE, Story, delayed
 
 
@@ -104,6 +108,14 @@ def test_2_a_count_is_no_reason_for_eager() -> None:
     story.run("s0", "s1")
     story.end()
     assert story.lives() == "A1 readable"
+
+
+@pytest.mark.parametrize("writes", [True, False], ids=["it writes", "it counts"])
+def test_2_nor_is_an_execution_unless_it_runs_a_command_that_writes(writes: bool) -> None:
+    story = Story(EAGER)
+    story.do(c.ReportExecutionStarted(ExecutionId(0), writes_output=writes))
+    story.whole("s0>A, s1:A.", execution=0)
+    assert story.life("A1") == ("fencing" if writes else "readable")
 
 
 def test_2_what_was_given_up_half_written_is_on_no_disk() -> None:

@@ -39,6 +39,16 @@ def test_19_busy_pauses_double_up_to_a_limit() -> None:
     assert pauses == [50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]
 
 
+def test_19_after_a_use_they_begin_small_again() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    assert story.outcome(FENCE, c.Busy(("x",))) == ["A1 fence refused: busy, again at 1050"]
+    assert story.tick(50) == ["fence A1"]
+    assert story.outcome(FENCE, c.Busy(("x",))) == ["A1 fence refused: busy, again at 1150"]
+    assert "A1 rescued: a live job reaches it (job 1)" in story.whole("-s2>A, s3:A!")
+    assert story.outcome(FENCE, c.Busy(("x",))) == ["A1 fence refused: busy, again at 1100"]
+
+
 def test_19_a_reader_that_is_known_keeps_it_when_busy() -> None:
     story = expiring()
     story.job("s2>A, s3:A!")
@@ -245,6 +255,19 @@ def test_23_a_failed_deletion_is_tried_again_for_its_own_generation() -> None:
 def test_23_a_service_that_cannot_fence_is_asked_rarely() -> None:
     story = expiring()
     assert story.outcome(FENCE, c.Cannot("no servers left")) == ["A1 fence refused: cannot, again at 31000"]
+
+
+def test_23_but_again_after_as_long_as_it_has_been_waiting_to_go() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.at(1_000_000)
+    story.look("")
+    pauses = []
+    for _ in range(4):
+        story.outcome(FENCE, c.Cannot("no servers left"))
+        pauses.append(story.state.generations[1].due_ms - story.now_ms)
+        story.tick(pauses[-1])
+    assert pauses == [30_000, 30_000, 60_000, 120_000]
 
 
 def test_24_a_speculative_writer() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from coordinator.core import commands as c
+from coordinator.core.ids import ClientId
 from tests.scenarios.further import REMOTE
-from tests.scenarios.story import EAGER, REACHABLE, Story, shuffle
+from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
 
 
 def test_a_shuffle_that_is_lost_and_read_again_and_again_leaves_no_recovery_behind() -> None:
@@ -49,6 +50,22 @@ def test_a_recovery_stays_while_it_may_be_asked_for_what_was_not_written_again()
     assert story.read("B", "s9") == "recover B1: recovery 1 of AB"
 
 
+def test_and_while_something_that_it_named_was_written_again_and_not_read() -> None:
+    story = Story(REACHABLE, REMOTE)
+    story.job("s0>A, s1>B, s2:A,B!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    story.lose(A=0, B=0)
+    assert story.miss("A1", "s2") == "recover A1: recovery 1 of AB"
+    story.fail("s2")
+    assert story.run("s0.1", "s1.1")[-1] == "recovery 1 closed"
+    story.end(succeeded=False)
+    story.whole("-s3>A, s4:A!")
+    assert story.miss("B1", None) == "recover B1: recovery 1 of AB"
+    story.whole("-s5>B, s6:B!")
+    assert story.miss("B1", None) == "not ready: a later generation exists; ask for its id"
+
+
 def closed_over(again: str) -> Story:
     """Recovery 1, of B, is over, and nobody has written B again; A has gone since. C, made from A too, is there."""
     story = Story(EAGER)
@@ -81,6 +98,19 @@ def test_who_joins_a_recovery_that_is_over_is_told_all_that_is_gone_by_now() -> 
     assert story.run("s9")[:2] == ["s9.0 submitted", "B2 read by s9.0"]
 
 
+def test_so_is_who_sends_again_what_it_had_asked_before_that_was_gone() -> None:
+    story = closed_over("s20>Z, s21:Z!")
+    me = ClientId("me")
+    story.do(c.RegisterClient(me))
+    question = c.Request(me, 1, c.GetShuffleId(shuffle("B"), attempt_of("s9")))
+    (early,), _ = story.witness.answer([question], 2_000)
+    assert story.answered(early) == "recover B1: recovery 1 of B"
+    story.job("s7>A, s8:A>B, s9:B!")
+    (again,), log = story.witness.answer([question], 2_000)
+    assert story.answered(again) == "recover B1: recovery 1 of AB"
+    assert story.teller.tell(log) == ["recovery 1 joined for B1 by s9.0", "recovery 1 also of A1"]
+
+
 def test_a_recovery_that_is_over_takes_in_nothing_where_some_output_would_mix() -> None:
     story = closed_over("s7>A, s8:A>B, s9:A>C, s10:B,C!")
     story.lose(C=6)
@@ -98,3 +128,28 @@ def test_who_reports_what_was_written_again_since_takes_in_nothing() -> None:
     story.lose(A=0)
     assert story.miss("B1", "s2").startswith("recover B1: recovery 1 of ")
     assert story.teller.tell(story.log) == ["recovery 1 joined for B1 by s2.0"]
+
+
+def test_nor_does_it_where_what_was_written_again_is_gone_too() -> None:
+    story = Story(REACHABLE, REMOTE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    assert story.miss("B1", "s2") == "recover B1: recovery 1 of B"
+    assert "recovery 1 closed" in story.run("s1.1")
+    story.lose(B=0)
+    assert story.miss("B1", "s2") == "recover B1: recovery 1 of B"
+    assert story.teller.tell(story.log) == ["recovery 1 joined for B1 by s2.0"]
+
+
+def test_a_recovery_that_is_under_way_takes_in_nothing_that_goes_later() -> None:
+    story = Story(REACHABLE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.job("s3>A, s4:A>B, s5:B!")
+    story.run("s0", "s1")
+    story.lose(B=0)
+    assert story.read("B", "s2") == "recover B1: recovery 1 of B"
+    story.lose(A=0)
+    assert story.read("B", "s5") == "recover B1: recovery 1 of B"
+    assert story.teller.tell(story.log) == ["recovery 1 joined for B1 by s5.0"]
+    assert story.submit("s0.1") == ["s0.1 submitted", "recovery 2 of A1", "A2 begun by s0.1 for recovery 2"]

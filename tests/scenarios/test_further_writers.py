@@ -157,3 +157,14 @@ def test_who_may_still_ask_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
         story.end(stage // 2)
     assert story.state.generations[1].written_by == {attempt_of("s0"), attempt_of("s5")}
     assert story.write("A", "s0") == "ready A1"
+
+
+def test_nor_is_who_asked_for_a_job_that_is_not_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "WRITERS", 1)
+    story = Story(REACHABLE)
+    story.whole("s0>A, s1:A!")
+    story.lose(A=4)
+    assert story.write("A", "s6") == "ready A1"
+    story.job("s3>A, s4:A!")
+    story.submit("s3", tasks=6)
+    assert story.state.generations[1].written_by == {attempt_of("s3"), attempt_of("s6")}

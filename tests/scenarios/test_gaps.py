@@ -79,6 +79,19 @@ def test_a_resync_finds_losses_and_what_was_written_anew() -> None:
     ]
 
 
+def test_16_a_recovery_is_over_when_what_it_was_for_turns_out_to_be_there() -> None:
+    """Who had missed it has failed; that it may be tried again wants nothing which is not needed any more."""
+    story = Story()
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    story.fail("s1")
+    story.lose(A=0)
+    assert story.miss("A1", "s1") == "recover A1: recovery 1 of A"
+    story.do(c.ReportGap(1, "outbox"))
+    assert story.do(c.ReportOutputs((Outputs(shuffle("B"), 10, 10),))) == ["B1 complete", "recovery 1 closed"]
+
+
 def test_a_resync_cleans_what_spark_has_no_more() -> None:
     story = Story()
     story.whole("s0>A, s1:A>B, s2:B.")

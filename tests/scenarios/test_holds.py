@@ -137,6 +137,15 @@ def test_17_grace_starts_again_with_use() -> None:
     assert story.tick(1) == ["fence A1"]
 
 
+def test_17_grace_begins_where_it_expires_however_long_it_lay_unused() -> None:
+    story = Story(delayed(REACHABLE, 100))
+    story.whole("s0>A, s1:A!")
+    story.at(5_000)
+    assert story.look("")[-1] == "A1 expired: in no live cut, held: grace until 5100"
+    assert story.tick(99) == []
+    assert story.tick(1) == ["fence A1"]
+
+
 def test_18_the_budget_of_premature_deletions() -> None:
     story = Story(EAGER, settings=Settings(premature_budget=1))
     story.whole("s0>A, s1:A!")

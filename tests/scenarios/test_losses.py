@@ -49,6 +49,19 @@ def test_26_the_same_where_the_service_completes() -> None:
     assert story.lives() == "A1 partial"
 
 
+def test_26_a_reader_that_had_failed_before_reports_the_loss_that_was_made_good() -> None:
+    story = Story()
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    story.fail("s1")
+    story.lose(A=4)
+    story.submit("s0.1", tasks=6)
+    story.complete("s0.1")
+    assert story.miss("A1", "s1") == "ready A1"
+    assert story.log == []
+
+
 def test_26_a_report_that_comes_when_its_stage_is_done_loses_nothing() -> None:
     story = Story(capabilities=CANNOT_COMPLETE)
     story.job("s0>A, s1:A>B, s2:B!")
@@ -156,6 +169,13 @@ def test_29_lost_altogether() -> None:
     assert story.read("A", "s1") == "recover A1: recovery 1 of A"
     story.fail("s1")
     assert story.submit("s0.1") == ["s0.1 submitted", "A2 begun by s0.1 for recovery 1"]
+
+
+def test_29_a_lost_executor_is_recorded_and_says_nothing_of_its_outputs() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    assert story.do(c.ReportExecutorLost("1", "it left")) == ["executor 1 lost"]
+    assert story.lives() == "A1 readable"
 
 
 def test_29_all_of_it_is_written_again_though_nobody_told_of_the_loss() -> None:

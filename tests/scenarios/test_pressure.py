@@ -106,6 +106,8 @@ def test_what_is_gone_behind_it_is_a_part_of_the_cost() -> None:
     story.look("B C")
     assert pressure.cost_ms(story.state, story.state.current(shuffle("B"))) == 10
     assert fences(story.disk(850, 150)) == ["A1"]  # nobody reaches it: it goes before the others, whatever it costs
+    story.fenced()
+    assert pressure.cost_ms(story.state, story.state.current(shuffle("B"))) == 60
     story.delete_all()
     assert pressure.cost_ms(story.state, story.state.current(shuffle("B"))) == 60
     story.disk(700, 300)
@@ -158,6 +160,20 @@ def test_and_goes_when_it_has_rested_though_nothing_else_happens() -> None:
     assert story.tick(REST_MS - 101) == []
     assert fences(story.tick(1)) == ["A1"]
     assert next_due_ms(story.state) is None  # what is on its way out is enough
+
+
+def test_it_rests_from_its_last_use_however_old_it_is() -> None:
+    story = Story(PRESSURE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.look("A")
+    story.at(5_000)
+    story.run("s1")
+    story.end()
+    story.disk(900, 100)
+    assert next_due_ms(story.state) == 5_000 + REST_MS
+    assert story.tick(REST_MS - 1) == []
+    assert fences(story.tick(1)) == ["A1"]
 
 
 def test_where_nothing_may_go_a_full_disk_waits_for_no_time() -> None:

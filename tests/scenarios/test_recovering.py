@@ -98,6 +98,20 @@ def test_25_what_would_mix_is_not_gone_for_one_who_asks_late() -> None:
     assert story.log == []
 
 
+def test_25_a_task_that_asks_to_write_what_would_mix_writes_it_anew() -> None:
+    story = chain()
+    story.lose(C=7)
+    story.fail("s3")
+    story.run("s0.1", "s1.1")
+    assert story.do(c.GetShuffleId(shuffle("C"), attempt_of("s2.1"), write=True)) == [
+        "C1 lost: invalidated",
+        "invalidate C1",
+        "recovery 1 joined for C1 by s2.1",
+        "C2 begun by s2.1 for recovery 1",
+    ]
+    assert story.answered(story.last) == "ready C2"
+
+
 def waiting_for_two_fences() -> Story:
     """A1 was made of D1 and E1; A1 and E1 are being fenced, D1 is merely expired."""
     story = Story()
@@ -194,6 +208,16 @@ def test_30_of_two_recoveries_that_await_one_fence_the_first_names_it_and_both_e
     assert story.run("s8")[-1] == "recovery 2 closed"
 
 
+def test_30_a_fence_that_no_recovery_awaits_is_none_of_its_business() -> None:
+    story = Story(EAGER)
+    story.whole("s0>C, s1:C!")
+    story.job("s2>A, s3:A!")
+    story.run("s2")
+    story.lose(A=0)
+    assert story.read("A", "s3") == "recover A1: recovery 1 of A"
+    assert story.fenced() == ["C1 fenced", "delete C1"]
+
+
 def test_31_the_lineage_is_unknown() -> None:
     story = Story()
     story.write("A", "s0")
@@ -285,12 +309,12 @@ def test_18_what_is_wanted_beside_what_was_lost_is_missed_all_the_same() -> None
     assert story.submit("s4")[1:3] == ["A1 missed by s4.0", "suspended: premature deletions passed the budget"]
 
 
-def test_18_nor_is_what_lies_behind_a_fence_behind_a_loss() -> None:
+@pytest.mark.parametrize("lives", ["A1 fenced, B1 fencing", "A1 fenced, B1 fenced"])
+def test_18_nor_is_what_lies_behind_a_fence_behind_a_loss(lives: str) -> None:
     story = Story(EAGER)
     story.whole("s0>A, s1:A>B, s2:B!")
-    story.fenced()
-    story.fenced()
-    assert story.lives() == "A1 fenced, B1 fenced"
+    while story.lives() != lives:
+        story.fenced()
     story.job("s3>A, s4:A>B, s5:B!")
     assert story.submit("s3")[1] == "A1 missed by s3.0"
     assert story.state.meta.premature == 1
@@ -343,6 +367,9 @@ def test_39_and_per_application() -> None:
     assert isinstance(story.last, Rejection)
     assert story.last.fact.startswith("generation 3 of app shuffle 0 is gone")
     assert story.last.app_shuffle == shuffle("A")
+    denied = story.last
+    assert story.miss("A2", "s0") == "exhausted"  # a late task of who wrote the first one
+    assert (story.last, story.log) == (denied, [])
 
 
 @pytest.mark.parametrize("settings", [Settings(recoveries=1), Settings(recoveries_per_shuffle=1)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from coordinator.core import commands as c
 from coordinator.core.ids import ExecutionId, LookId
 from coordinator.core.values import RootKind
-from tests.scenarios.story import EAGER, FRONTIER, REACHABLE, Story, delayed
+from tests.scenarios.story import EAGER, FRONTIER, REACHABLE, Story, delayed, shuffle
 
 
 def test_11_a_persisted_root_holds_what_its_unfilled_partitions_need() -> None:
@@ -34,6 +34,24 @@ def test_12_a_root_that_is_now_of_another_kind_counts_as_that() -> None:
     story.run("s1")
     assert story.end() == ["job 0 ended"]
     assert story.lives() == "A1 readable"
+
+
+def look_at_one(story: Story, needs: str) -> list[str]:
+    """A look that finds the root `df` and says all that it needs."""
+    story.begin_look()
+    root = c.ReportedRoot("df", RootKind.HANDLE, tuple(map(shuffle, needs)), "held by df")
+    return story.do(c.ReportCut(story.state.meta.look, (root,)))
+
+
+def test_12_a_root_that_needs_more_or_less_by_now_counts_with_what_it_needs_now() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    assert look_at_one(story, "A") == ["root df needs +A", "look ended"]
+    story.whole("s2>B, s3:B!")
+    assert look_at_one(story, "AB") == ["root df needs +B", "look ended"]
+    assert look_at_one(story, "AB") == ["look ended"]
+    assert look_at_one(story, "B") == ["root df needs -A", "look ended", "A1 expired: in no live cut", "fence A1"]
+    assert story.lives() == "A1 fencing, B1 readable"
 
 
 def test_12_a_plan_holds_what_it_will_reuse() -> None:
@@ -168,6 +186,16 @@ def test_18f_what_completes_between_a_look_and_its_end_waits_for_the_next() -> N
     story.end()
     assert story.lives() == "A1 fencing, B1 readable"
     assert story.look("")[-2:] == ["B1 expired: in no live cut", "fence B1"]
+
+
+def test_18f_so_does_what_has_lost_outputs_since() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    story.job("s2>A, s3:A!")
+    story.look("")
+    assert story.lose(A=4) == ["A1 partial, 4 of 10"]
+    assert story.end(1) == ["job 1 ended"]
+    assert story.look("")[-2:] == ["A1 expired: given up half-written", "fence A1"]
 
 
 def test_18f_a_later_look_may_speak_from_the_same_place() -> None:

@@ -194,11 +194,11 @@ def test_who_was_refused_its_registration_is_unknown_in_its_commit() -> None:
     assert isinstance(decide.answer(desk, ask(2, client=stranger)), Rejection)
 
 
-@pytest.mark.parametrize(("number", "times"), [(1, 0), (2, 0), (3, 0), (4, 1)])
+@pytest.mark.parametrize(("number", "times"), [(1, 0), (2, 0), (3, 0), (4, 1), (5, 0), (6, 1)])
 def test_who_is_held_back_is_counted_unless_its_number_was_answered(number: int, times: int) -> None:
-    """Numbers 1 to 3 were answered, and the client has the answers up to 2."""
+    """Numbers 1 to 3 and 5 were answered, and the client has the answers up to 2."""
     story = told()
-    story.witness.answer([ask(1), ask(2)], 2_000)
+    story.witness.answer([ask(1), ask(2), ask(5)], 2_000)
     story.witness.answer([ask(3, confirmed=2)], 2_000)
     desk = Desk.over(story.state, 2_000)
     refusal = Rejection(Reason.EXHAUSTED, "too many at once", "", "")
