@@ -13,7 +13,7 @@ from coordinator.core.events import DeletionResumed, PrematureDeletion, Recorded
 from coordinator.core.evolve import evolve
 from coordinator.core.rejections import Rejection
 from coordinator.core.values import Capabilities, DirectiveKind, Settings
-from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
+from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
 
 FENCE = DirectiveKind.FENCE
 CANNOT_COMPLETE = Capabilities(completes_after_loss=False)
@@ -442,6 +442,23 @@ def test_39_what_is_read_only_to_recover_what_is_lost_again_and_again_is_bounded
         assert f"s1.{attempt} completed, recovered A" in story.run(f"s1.{attempt}")
     story.lose(A=0, B=0)
     assert story.submit("s0.3")[1:3] == ["A3 denied: 2 of 2", "suspended: recovery keeps failing"]
+
+
+def test_39_so_is_what_the_asking_stage_has_half_written_again() -> None:
+    story = Story(REACHABLE, CANNOT_COMPLETE, Settings(recoveries_per_shuffle=1))
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1")
+    story.submit("s2")
+    assert story.miss("B1", "s2") == "recover B1: recovery 1 of B"
+    story.fail("s2")
+    story.submit("s1.1")
+    assert story.miss("A1", "s1.1") == "exhausted"
+    assert story.teller.tell(story.log) == [
+        "A1 lost: reported",
+        "invalidate A1",
+        "A1 denied: 1 of 1",
+        "suspended: recovery keeps failing",
+    ]
 
 
 def test_39_an_older_log_counts_what_was_recovered_and_read_all_the_same() -> None:
