@@ -47,7 +47,7 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
         if _is_past(desk.state, stage):
             return _truth(desk, app_shuffle, shuffle.current)
         return _recover(desk, app_shuffle, stage)
-    if not generation.complete or generation.life in (Life.WRITING, Life.PARTIAL):
+    if not generation.complete:
         return _not_ready(desk, generation.shuffle_id, _unfinished(generation))
     if _is_over(desk.state, stage):
         return _told_late(desk, generation)
