@@ -12,7 +12,7 @@ from coordinator.core import commands as c
 from coordinator.core.events import Recorded, StageSubmitted
 from coordinator.core.evolve import evolve
 from coordinator.core.ids import ClientId, JobId, ShuffleId, StageId, spans_of
-from coordinator.core.rejections import Ready
+from coordinator.core.rejections import NotReady, Ready
 from coordinator.core.state import AHEAD
 from coordinator.core.values import Level, Outputs
 from tests.scenarios.story import EAGER, Story, attempt_of, delayed, shuffle
@@ -279,6 +279,8 @@ def test_38_a_stage_far_beyond_all_that_were_listed_is_not_waited_for() -> None:
     far_off = f"not ready: stage {attempt_of(FAR)} is far off: no live job lists it, or a later attempt writes"
     assert story.write("A", FAR) == far_off
     assert story.write("B", FAR) == far_off
+    assert isinstance(story.last, NotReady)
+    assert story.last.shuffle_id == ShuffleId(0)
     assert story.log == []
     assert story.look("")[-2:] == ["A1 expired: in no live cut", "fence A1"]
 

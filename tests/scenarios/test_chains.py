@@ -9,8 +9,12 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core import commands as c
-from coordinator.core.ids import ExecutionId
+from coordinator.core.events import LineageLearned
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, StageId
+from coordinator.core.values import Lineage
 from tests.scenarios.story import EAGER, FRONTIER, REACHABLE, Story, delayed
+
+A = AppShuffle(0)
 
 
 def test_1_a_chain_is_deleted_behind_the_job() -> None:
@@ -218,6 +222,22 @@ def test_6_a_loop_leaves_only_the_last_one() -> None:
             previous = name
         assert not recomputed
         assert not story.state.recoveries
+
+
+def test_6_lineage_is_learned_once_and_anew_where_it_is_another_one() -> None:
+    story = Story()
+    for lineage, is_news in ((Lineage(A), True), (Lineage(A), False), (Lineage(A, maps=10), True)):
+        story.do(c.ReportJobStarted(JobId(0), StageId(1), (A,), lineage=(lineage,)))
+        learned = [recorded.event for recorded in story.log if isinstance(recorded.event, LineageLearned)]
+        assert learned == ([LineageLearned(lineage)] if is_news else [])
+
+
+def test_6_also_of_what_somebody_has_begun_to_write_before() -> None:
+    story = Story()
+    story.write("A", "s0")
+    assert not story.state.shuffles[A].told
+    story.do(c.ReportJobStarted(JobId(0), StageId(1), (A,), lineage=(Lineage(A),)))
+    assert story.state.shuffles[A].told
 
 
 def test_7_a_cancelled_job_stops_reading() -> None:

@@ -57,6 +57,15 @@ def test_a_resync_adopts_and_ends() -> None:
     ]
 
 
+def test_a_part_that_a_resync_finds_and_nobody_lists_goes_at_once_under_a_guessing_policy() -> None:
+    story = Story(EAGER)
+    assert story.do(c.Resync((), (), (), (Outputs(shuffle("B"), 4, 10),))) == [
+        "B1 found, 4 of 10",
+        "B1 expired: given up half-written",
+        "fence B1",
+    ]
+
+
 def test_a_resync_finds_losses_and_what_was_written_anew() -> None:
     story = Story(EAGER)
     story.whole("s0>A, s1:A!")

@@ -65,6 +65,15 @@ def test_14_its_policy_counts_for_what_was_begun_before_the_job_was_told() -> No
     assert story.state.generations[2].execution == 4
 
 
+def test_14_but_not_that_of_a_job_that_does_not_list_its_writer() -> None:
+    story = Story(EAGER)
+    story.write("A", "s4")
+    story.job("s0>B, s1:B!", policy=OBSERVE_EAGER)
+    assert [(one.job, one.policy) for one in story.state.generations.values()] == [(None, None)]
+    story.job("s4>A, s5:A!")
+    assert [(one.job, one.policy) for one in story.state.generations.values()] == [(JobId(1), None)]
+
+
 def test_14_and_for_what_a_resync_finds_that_it_lists() -> None:
     story = Story(EAGER)
     story.job("s0>A, s1:A>B, s2:B!", policy=OBSERVE_EAGER)

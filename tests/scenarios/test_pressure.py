@@ -176,6 +176,28 @@ def test_it_rests_from_its_last_use_however_old_it_is() -> None:
     assert fences(story.tick(1)) == ["A1"]
 
 
+def test_of_several_the_one_that_has_rested_longest_is_waited_for() -> None:
+    story = Story(PRESSURE)
+    for stage, letter, at_ms in ((0, "A", 5_000), (2, "B", 5_500)):
+        story.at(at_ms)
+        story.whole(f"s{stage}>{letter}, s{stage + 1}:{letter}!")
+    story.look("A B")
+    story.disk(900, 100)
+    assert next_due_ms(story.state) == 5_000 + REST_MS
+
+
+def test_what_lies_behind_the_frontier_rests_for_its_grace_alone() -> None:
+    story = Story(delayed(PRESSURE, 100))
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0", "s1", "s2")
+    story.end()
+    story.look("A B")
+    story.disk(900, 100)
+    assert next_due_ms(story.state) == 1_000 + 100
+    assert story.tick(99) == []
+    assert fences(story.tick(1)) == ["A1"]
+
+
 def test_where_nothing_may_go_a_full_disk_waits_for_no_time() -> None:
     story = Story(PRESSURE)
     story.job("s0>A, s1:A!")

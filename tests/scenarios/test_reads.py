@@ -253,3 +253,14 @@ def test_18_what_cancelled_jobs_left_half_written_is_missed_by_nobody() -> None:
         story.end(2 * number + 1)
     assert (story.state.meta.premature, story.state.meta.suspended, story.state.recoveries) == (0, None, {})
     assert all(shuffle.missed is None for shuffle in story.state.shuffles.values())
+
+
+def test_18_also_while_it_is_fenced_and_not_freed_yet() -> None:
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.fail("s0")
+    story.end(succeeded=False)
+    story.fenced()
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2") == ["s2.0 submitted", "A2 begun by s2.0"]

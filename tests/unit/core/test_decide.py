@@ -342,6 +342,16 @@ def test_a_retry_of_a_question_gets_the_truth_of_the_moment() -> None:
     assert [type(recorded.event).__name__ for recorded in log] == ["ReaderRegistered"]
 
 
+def test_also_where_nobody_had_heard_of_it_before() -> None:
+    story = told(REACHABLE)
+    first, _ = story.witness.answer([ask(1, "D", "s9")], 2_000)
+    assert isinstance(first[0], Rejection)
+    story.job("s8>D, s9:D!")
+    story.run("s8")
+    again, _ = story.witness.answer([ask(1, "D", "s9")], 2_000)
+    assert isinstance(again[0], Ready)
+
+
 def test_unnumbered_requests_leave_no_mark() -> None:
     story = told()
     _, log = story.witness.answer([ask(0), ask(0)], 2_000)
