@@ -16,6 +16,7 @@ from coordinator.core.ids import (
     JobId,
     LookId,
     ShuffleId,
+    StageId,
 )
 from coordinator.core.lineages import kind_of
 from coordinator.core.rejections import AlreadyConfirmed
@@ -315,6 +316,19 @@ def test_what_is_of_another_kind_since_its_input_was_cleaned_is_judged_by_the_le
         "B1 expired: read as often as in earlier runs",
         "fence B1",
     ]
+
+
+def test_so_is_what_is_of_another_kind_since_its_input_is_told_to_be_made_elsewhere() -> None:
+    elsewhere = {
+        shuffle("A"): Lineage(shuffle("A"), call_site="b.py:2"),
+        shuffle("B"): Lineage(shuffle("B"), (shuffle("A"),)),
+    }
+    lesson = Lesson(kind_of(elsewhere.get, shuffle("B")), reads=1)
+    story = Story(Policy(Rule.HISTORY, observe=False), settings=Settings(lessons=(lesson,)))
+    story.whole("s0>A, s1:A>B, s2:B.")
+    assert story.life("B1") == "readable"
+    again = c.ReportJobStarted(JobId(1), StageId(9), lineage=(elsewhere[shuffle("A")],))
+    assert story.do(again)[1:] == ["B1 expired: read as often as in earlier runs", "fence B1"]
 
 
 def test_what_was_cleaned_and_is_announced_anew_is_on_no_disk_whatever_it_is_made_from() -> None:

@@ -57,6 +57,15 @@ def test_a_resync_adopts_and_ends() -> None:
     ]
 
 
+def test_what_a_resync_has_found_whole_is_missed_like_any_other() -> None:
+    story = Story()
+    story.do(c.Resync((), (), (), (Outputs(shuffle("A"), 10, 10),)))
+    assert story.look("")[-1] == "fence A1"
+    story.delete_all()
+    story.job("s0>A, s1:A!")
+    assert story.submit("s0")[1:3] == ["A1 missed by s0.0", "recovery 1 of A1"]
+
+
 def test_a_part_that_a_resync_finds_and_nobody_lists_goes_at_once_under_a_guessing_policy() -> None:
     story = Story(EAGER)
     assert story.do(c.Resync((), (), (), (Outputs(shuffle("B"), 4, 10),))) == [

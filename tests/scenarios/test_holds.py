@@ -49,6 +49,14 @@ def test_14_a_job_brings_its_own_policy() -> None:
     assert story.lives() == "A1 fencing"
 
 
+def test_14_of_two_live_jobs_that_which_lists_the_writer() -> None:
+    story = Story(OBSERVE)
+    story.job("s0>A, s1:A!", policy=OBSERVE_EAGER)
+    story.job("s2>B, s3:B!", policy=EAGER)
+    story.run("s2", "s3", "s0", "s1")
+    assert story.lives() == "B1 fencing, A1 expired"
+
+
 def test_14_its_policy_counts_for_what_was_begun_before_the_job_was_told() -> None:
     story = Story(EAGER)
     story.write("A", "s0")

@@ -80,6 +80,14 @@ def test_what_sparks_own_cleaner_has_let_go_is_on_no_disk_either() -> None:
     assert [(disk.used_bytes, disk.free_bytes) for disk in story.state.meta.disks] == [(700, 300)]
 
 
+def test_what_was_freed_counts_however_much_was_written() -> None:
+    story = three()
+    story.disk(900, 100)
+    story.fenced()
+    story.outcome(DirectiveKind.DELETE, c.Freed(60))
+    assert [(disk.used_bytes, disk.free_bytes) for disk in story.state.meta.disks] == [(840, 160)]
+
+
 def test_the_cheapest_per_byte_goes_first() -> None:
     story = three(costs_ms={"A": 500, "B": 20, "C": 100})
     assert fences(story.disk(900, 100)) == ["B1", "C1"]

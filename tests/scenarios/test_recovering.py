@@ -112,6 +112,15 @@ def test_25_a_task_that_asks_to_write_what_would_mix_writes_it_anew() -> None:
     assert story.answered(story.last) == "ready C2"
 
 
+def test_25_what_would_mix_is_found_where_something_behind_it_was_cleaned() -> None:
+    story = chain()
+    story.do(c.ReportShuffleCleaned(shuffle("A")))
+    story.lose(C=7)
+    story.fail("s3")
+    assert story.read("B", "s2.1") == "recover B1: recovery 1 of B"
+    assert story.teller.tell(story.log) == ["B1 missed by s2.1", "recovery 1 of B1, would mix C1"]
+
+
 def waiting_for_two_fences() -> Story:
     """A1 was made of D1 and E1; A1 and E1 are being fenced, D1 is merely expired."""
     story = Story()

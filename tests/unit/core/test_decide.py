@@ -87,6 +87,14 @@ def test_a_recovery_asked_for_by_a_thousand_tasks_is_joined_once_a_commit() -> N
     assert [type(recorded.event).__name__ for recorded in log] == ["RecoveryJoined", "RequestsAnswered"]
 
 
+def test_who_sends_again_what_a_recovery_answered_joins_it_no_second_time() -> None:
+    story = told()
+    story.lose(A=0)
+    first, log = story.witness.answer([ask(1)], 2_000)
+    assert [type(recorded.event).__name__ for recorded in log] == ["RecoveryOpened", "RequestsAnswered"]
+    assert story.witness.answer([ask(1)], 2_000) == (first, [])
+
+
 def test_another_event_between_two_repeats_makes_them_no_repeats() -> None:
     story = told()
     requests = [ask(1), ask(2), c.Request(X, 3, c.ReportOutputs((Outputs(shuffle("A"), 3, 10),))), ask(4)]
@@ -152,6 +160,13 @@ def test_back_pressure_within_one_commit() -> None:
     answers, _ = story.witness.answer([ask(n) for n in range(1, 4_200)], 2_000)
     assert [isinstance(answer, Ready) for answer in answers] == [True] * 4_096 + [False] * 103
     assert story.state.clients[X].unconfirmed == 4_096
+
+
+def test_who_confirms_some_may_ask_as_many_more_in_that_commit() -> None:
+    story = told()
+    story.witness.answer([ask(n) for n in range(1, 4_097)], 2_000)
+    answers, _ = story.witness.answer([ask(n, confirmed=10) for n in range(4_097, 4_117)], 2_000)
+    assert [isinstance(answer, Ready) for answer in answers] == [True] * 10 + [False] * 10
 
 
 def test_a_client_that_is_not_registered_or_was_dropped() -> None:
