@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.commands import EndApplication, Fenced, ReportOutcome
+from coordinator.core.commands import EndApplication, Fenced, ReportExecutorLost, ReportOutcome, Request
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Accepted
 from coordinator.core.state import Directive
@@ -49,6 +49,20 @@ def test_an_application_whose_session_is_being_opened_is_not_forgotten() -> None
             assert second.standing().sessions == 1
             await session.close()
             assert second.standing().sessions == 0
+
+    virtual.run(story())
+
+
+def test_a_session_tells_the_highest_number_that_was_answered_whatever_came_late() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            before = session.answered
+            late = [Request(facts.DRIVER, before + ahead, ReportExecutorLost(str(ahead))) for ahead in (2, 4)]
+            await replica.submit(facts.APP, late)
+            assert session.answered == before + 4
 
     virtual.run(story())
 
