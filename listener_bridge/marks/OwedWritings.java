@@ -57,7 +57,7 @@ class OwedWritings {
       long since = ((Long) entry.getValue()).longValue();
       Tasks tasks = tasksOf(shuffle);
       if (tasks.first() < since && !tasks.areAll()) {
-        tracker.unregisterAllMapAndMergeOutput(shuffle);
+        generations.unregister(tracker, shuffle);
         generations.forgotten(shuffle);
         epochs.renew(Collections.singleton(entry.getKey()));
       }

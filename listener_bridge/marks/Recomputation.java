@@ -93,7 +93,7 @@ class Recomputation {
   /** A complete one may not stay: as if it had been lost. */
   void takeBack(Integer shuffle) {
     stayed.remove(shuffle);
-    tracker.unregisterAllMapAndMergeOutput(shuffle.intValue());
+    generations.unregister(tracker, shuffle.intValue());
     generations.forgotten(shuffle.intValue());
     renewed.put(shuffle, Long.valueOf(Tasks.NONE));
     spread(shuffle);
@@ -370,7 +370,7 @@ class Recomputation {
   private void forgetLate(int shuffle) {
     late.add(Integer.valueOf(shuffle));
     owe(shuffle);
-    tracker.unregisterAllMapAndMergeOutput(shuffle);
+    generations.unregister(tracker, shuffle);
   }
 
   private void owe(int shuffle) {
@@ -380,7 +380,7 @@ class Recomputation {
   private void forgetPart(int shuffle) {
     int available = available(shuffle);
     if (available > 0 && available < total(shuffle)) {
-      tracker.unregisterAllMapAndMergeOutput(shuffle);
+      generations.unregister(tracker, shuffle);
     }
   }
 

@@ -6,9 +6,13 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.MapStatus;
 
@@ -16,7 +20,8 @@ import org.apache.spark.scheduler.MapStatus;
  * The generations of each app shuffle, counted: number n is the one that is there after n fences.
  *
  * Invariant: the count of a shuffle only grows, and only in the scheduler's thread, with the fence. Places that were not
- * freed yet are carried on to the next generation's `free`, since files of both lie under the same app shuffle. Whoever
+ * freed yet are carried on to the next generation's `free`, since files of both lie under the same app shuffle; so is what
+ * Spark was made to forget without a fence, where files outlive their executors: nobody else knows of it. Whoever
  * attaches to the application again finds the same counts: what was fenced before stays so.
  */
 public class Generations {
@@ -31,6 +36,7 @@ public class Generations {
     public String locator; // of the last fenced generation, where its service has names of its own
     public long olderThan; // tasks with a smaller id began before the last fence
     public final Map places = new ConcurrentHashMap(); // executor -> Place, fenced and not freed
+    final Queue left = new ConcurrentLinkedQueue(); // MapStatus: forgotten without a fence, and not freed
 
     Shuffle(int id) {
       this.id = id;
@@ -48,6 +54,13 @@ public class Generations {
     /** For whoever has not seen the marker pass: its outcome stands at it. */
     public void markAgain(Scheduler scheduler) {
       scheduler.mark(marker, id + "/" + (present - 1));
+    }
+
+    /** The service's thread: what was forgotten without a fence lies where it lay, and goes with what is freed next. */
+    void placeLeft() {
+      for (MapStatus output = (MapStatus) left.poll(); output != null; output = (MapStatus) left.poll()) {
+        at(Place.of(output.location())).add(output);
+      }
     }
 
     /** Of all outputs that were fenced and not freed. */
@@ -85,6 +98,7 @@ public class Generations {
   private final Map shuffles = new HashMap();
   private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
   private final Set scattered = Collections.newSetFromMap(new ConcurrentHashMap()); // forgotten while it may have been written
+  private volatile boolean doFilesOutlive = false; // their executors
   private volatile Rewrites rewrites = null;
   private volatile TaskNumbers numbers = null;
 
@@ -127,6 +141,28 @@ public class Generations {
     }
     owed.remove(Integer.valueOf(shuffle));
     scattered.remove(Integer.valueOf(shuffle));
+  }
+
+  /** Files of executors that have gone are deleted by name: so it is noted where what is forgotten lies. */
+  void noteWhatIsForgotten() {
+    doFilesOutlive = true;
+  }
+
+  /** Scheduler's thread: has Spark forget what is there of it, of which no fence is told. */
+  public void unregister(MapOutputTrackerMaster tracker, int shuffle) {
+    scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
+    if (doFilesOutlive && status.isDefined()) {
+      leave(of(shuffle), ((ShuffleStatus) status.get()).mapStatuses());
+    }
+    tracker.unregisterAllMapAndMergeOutput(shuffle);
+  }
+
+  private static void leave(Shuffle shuffle, MapStatus[] outputs) {
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] != null) {
+        shuffle.left.add(outputs[i]);
+      }
+    }
   }
 
   /** What tasks write of it from this one on may differ from what was read of it before. */

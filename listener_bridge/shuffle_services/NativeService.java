@@ -43,6 +43,9 @@ public class NativeService implements CleanerListener {
     this.deletion = (Deletion) deletion;
     this.allocation = (CleanerListener) allocation;
     this.servicePort = ((Number) servicePort).intValue();
+    if (this.deletion.outlives()) {
+      generations.noteWhatIsForgotten();
+    }
     if (cleaner != null) {
       ((org.apache.spark.ContextCleaner) cleaner).attachListener(this);
     }
@@ -128,6 +131,7 @@ public class NativeService implements CleanerListener {
     }
     long heldNs = check.hold != null ? check.hold.endNs() : System.nanoTime() + limitMs * 1000000L;
     Map silent;
+    known.placeLeft();
     try {
       silent = deletion.byExecutors(known, endpoints, heldNs);
     } finally {
