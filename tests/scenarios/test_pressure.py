@@ -303,6 +303,20 @@ def test_where_there_is_room_again_it_is_kept_after_all() -> None:
     assert story.lives() == "A1 readable, C1 readable"
 
 
+def test_unless_a_look_has_seen_since_that_nobody_reaches_it() -> None:
+    story = Story(PRESSURE)
+    story.whole("s0>A, s1:A!")
+    story.look("A")
+    story.now_ms += REST_MS
+    assert fences(story.disk(900, 100)) == ["A1"]
+    story.outcome(FENCE, c.Busy(("a task",)))
+    assert story.look("") == ["look", "root A gone", "look ended"]
+    assert story.disk(100, 900)[1:] == [
+        "A1 rescued: no disk is full any more ()",
+        f"A1 expired: in no live cut, held: {HELD}",
+    ]
+
+
 def test_missing_it_is_a_premature_deletion_with_the_usual_recovery() -> None:
     story = three(held="A B C", costs_ms={"A": 1, "B": 2, "C": 3})
     story.disk(850, 150)
