@@ -93,6 +93,23 @@ def test_2_under_frontier_what_is_being_fenced_covers_what_it_was_made_from() ->
     assert story.lives() == "A1 fencing, B1 fencing, C1 readable, D1 readable"
 
 
+def test_2_under_frontier_also_what_had_lost_outputs_before_from_its_fence_on() -> None:
+    story = Story(FRONTIER)
+    story.job("s0>A, s1:A>B, s2:B>C, s3:C!")
+    story.job("s4>A, s5:A>D, s6:D!")
+    story.do(c.SetPin(AppShuffle(1), "mine"))
+    story.run("s0", "s1", "s2")
+    story.lose(B=4)
+    story.run("s5")
+    assert story.lives() == "A1 readable, B1 expired, C1 readable, D1 readable"
+    assert story.do(c.RemovePin(AppShuffle(1))) == [
+        "B unpinned",
+        "fence B1",
+        "A1 expired: every reader's output is on disk",
+        "fence A1",
+    ]
+
+
 def test_2_under_eager_the_last_one_goes_with_its_reader() -> None:
     story = Story(EAGER)
     story.job("s0>A, s1:A>B, s2:B>C, s3:C!")
