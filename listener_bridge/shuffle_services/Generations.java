@@ -98,7 +98,7 @@ public class Generations {
   private final Map shuffles = new HashMap();
   private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
   private final Set scattered = Collections.newSetFromMap(new ConcurrentHashMap()); // forgotten while it may have been written
-  private volatile boolean doFilesOutlive = false; // their executors
+  private volatile boolean filesOutliveExecutors = false;
   private volatile Rewrites rewrites = null;
   private volatile TaskNumbers numbers = null;
 
@@ -145,13 +145,13 @@ public class Generations {
 
   /** Files of executors that have gone are deleted by name: so it is noted where what is forgotten lies. */
   void noteWhatIsForgotten() {
-    doFilesOutlive = true;
+    filesOutliveExecutors = true;
   }
 
   /** Scheduler's thread: has Spark forget what is there of it, of which no fence is told. */
   public void unregister(MapOutputTrackerMaster tracker, int shuffle) {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
-    if (doFilesOutlive && status.isDefined()) {
+    if (filesOutliveExecutors && status.isDefined()) {
       leave(of(shuffle), ((ShuffleStatus) status.get()).mapStatuses());
     }
     tracker.unregisterAllMapAndMergeOutput(shuffle);
