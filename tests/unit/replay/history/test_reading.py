@@ -537,46 +537,6 @@ def test_of_a_file_of_which_nothing_counts_that_is_said(
     assert str(refused.value).endswith("; expected Spark's events, one a line")
 
 
-def test_a_time_that_what_follows_contradicts_is_not_believed(tmp_path: Path) -> None:
-    """A damaged digit is a time all the same, years ahead: nothing behind it would take any time, or all would."""
-    expected = run_of(chain().write(tmp_path / "app-1"))
-    for place, line in enumerate(chain().lines):
-        told_of = line.get("Task Info") or line.get("Stage Info") or line
-        for name in {"Finish Time", "Submission Time", "Completion Time"} & told_of.keys():
-            log = chain()
-            damaged = log.lines[place].get("Task Info") or log.lines[place].get("Stage Info") or log.lines[place]
-            damaged[name] += 10**12  # type: ignore[index]
-            run = run_of(log.write(tmp_path / "app-1"))
-            assert run.ended_ms == at(110), line
-            assert [time_ms for time_ms, _ in run.facts] == sorted(time_ms for time_ms, _ in run.facts)
-            assert len(run.warnings) <= 1, run.warnings
-            late = max(abs(a - b) for (a, _), (b, _) in zip(run.facts, expected.facts, strict=True))
-            assert late <= 10_000, "only what was told of by the damaged line is moved, to the event before it"
-
-
-def test_a_damaged_time_is_named(tmp_path: Path) -> None:
-    log = chain()
-    [*_, last] = [line for line in log.lines if "Task Info" in line]
-    last["Task Info"]["Finish Time"] += 10**12
-    (warning,) = run_of(log.write(tmp_path / "app-1")).warnings
-    assert warning == "the time 2055-07-24 00:00:30 UTC is not believed: all that was written after it is earlier"
-
-
-def test_a_long_rest_is_no_damage(tmp_path: Path) -> None:
-    rest_s = 3 * 86_400
-    log = Log().start().job(0, 0, FIRST, LAST).stage(FIRST, 0, 10, written=1000)
-    log.stage(SECOND, rest_s, rest_s + 10).job_end(0, rest_s + 9).end(rest_s + 20)
-    run = run_of(log.write(tmp_path / "app-1"))
-    assert (run.warnings, run.ended_ms) == ((), at(rest_s + 20))
-
-
-def test_a_clock_that_was_set_back_is_told(tmp_path: Path) -> None:
-    log = Log().start().job(0, 7_300, FIRST, LAST).stage(FIRST, 7_310, 7_320, written=1000).job_end(0, 7_320)
-    log.job(1, 7_330, FIRST, SECOND).stage(SECOND, -3_600, -3_590).end(-3_580)
-    (warning,) = run_of(log.write(tmp_path / "app-1")).warnings
-    assert warning == "its times go back by 3 h 02 min (a clock was set?): what that makes of it is doubtful"
-
-
 def test_a_stage_s_own_sums_that_cannot_be_do_not_count(tmp_path: Path) -> None:
     sums = [
         {"Name": "internal.metrics.shuffle.write.bytesWritten", "Value": value} for value in (700, -(10**12), 10**30)
