@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coordinator.core import asking, directives, looks, scheduler
+from coordinator.core import asking, directives, gaps, looks, scheduler
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES, Desk, Tally
@@ -226,6 +226,13 @@ def _not_decidable(state: State, command: c.Command) -> Rejection | None:
             "an application that runs",
             "Its log can be read; a driver that was silent for too long registers as a new application.",
         )
+    if isinstance(command, c.Resync) and gaps.is_too_much(state, command):
+        return Rejection(
+            Reason.FAILED_PRECONDITION,
+            f"a resync of {len(command.outputs)} outputs, of which more than {MOVES} differ from what was told before",
+            f"at most {MOVES} that differ",
+            "Nothing was done. Tell all outputs before it, behind a ReportGap, 20 at a time; then send it anew.",
+        )
     return None
 
 
@@ -367,8 +374,8 @@ _FACTS: dict[type, Callable[[Desk, Any], None]] = {
     c.ReportExecutionStarted: scheduler.execution_started,
     c.ReportExecutionEnded: scheduler.execution_ended,
     c.ReportShuffleCleaned: scheduler.shuffle_cleaned,
-    c.ReportGap: scheduler.gap,
-    c.Resync: scheduler.resync,
+    c.ReportGap: gaps.gap,
+    c.Resync: gaps.resync,
     c.BeginLook: looks.begin,
     c.ReportCut: looks.report,
     c.ReportOutcome: directives.report_outcome,

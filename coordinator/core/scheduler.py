@@ -10,7 +10,7 @@ from coordinator.core import asking, caches, cuts, pressure, recovery
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
-from coordinator.core.ids import AppShuffle, ExecutionId, ShuffleId, within
+from coordinator.core.ids import AppShuffle, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.state import Execution, Generation, State
@@ -54,10 +54,10 @@ def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
 
 def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
     """A stage was submitted just now, unless facts were missed: then it may have run before something was lost."""
-    _submitted(desk, command, is_just_now=desk.state.meta.gap is None)
+    submitted(desk, command, is_just_now=desk.state.meta.gap is None)
 
 
-def _submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) -> None:
+def submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) -> None:
     """A stage was really submitted: it reads and writes from now on.
 
     Spark submits a stage only when all that it has to read is there. So where what lies behind persisted RDDs is gone,
@@ -154,7 +154,24 @@ def outputs(desk: Desk, command: c.ReportOutputs) -> None:
     gap = desk.state.meta.gap
     missed = gap is not None and not gap.resynced
     for output in command.outputs:
-        (_take_stock if missed else _note_outputs)(desk, output)
+        (take_stock if missed else _note_outputs)(desk, output)
+
+
+def take_stock(desk: Desk, output: Outputs) -> None:
+    """What is there now: perhaps completed, lost, or fenced and written anew unseen, perhaps new to us."""
+    generation = desk.state.current(output.app_shuffle)
+    if generation is None or generation.life is Life.FENCED:
+        if output.available > 0:
+            _adopt(desk, output)
+    elif output.available >= output.total > 0 and not generation.complete:
+        desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
+    else:
+        _note_outputs(desk, output)
+
+
+def _adopt(desk: Desk, output: Outputs) -> None:
+    shuffle_id = desk.state.meta.next_shuffle_id
+    desk.emit(e.GenerationAdopted(shuffle_id, output.app_shuffle, output.available, output.total))
 
 
 def _note_outputs(desk: Desk, output: Outputs) -> None:
@@ -239,107 +256,3 @@ def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
             desk.concerns_all = True
     if command.app_shuffle in desk.state.shuffles:
         desk.emit(e.ShuffleCleaned(command.app_shuffle, by_inputs=True))
-
-
-def gap(desk: Desk, command: c.ReportGap) -> None:
-    """Nothing expires until a resync has come and the jobs then running have ended."""
-    running = tuple(sorted(desk.state.jobs))
-    desk.emit(e.GapRecorded(command.dropped, command.where, running))
-
-
-def resync(desk: Desk, command: c.Resync) -> None:
-    """Brings what we believe in line with what is: ends what is over, learns what runs, adopts what is there."""
-    _end_what_is_over(desk, command)
-    for execution in command.executions:
-        execution_started(desk, execution)
-    for job in command.jobs:
-        job_started(desk, job)
-    _compare_outputs(desk, command.outputs)
-    for stage in command.stages:
-        _run_on(desk, stage)
-    if desk.state.jobs or desk.state.meta.gap is not None:
-        running = tuple(sorted(desk.state.jobs))
-        desk.emit(e.GapRecorded(0, "resync", running, resynced=True))
-
-
-def _run_on(desk: Desk, command: c.ReportStageSubmitted) -> None:
-    """A stage that runs. What there is no move left for is told once more, as a submission of its own."""
-    if desk.take_move():
-        _submitted(desk, command, is_just_now=False)
-
-
-def _end_what_is_over(desk: Desk, command: c.Resync) -> None:
-    running = {job.job for job in command.jobs}
-    for job in sorted(set(desk.state.jobs) - running):
-        desk.emit(e.JobEnded(job, succeeded=False, failure="its end was missed"))
-    alive = {execution.execution for execution in command.executions}
-    for execution in sorted(_executions(desk.state) - alive):
-        desk.emit(e.ExecutionEnded(execution, failed=False))
-    submitted = {stage.stage for stage in command.stages}
-    for stage in sorted(set(desk.state.attempts) - submitted):
-        if desk.state.attempts[stage].running:
-            desk.emit(e.StageCompleted(stage, "its end was missed"))
-
-
-def _executions(state: State) -> set[ExecutionId]:
-    """Every execution that may still run, as far as we know: started, or merely named by what was written or read."""
-    named = {execution for g in state.generations.values() for execution in (g.execution, g.last_read_execution)}
-    unended = {n for n in named if n is not None and not within(state.meta.executions_ended, n)}
-    return unended | set(state.executions)
-
-
-def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
-    """Takes what differs from what we believe, the most telling first, as far as one fact's moves go.
-
-    Whoever has more to tell has told it in parts before (``outputs``); what is left then is left to later facts, and
-    the data of what has been cleaned to the sweep.
-    """
-    state = desk.state
-    there = {output.app_shuffle for output in found}
-    cleaned = sorted(a for a in set(state.shuffles) - there - cuts.listed(state) if state.current(a) is not None)
-    known = [output for output in found if state.current(output.app_shuffle) is not None]
-    new = [output for output in found if state.current(output.app_shuffle) is None]
-    for output in known:
-        _take_stock_once(desk, output)
-    for app_shuffle in cleaned:
-        if desk.moves_left:
-            shuffle_cleaned(desk, c.ReportShuffleCleaned(app_shuffle))
-    for output in new:
-        _take_stock_once(desk, output)
-    _forget_cleaned(desk, there)
-
-
-def _take_stock_once(desk: Desk, output: Outputs) -> None:
-    """As a move of the fact; nothing where there is none left."""
-    before = len(desk.log)
-    if desk.moves_left:
-        _take_stock(desk, output)
-    if len(desk.log) > before:
-        desk.take_move()
-
-
-def _take_stock(desk: Desk, output: Outputs) -> None:
-    """What is there now: perhaps completed, lost, or fenced and written anew unseen, perhaps new to us."""
-    generation = desk.state.current(output.app_shuffle)
-    if generation is None or generation.life is Life.FENCED:
-        if output.available > 0:
-            _adopt(desk, output)
-    elif output.available >= output.total > 0 and not generation.complete:
-        desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
-    else:
-        _note_outputs(desk, output)
-
-
-def _adopt(desk: Desk, output: Outputs) -> None:
-    shuffle_id = desk.state.meta.next_shuffle_id
-    desk.emit(e.GenerationAdopted(shuffle_id, output.app_shuffle, output.available, output.total))
-
-
-def _forget_cleaned(desk: Desk, there: set[AppShuffle]) -> None:
-    """What Spark has no longer registered. No record is moved, so there may be many; what somebody uses is left."""
-    state = desk.state
-    for app_shuffle in sorted(set(state.shuffles) - there - cuts.listed(state)):
-        generation = state.current(app_shuffle)
-        if generation is None or not generation.in_use:
-            desk.emit(e.ShuffleCleaned(app_shuffle, by_inputs=True))
-            desk.concerns_all = True

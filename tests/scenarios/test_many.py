@@ -9,6 +9,7 @@ from coordinator.core import events as e
 from coordinator.core.desk import MOVES
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, JobId, ShuffleId, Span, StageId
 from coordinator.core.lifecycle import Life
+from coordinator.core.rejections import Rejection
 from coordinator.core.values import Deletion, Driver, Expiry, Lineage, Outputs, Policy, Rule
 from tests.property.witness import Witness
 from tests.scenarios.further import found
@@ -121,6 +122,33 @@ def test_a_coordinator_that_comes_late_adopts_all_that_is_there() -> None:
     crowd.do(c.ReportGap(0, "attach"))
     tell_all(crowd, [Outputs(AppShuffle(n), 2, 2) for n in range(MANY)], c.Resync())
     assert crowd.lives() == {Life.READABLE: MANY}
+
+
+def test_16_a_resync_that_says_more_than_one_fact_may_change_is_refused_and_changes_nothing() -> None:
+    crowd = Crowd(EAGER)
+    crowd.do(c.ReportJobEnded(JobId(0)))
+    crowd.do(c.ReportGap(0, "attach"))
+    truth = c.Resync(outputs=tuple(Outputs(AppShuffle(n), 2, 2) for n in range(MANY)))
+    answer, log = crowd.witness.do(truth, 1_000)
+    assert isinstance(answer, Rejection)
+    assert log == []
+    assert "100 outputs, of which more than 24 differ" in str(answer)
+    tell_all(crowd, list(truth.outputs), c.Resync())
+    assert crowd.do(truth) == []
+    assert crowd.lives() == {Life.READABLE: MANY}
+
+
+def test_16_a_resync_may_say_as_much_as_one_fact_may_change_whatever_was_cleaned() -> None:
+    """What is found comes first: nothing would remember it, as the sweep does what has been cleaned."""
+    crowd = Crowd(Policy(Rule.FRONTIER, observe=False))
+    crowd.write()
+    crowd.do(c.ReportJobEnded(JobId(0)))
+    crowd.do(c.ReportGap(5, "bus"))
+    found = tuple(Outputs(AppShuffle(MANY + 1 + n), 2, 2) for n in range(MOVES))
+    first = crowd.do(c.Resync(outputs=found))
+    assert sum(isinstance(event, e.GenerationAdopted) for event in first) == MOVES
+    crowd.rest()
+    assert set(crowd.witness.state.shuffles) == {output.app_shuffle for output in found}
 
 
 def test_16_many_stages_that_run_are_told_by_the_resync_and_after_it() -> None:
