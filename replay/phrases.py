@@ -260,7 +260,8 @@ def _mixed(event: e.GenerationsMixed, names: Names) -> str:
 
 def _denied(event: e.RecoveryDenied, names: Names) -> str:
     bound = f"{event.count} of at most {event.limit} recoveries"
-    return f"{names.generation(event.missing)} is not recovered again: {bound}; the job sees Spark's own failure"
+    asked = f" for {names.stage(event.stage)}" if event.stage is not None else ""
+    return f"{names.generation(event.missing)} is not recovered again{asked}: {bound}; the job sees Spark's own failure"
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

@@ -272,7 +272,8 @@ def _closed(scene: Scene, event: e.RecoveryClosed) -> Said:
 
 def _denied(scene: Scene, event: e.RecoveryDenied) -> Said:
     if scene.is_ours(event.missing):
-        yield event.missing, f"not recovered again: {event.count} of at most {event.limit} recoveries"
+        asked = f" for {scene.names.stage_of_job(event.stage)}" if event.stage is not None else ""
+        yield event.missing, f"not recovered again{asked}: {event.count} of at most {event.limit} recoveries"
 
 
 _TELLINGS: dict[type, Callable[[Scene, Any], Said]] = {

@@ -487,6 +487,7 @@ class RecoveryDenied:
     missing: ShuffleId
     count: int
     limit: int
+    stage: StageAttempt | None = None  #: Who asked.
 
 
 @dataclass(frozen=True, slots=True)

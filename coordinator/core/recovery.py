@@ -89,7 +89,7 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
     """Opens the recovery of a generation that nobody has missed before. None: the bound is reached."""
     state = desk.state
     plan = plan_for(state, app_shuffle, stage)
-    if _deny(desk, plan, missing):
+    if _deny(desk, plan, missing, stage):
         return None
     recovery = state.meta.next_recovery
     mixing = () if state.meta.settings.declared_deterministic else tuple(_mixing(state, plan))
@@ -217,7 +217,7 @@ def was_never_whole(state: State, app_shuffle: AppShuffle) -> bool:
     return shuffle.fate is Life.DELETED and not shuffle.was_whole
 
 
-def _deny(desk: Desk, plan: Plan, missing: ShuffleId) -> bool:
+def _deny(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None) -> bool:
     """Whether the bound is reached; then deletion is suspended and the job sees Spark's own failure.
 
     All that is gone counts: an input that is read to its end each time may be recovered again and again for the sake of
@@ -229,7 +229,7 @@ def _deny(desk: Desk, plan: Plan, missing: ShuffleId) -> bool:
         (meta.recoveries, meta.settings.recoveries),
     ):
         if count >= limit:
-            desk.emit(e.RecoveryDenied(missing, count, limit))
+            desk.emit(e.RecoveryDenied(missing, count, limit, stage))
             if meta.suspended is None:
                 desk.emit(e.DeletionSuspended(Suspension.RECOVERIES))
             return True

@@ -223,7 +223,7 @@ def _lost(reader: Reader, first: e.GenerationLost, events: list[e.Event]) -> _Re
         return _write(app_shuffle, started)
     if first.cause is Loss.REPORTED:
         opened = next((event.stage for event in events if isinstance(event, e.RecoveryOpened)), None)
-        asked = opened or _denied_to(reader.state, app_shuffle, first.shuffle_id, events)
+        asked = opened or _denied_to(events)
         return Kind.ASKED, c.ReportMissing(app_shuffle, first.shuffle_id, asked)
     return _outputs(reader, first, events)
 
@@ -280,26 +280,12 @@ def _missed(reader: Reader, first: Any, events: list[e.Event]) -> _Read:
     writer = _starter_of(app_shuffle, events)
     if writer is not None:
         return _write(app_shuffle, writer)
-    asked = getattr(first, "stage", None) or _denied_to(reader.state, app_shuffle, missing, events)
+    asked = getattr(first, "stage", None) or _denied_to(events)
     return Kind.ASKED, c.ReportMissing(app_shuffle, missing, asked)
 
 
-def _denied_to(state: State, app_shuffle: AppShuffle, missing: ShuffleId, events: list[e.Event]) -> StageAttempt | None:
-    """A denial does not tell who asked: the first to whom the same is denied; None: anybody.
-
-    What the asking stage has half written may be what has used up its recoveries.
-    """
-    denied = next((event for event in events if isinstance(event, e.RecoveryDenied)), None)
-    if denied is None or _is_denied(state, c.ReportMissing(app_shuffle, missing), denied):
-        return None
-    asking = sorted(state.attempts)
-    return next((one for one in asking if _is_denied(state, c.ReportMissing(app_shuffle, missing, one), denied)), None)
-
-
-def _is_denied(state: State, command: c.Command, denied: e.RecoveryDenied) -> bool:
-    desk = Desk.over(state, state.meta.time_ms)
-    carry_out(desk, command)
-    return any(recorded.event == denied for recorded in desk.log)
+def _denied_to(events: list[e.Event]) -> StageAttempt | None:
+    return next((event.stage for event in events if isinstance(event, e.RecoveryDenied)), None)
 
 
 # --- outcomes ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Hold
 
 
@@ -85,6 +85,10 @@ def _stage_completed(t: Teller, event: e.StageCompleted) -> str:
     return f"s{event.stage} failed" if event.failure else f"s{event.stage} completed{recovered}"
 
 
+def _to(stage: StageAttempt | None) -> str:
+    return f" to s{stage}" if stage is not None else ""
+
+
 def _cut(t: Teller, event: e.CutReported) -> str:
     added, removed = letters(event.added), letters(event.removed)
     return f"root {event.root} needs" + (f" +{added}" if added else "") + (f" -{removed}" if removed else "")
@@ -149,5 +153,5 @@ _LINES: dict[type, Callable[[Teller, Any], str]] = {
     e.RecoveryClosed: lambda t, x: f"recovery {x.recovery} closed",
     e.GenerationsMixed: lambda t, x: f"job {x.job} mixes generations of {letter(x.app_shuffle)}",
     e.ResultsMayDiffer: lambda t, x: f"results from {letter(x.app_shuffle)} may differ",
-    e.RecoveryDenied: lambda t, x: f"{t.name_of(x.missing)} denied: {x.count} of {x.limit}",
+    e.RecoveryDenied: lambda t, x: f"{t.name_of(x.missing)} denied{_to(x.stage)}: {x.count} of {x.limit}",
 }

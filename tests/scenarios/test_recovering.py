@@ -339,7 +339,7 @@ def test_39_recoveries_are_bounded_per_shuffle() -> None:
         story.complete(f"s0.{attempt}")
     story.lose(A=0)
     assert story.read("A", "s1") == "exhausted"
-    assert story.teller.tell(story.log) == ["A3 denied: 2 of 2", "suspended: recovery keeps failing"]
+    assert story.teller.tell(story.log) == ["A3 denied to s1.0: 2 of 2", "suspended: recovery keeps failing"]
     assert story.read("A", "s1") == "exhausted"
     assert story.log == []
     assert story.submit("s0.3") == ["s0.3 submitted", "A4 begun by s0.3"]
@@ -372,7 +372,7 @@ def test_39_and_per_application() -> None:
     assert story.read("B", "s2") == "recover B1: recovery 1 of AB"
     story.lose(A=0)
     assert story.read("A", "s2") == "exhausted"
-    assert story.teller.tell(story.log) == ["A2 denied: 1 of 1", "suspended: recovery keeps failing"]
+    assert story.teller.tell(story.log) == ["A2 denied to s2.0: 1 of 1", "suspended: recovery keeps failing"]
     assert isinstance(story.last, Rejection)
     assert story.last.fact.startswith("generation 3 of app shuffle 0 is gone")
     assert story.last.app_shuffle == shuffle("A")
@@ -395,7 +395,7 @@ def test_39_who_has_deletion_go_on_has_recoveries_counted_anew(settings: Setting
     assert story.read("A", "s1") == "recover A2: recovery 2 of A"
     story.run("s0.2")
     story.lose(A=0)
-    assert story.submit("s0.3")[1:3] == ["A3 denied: 1 of 1", "suspended: recovery keeps failing"]
+    assert story.submit("s0.3")[1:3] == ["A3 denied to s0.3: 1 of 1", "suspended: recovery keeps failing"]
 
 
 def test_39_an_older_log_counts_on_after_deletion_went_on() -> None:
@@ -436,7 +436,7 @@ def test_39_a_reader_that_fails_proves_nothing() -> None:
     story.submit("s1")
     assert story.fail("s1") == ["s1.0 failed"]
     story.lose(A=0)
-    assert story.submit("s0.2")[1] == "A2 denied: 1 of 1"
+    assert story.submit("s0.2")[1] == "A2 denied to s0.2: 1 of 1"
 
 
 def test_39_what_is_read_only_to_recover_what_is_lost_again_and_again_is_bounded_with_it() -> None:
@@ -450,7 +450,7 @@ def test_39_what_is_read_only_to_recover_what_is_lost_again_and_again_is_bounded
         story.complete(f"s0.{attempt}")
         assert f"s1.{attempt} completed, recovered A" in story.run(f"s1.{attempt}")
     story.lose(A=0, B=0)
-    assert story.submit("s0.3")[1:3] == ["A3 denied: 2 of 2", "suspended: recovery keeps failing"]
+    assert story.submit("s0.3")[1:3] == ["A3 denied to s0.3: 2 of 2", "suspended: recovery keeps failing"]
 
 
 def test_39_so_is_what_the_asking_stage_has_half_written_again() -> None:
@@ -465,7 +465,7 @@ def test_39_so_is_what_the_asking_stage_has_half_written_again() -> None:
     assert story.teller.tell(story.log) == [
         "A1 lost: reported",
         "invalidate A1",
-        "A1 denied: 1 of 1",
+        "A1 denied to s1.1: 1 of 1",
         "suspended: recovery keeps failing",
     ]
 

@@ -825,14 +825,16 @@ class RecoveryClosed(_message.Message):
     def __init__(self, recovery: _Optional[int] = ...) -> None: ...
 
 class RecoveryDenied(_message.Message):
-    __slots__ = ("missing", "count", "limit")
+    __slots__ = ("missing", "count", "limit", "stage")
     MISSING_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
     missing: int
     count: int
     limit: int
-    def __init__(self, missing: _Optional[int] = ..., count: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+    stage: _common_pb2.StageAttempt
+    def __init__(self, missing: _Optional[int] = ..., count: _Optional[int] = ..., limit: _Optional[int] = ..., stage: _Optional[_Union[_common_pb2.StageAttempt, _Mapping]] = ...) -> None: ...
 
 class GenerationsMixed(_message.Message):
     __slots__ = ("app_shuffle", "job", "stage", "delivered", "partitions", "late", "failed")
