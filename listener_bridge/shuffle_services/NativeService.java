@@ -15,7 +15,6 @@ import org.slf4j.LoggerFactory;
 /** Spark's own shuffle files: fence, free, forget. One verb at a time; every answer is JSON. */
 public class NativeService implements CleanerListener {
   private static final long HOLD_LIMIT_MS = 5000L;
-  private static final int SILENCES_MAX = 10; // then a host is gone for good, or its service knows the executor no more
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
   private final Generations generations;
@@ -188,12 +187,12 @@ public class NativeService implements CleanerListener {
 
   /** It refuses this again and again, or answers nobody. */
   private boolean isHopeless(Place place) {
-    return Math.max(place.silences, deletion.silencesOf(place)) >= SILENCES_MAX;
+    return Math.max(place.silences, deletion.silencesOf(place)) >= Silences.TIMES_MAX;
   }
 
   private static String giveUp(int shuffle, Place place, Exception silence) {
     LOG.warn("files of app shuffle {} may be left on {}: its shuffle service was asked {} times in vain",
-        new Object[] {Integer.valueOf(shuffle), place.host, Integer.valueOf(SILENCES_MAX), silence});
+        new Object[] {Integer.valueOf(shuffle), place.host, Integer.valueOf(Silences.TIMES_MAX), silence});
     return null;
   }
 

@@ -16,6 +16,7 @@ public class Silences {
   }
 
   public static final long LIMIT_MS = 5000L;
+  public static final int TIMES_MAX = 10; // in a row; then it is gone for good, or will never answer this
   private static final long PAUSE_MS = 20000L;
 
   private final Map until = new HashMap(); // whom -> Long, by System.nanoTime

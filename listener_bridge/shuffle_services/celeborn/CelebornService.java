@@ -161,11 +161,11 @@ public class CelebornService implements Rewrites {
       return 0L;
     }
     List locations = locations(id, known);
-    List left = locations == null ? new ArrayList() : destroying.destroy(id, locations, end);
-    problems.addAll(left);
-    known.freed = left.isEmpty();
+    Destroying.Outcome outcome = locations == null ? new Destroying.Outcome() : destroying.destroy(id, locations, end);
+    problems.addAll(outcome.problems);
+    known.freed = outcome.isDone();
     known.given = known.freed ? null : known.given;
-    return known.freed ? Math.max(0L, known.bytes) : 0L;
+    return known.freed && !outcome.hasGivenUp ? Math.max(0L, known.bytes) : 0L;
   }
 
   /**

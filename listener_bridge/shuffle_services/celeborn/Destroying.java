@@ -9,6 +9,8 @@ import java.util.Map;
 import org.apache.celeborn.common.meta.WorkerInfo;
 import org.apache.celeborn.common.protocol.PartitionLocation;
 import org.apache.celeborn.common.rpc.RpcEndpointRef;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.concurrent.Future;
 import scala.reflect.ClassTag;
@@ -18,9 +20,11 @@ import scala.reflect.ClassTag;
  *
  * Files are gone when a worker has answered. A reader that still knows the id fails cleanly; nothing is erased from the
  * driver's books here. Invariant: nobody is waited for beyond the limit; a worker that has not answered is named, and not
- * asked again for a while.
+ * asked again for a while. One that was asked in vain too often is given up: Celeborn itself has it delete what it knows
+ * of an id that is forgotten, if it ever comes back.
  */
 public class Destroying {
+  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
   private static final long LOOK_MS = 5L;
   private static final String COMMIT = "the commit";
 
@@ -44,27 +48,53 @@ public class Destroying {
     return "id " + id + " is still being committed by its workers; ask again";
   }
 
-  /** Why it is not done, worker by worker; empty: all is gone. */
-  List destroy(Integer id, List locations, long end) throws Exception {
+  /** What became of the files of an id. */
+  static class Outcome {
+    final List problems = new ArrayList(); // why it is not done, worker by worker; empty: it is
+    boolean hasGivenUp = false; // on a worker, whose files may be left
+
+    boolean isDone() {
+      return problems.isEmpty();
+    }
+  }
+
+  Outcome destroy(Integer id, List locations, long end) throws Exception {
     Map workers = client.workers(id);
     Map asked = new HashMap(); // name of the worker -> its answer to come
-    ArrayList problems = new ArrayList();
+    Map problems = new HashMap(); // name of the worker -> why it is not done
     Map files = byWorker(locations);
     Iterator it = files.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
       WorkerInfo worker = (WorkerInfo) workers.get(entry.getKey());
       String silent = silences.of((String) entry.getKey());
-      if (worker == null || worker.endpoint() == null) {
-        problems.add("worker " + entry.getKey() + " is not known to this driver any more");
-      } else if (silent != null) {
-        problems.add("worker " + entry.getKey() + " " + silent);
+      if (silent != null) {
+        problems.put(entry.getKey(), silent);
+      } else if (worker == null || worker.endpoint() == null) {
+        problems.put(entry.getKey(), "is not known to this driver any more");
+        silences.note((String) entry.getKey());
       } else {
         asked.put(entry.getKey(), ask(worker, id, (List[]) entry.getValue()));
       }
     }
     hear(asked, problems, System.nanoTime() + Silences.limitMs(end) * 1000000L);
-    return problems;
+    return outcome(id, problems);
+  }
+
+  private Outcome outcome(Integer id, Map problems) {
+    Outcome outcome = new Outcome();
+    Iterator it = problems.entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (silences.times((String) entry.getKey()) < Silences.TIMES_MAX) {
+        outcome.problems.add("worker " + entry.getKey() + " " + entry.getValue());
+      } else {
+        outcome.hasGivenUp = true;
+        LOG.warn("files of Celeborn's id {} may be left on worker {}, which was asked {} times in vain",
+            new Object[] {id, entry.getKey(), Integer.valueOf(Silences.TIMES_MAX)});
+      }
+    }
+    return outcome;
   }
 
   /** Worker -> {names of primary files, names of replicas}. */
@@ -93,7 +123,7 @@ public class Destroying {
     return ((RpcEndpointRef) worker.endpoint()).ask(wish, (ClassTag) tag);
   }
 
-  private void hear(Map asked, List problems, long end) throws Exception {
+  private void hear(Map asked, Map problems, long end) throws Exception {
     Iterator it = asked.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -101,23 +131,30 @@ public class Destroying {
       while (!answer.isCompleted() && System.nanoTime() < end) {
         Thread.sleep(LOOK_MS);
       }
-      boolean isSilent = !answer.isCompleted();
-      if (isSilent) {
+      String silence = silenceOf(answer.value());
+      if (silence == null) {
+        silences.heard((String) entry.getKey());
+      } else {
         silences.note((String) entry.getKey());
       }
-      String problem = isSilent ? "has not answered yet" : problemOf(answer.value());
+      String problem = silence == null ? refusalOf((scala.util.Try) answer.value().get()) : silence;
       if (problem != null) {
-        problems.add("worker " + entry.getKey() + " " + problem);
+        problems.put(entry.getKey(), problem);
       }
     }
   }
 
-  /** A worker that has never heard of the id, or has expired it, has none of its files. */
-  private static String problemOf(Option told) throws Exception {
-    scala.util.Try outcome = (scala.util.Try) told.get();
-    if (!outcome.isSuccess()) {
-      return "did not answer: " + ((scala.util.Failure) outcome).exception();
+  /** Null where it has answered. */
+  private static String silenceOf(Option told) {
+    if (!told.isDefined()) {
+      return "has not answered yet";
     }
+    scala.util.Try outcome = (scala.util.Try) told.get();
+    return outcome.isSuccess() ? null : "did not answer: " + ((scala.util.Failure) outcome).exception();
+  }
+
+  /** A worker that has never heard of the id, or has expired it, has none of its files. */
+  private static String refusalOf(scala.util.Try outcome) throws Exception {
     String status = String.valueOf(Reflect.call(outcome.get(), "status"));
     boolean gone = status.equals("SUCCESS") || status.equals("SHUFFLE_UNREGISTERED") || status.equals("SHUFFLE_NOT_REGISTERED");
     return gone ? null : "says " + status;
