@@ -1,8 +1,8 @@
 """What is remembered while a log is read, and the facts that it becomes.
 
 Responsible for turning Spark's events into the commands that the driver part would have reported. Refuses to know
-files, and roots (`roots`). Invariant: what is remembered of a stage goes with the last job that lists it; facts stand
-in the log's order and their times never run backwards.
+files, roots (`roots`), and how Spark describes stages (`descriptions`). Invariant: what is remembered of a stage goes
+with the last job that lists it; facts stand in the log's order and their times never run backwards.
 
 A log does not say whether a stage writes a shuffle. A stage that is another's parent does; of a job's final stage the
 first end of a task tells (adaptive SQL runs map stages as jobs of their own), so that what was told of it before is
@@ -11,39 +11,24 @@ then put right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
-from coordinator.core.values import Driver, Level, Lineage, Outputs
+from coordinator.core.values import Driver, Lineage, Outputs
 from replay.history import records as r
 from replay.history.clock import Clock
+from replay.history.descriptions import Stage, described, reads_of, short, writes_files
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
 from replay.history.weights import Sums, Weight
 
 _MOST_WARNINGS = 20
-_LONGEST_TEXT = 200
 _MOST_DIGITS = 18  #: Of a number that a text holds.
 _MAP_TASK = "ShuffleMapTask"
 _NEWEST_SPARK = 4
-
-
-@dataclass(slots=True)
-class _Stage:
-    """A stage id that a live job lists. ``writes``: it is known to be a map stage; ``site``: what people call it."""
-
-    rdd: int
-    reads: tuple[AppShuffle, ...]
-    behind: tuple[AppShuffle, ...]
-    lineage: Lineage
-    site: str = ""
-    writes: bool | None = None  #: None: not known yet.
-    jobs: set[int] = field(default_factory=set)
-    told_at: list[int] = field(default_factory=list)  #: Facts to put right when it is known.
 
 
 class Book:
@@ -61,9 +46,9 @@ class Book:
         self._clock = Clock()
         self._ended = self._is_over = False
         self._facts: list[Fact] = []
-        self._stages: dict[int, _Stage] = {}
+        self._stages: dict[int, Stage] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
-        self._undecided: dict[int, _Stage] = {}  # by RDD: final stages that ended without a task
+        self._undecided: dict[int, Stage] = {}  # by RDD: final stages that ended without a task
         self._told: dict[AppShuffle, Lineage] = {}
         self._weights: dict[AppShuffle, Weight] = {}
         self._sums: dict[tuple[int, int], Sums] = {}
@@ -125,7 +110,7 @@ class Book:
         yield from self._clock.doubts()
         major = self._version.partition(".")[0]
         if major.isdecimal() and int(major[:_MOST_DIGITS]) > _NEWEST_SPARK:
-            spark = _short(self._version)
+            spark = short(self._version)
             yield f"it was written by Spark {spark}, which is newer than this release; read as Spark 4's"
 
     def _written(self, app_shuffle: AppShuffle) -> Written:
@@ -178,7 +163,7 @@ class Book:
     def _job_started(self, record: r.JobStart) -> None:
         by_id = {stage.id: stage for stage in record.stages}
         parents = {parent for stage in record.stages for parent in stage.parents or ()}
-        told = any(stage.parents is not None or _reads(stage, by_id) for stage in record.stages)
+        told = any(stage.parents is not None or reads_of(stage, by_id) for stage in record.stages)
         self._parents_missing |= len(by_id) > 1 and not told
         final = max((one for one in by_id if one not in parents), default=_NO_STAGE)  # a job without partitions
         about = record.properties or r.Properties()
@@ -200,7 +185,7 @@ class Book:
                 lineage=tuple(self._news(by_id)),
                 execution=execution,
                 group=about.group or "",
-                call_site=_short(about.call_site),
+                call_site=short(about.call_site),
             ),
         )
         if last is not None and last.writes is None:
@@ -208,14 +193,13 @@ class Book:
 
     def _list(
         self, stage: r.Stage, by_id: dict[int, r.Stage], job: int | None, writes: bool | None, call: str = ""
-    ) -> _Stage:
+    ) -> Stage:
         """Learns a stage from its description. ``call``: the SQL execution that it is a part of."""
         self._persisted.see(stage, len(self._facts))
         self._is_python = self._is_python or _is_python(stage.name)
         known = self._stages.get(stage.id)
         if known is None:
-            known = self._stages[stage.id] = _described(stage, by_id)
-            known.site = call if call and _POOL.search(stage.name) else known.lineage.call_site
+            known = self._stages[stage.id] = described(stage, by_id, call)
         if job is not None:
             known.jobs.add(job)
         if writes:
@@ -234,7 +218,7 @@ class Book:
                 self._told[stage.lineage.app_shuffle] = stage.lineage
                 yield stage.lineage
 
-    def _decide(self, stage: _Stage, writes: bool) -> None:
+    def _decide(self, stage: Stage, writes: bool) -> None:
         """Now it is known whether a stage is a map stage."""
         if stage.writes is not None:
             return
@@ -255,7 +239,7 @@ class Book:
     def _job_ended(self, record: r.JobEnd) -> None:
         result = record.result or r.JobResult()
         succeeded = result.result == "JobSucceeded"
-        why = "" if succeeded else _short((result.failure.message if result.failure else None) or result.result)
+        why = "" if succeeded else short((result.failure.message if result.failure else None) or result.result)
         self._tell(record.time, c.ReportJobEnded(JobId(record.id), succeeded, why))
         for number in self._jobs.pop(record.id, ()):
             stage = self._stages[number]
@@ -283,7 +267,7 @@ class Book:
                 reads=known.reads,
                 writes=shuffle if known.writes else None,
                 tasks=stage.tasks,
-                name=_short(stage.name),
+                name=short(stage.name),
                 cached=bool(known.behind),
                 behind=known.behind,
             ),
@@ -341,7 +325,7 @@ class Book:
             stage.completed,
             c.ReportStageCompleted(
                 stage=StageAttempt(StageId(stage.id), stage.attempt),
-                failure="" if stage.failure is None else _short(stage.failure) or "failed",
+                failure="" if stage.failure is None else short(stage.failure) or "failed",
                 shuffle_bytes_written=written,
                 shuffle_bytes_read=sums.read,
                 output_bytes=sums.out_bytes,
@@ -352,7 +336,7 @@ class Book:
         if weight is not None and not weight.complete:
             weight.failed[place] = written
 
-    def _weight_of(self, stage: _Stage, sums: Sums) -> Weight | None:
+    def _weight_of(self, stage: Stage, sums: Sums) -> Weight | None:
         """Of what an attempt has written that is over; None: it is no map stage."""
         if sums.written:
             self._decide(stage, True)
@@ -361,77 +345,20 @@ class Book:
     # ---- the rest ----
 
     def _executor_removed(self, record: r.ExecutorRemoved) -> None:
-        self._tell(record.time, c.ReportExecutorLost(record.executor, _short(record.reason)))
+        self._tell(record.time, c.ReportExecutorLost(record.executor, short(record.reason)))
 
     def _unpersisted(self, record: r.Unpersist) -> None:
         self._persisted.drop(record.rdd, len(self._facts))
 
     def _execution_started(self, record: r.ExecutionStart) -> None:
-        writes = record.plan is not None and _writes(record.plan)
+        writes = record.plan is not None and writes_files(record.plan)
         self._is_python = self._is_python or _is_python(record.description or "")
-        self._calls[ExecutionId(record.id)] = _short(" ".join((record.description or "").split()))
-        self._tell(record.time, c.ReportExecutionStarted(ExecutionId(record.id), _short(record.description), writes))
+        self._calls[ExecutionId(record.id)] = short(" ".join((record.description or "").split()))
+        self._tell(record.time, c.ReportExecutionStarted(ExecutionId(record.id), short(record.description), writes))
 
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
         self._calls.pop(ExecutionId(record.id), None)
         self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
-
-
-def _described(stage: r.Stage, by_id: dict[int, r.Stage]) -> _Stage:
-    """What a stage's description says of it."""
-    own = stage.rdds[0] if stage.rdds else r.Rdd(_NO_RDD)
-    reads = _reads(stage, by_id)
-    return _Stage(
-        rdd=own.id,
-        reads=reads,
-        behind=_behind(stage, reads),
-        lineage=Lineage(
-            app_shuffle=AppShuffle(own.id),
-            reads=reads,
-            level=_LEVELS.get(own.level, Level.DETERMINATE),
-            barrier=any(rdd.barrier for rdd in stage.rdds),
-            maps=stage.tasks,
-            call_site=_short(stage.name),
-        ),
-    )
-
-
-def _reads(stage: r.Stage, by_id: dict[int, r.Stage]) -> tuple[AppShuffle, ...]:
-    """What its parents write; where the log does not hold them, the RDDs that its own RDDs take from outside."""
-    parents = stage.parents
-    if parents is not None and all(parent in by_id and by_id[parent].rdds for parent in parents):
-        return tuple(AppShuffle(rdd) for rdd in sorted({by_id[parent].rdds[0].id for parent in parents}))
-    own = {rdd.id for rdd in stage.rdds}
-    return tuple(AppShuffle(rdd) for rdd in sorted({p for rdd in stage.rdds for p in rdd.parents} - own))
-
-
-def _behind(stage: r.Stage, reads: tuple[AppShuffle, ...]) -> tuple[AppShuffle, ...]:
-    """What of its reads it need not read where its persisted RDDs are cached: all that is not surely read past them."""
-    if not any(rdd.persisted for rdd in stage.rdds):
-        return ()
-    own = {rdd.id: rdd for rdd in stage.rdds}
-    if not own.keys().isdisjoint(reads):  # one of its own RDDs is another's input too: the walk would go past that
-        return reads
-    computed: set[int] = set()
-    to_see = [stage.rdds[0].id]
-    while to_see:
-        rdd = own.get(to_see.pop())
-        if rdd is not None and not rdd.persisted and rdd.id not in computed:
-            computed.add(rdd.id)
-            to_see.extend(rdd.parents)
-    spared = {parent for rdd in stage.rdds if rdd.id not in computed for parent in rdd.parents}
-    direct = {parent for rdd in computed for parent in own[rdd].parents} - spared
-    return tuple(read for read in reads if read not in direct)
-
-
-def _writes(plan: r.Plan) -> bool:
-    """Whether a plan holds a command or an operator that writes a table or files."""
-    return (
-        plan.node == "WriteFiles"
-        or plan.node.startswith(_WRITERS)
-        or "TableAsSelect" in plan.node
-        or any(map(_writes, plan.children))
-    )
 
 
 def _execution(text: str | None) -> ExecutionId | None:
@@ -442,26 +369,9 @@ def _is_python(call_site: str) -> bool:
     return any(sign in call_site for sign in _PYTHON)
 
 
-def _short(text: str | None) -> str:
-    return (text or "")[:_LONGEST_TEXT]
-
-
-_NO_RDD = -1
 _NO_STAGE = -1
 #: Of PySpark's call sites: the program's own line, or the bridge between the two languages.
 _PYTHON = (".py:", "NativeMethodAccessorImpl", "DirectMethodHandleAccessor")  # the last one: Java 18 and later
-#: What Spark calls a stage of an adaptive plan, which a thread of a pool submits: a line of Java's own.
-_POOL = re.compile(r" at (?:CompletableFuture|FutureTask|ThreadPoolExecutor|Executors|Thread|ForkJoin\w+)\.java:\d+$")
-_LEVELS = {level.name: level for level in Level}
-_WRITERS = (
-    "AppendData",
-    "Overwrite",
-    "ReplaceData",
-    "WriteDelta",
-    "WriteToDataSourceV2",
-    "Execute InsertInto",
-    "Execute SaveInto",
-)
 _SQL = b"org.apache.spark.sql.execution.ui."
 _TAKERS: dict[bytes, Callable[[Book, Any], None]] = {
     b"SparkListenerLogStart": Book._log_started,  # noqa: SLF001 - the class's own table
