@@ -21,9 +21,11 @@ from coordinator.core.values import Driver, Lineage, Outputs
 from replay.history import records as r
 from replay.history.clock import Clock
 from replay.history.descriptions import Stage, described, reads_of, short, writes_files
+from replay.history.order import Order
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
-from replay.history.weights import Sums, Weight
+from replay.history.weights import Sums, Weight, written_by
+from replay.numbers import Attempts
 
 _MOST_WARNINGS = 20
 _MOST_DIGITS = 18  #: Of a number that a text holds.
@@ -45,6 +47,7 @@ class Book:
         self._task_ms = 0
         self._clock = Clock()
         self._ended = self._is_over = False
+        self._work = 0  #: Jobs and stages that have begun.
         self._facts: list[Fact] = []
         self._stages: dict[int, Stage] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
@@ -52,6 +55,9 @@ class Book:
         self._told: dict[AppShuffle, Lineage] = {}
         self._weights: dict[AppShuffle, Weight] = {}
         self._sums: dict[tuple[int, int], Sums] = {}
+        self._over = Attempts()
+        self._lacking: set[tuple[int, int]] = set()  #: Over, and not all that their tasks did is known.
+        self._order = Order()
         self._persisted = Persisted()
         self._calls: dict[ExecutionId, str] = {}  #: What the running SQL executions are called.
 
@@ -77,6 +83,9 @@ class Book:
         facts = [(started_ms, register), *with_roots(self._facts, self._persisted)]
         if self._ended:
             facts.append((self._clock.now_ms, c.EndApplication()))
+        for sums in self._sums.values():
+            if not sums.begun:
+                self._order.miss(sums.ends, sums.written)
         untold = (f"{self._untold:,} more warnings",) if self._untold else ()
         return Run(
             application_id=application,
@@ -108,6 +117,7 @@ class Book:
         if not self._ended:
             yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
         yield from self._clock.doubts()
+        yield from self._order.doubts(begun=bool(self._start.time))
         major = self._version.partition(".")[0]
         if major.isdecimal() and int(major[:_MOST_DIGITS]) > _NEWEST_SPARK:
             spark = short(self._version)
@@ -131,6 +141,11 @@ class Book:
         self._facts.append((self._at(time_ms), command))
         return len(self._facts) - 1
 
+    def _begins(self) -> None:
+        """A job or a stage does."""
+        self._work += 1
+        self._order.behind_end += self._ended
+
     def _put_right(self, place: int, **changes: Any) -> None:
         time_ms, command = self._facts[place]
         self._facts[place] = (time_ms, replace(command, **changes))
@@ -147,6 +162,7 @@ class Book:
             self._is_over = True
             return
         self._start = record
+        self._order.before_start = self._work
         self._clock.first_ms = 0
         self._at(record.time)
 
@@ -161,6 +177,8 @@ class Book:
     # ---- jobs ----
 
     def _job_started(self, record: r.JobStart) -> None:
+        self._order.hear(record.time, self._clock.now_ms)
+        self._begins()
         by_id = {stage.id: stage for stage in record.stages}
         parents = {parent for stage in record.stages for parent in stage.parents or ()}
         told = any(stage.parents is not None or reads_of(stage, by_id) for stage in record.stages)
@@ -240,6 +258,8 @@ class Book:
         result = record.result or r.JobResult()
         succeeded = result.result == "JobSucceeded"
         why = "" if succeeded else short((result.failure.message if result.failure else None) or result.result)
+        self._order.hear(record.time, self._clock.now_ms)
+        self._order.unbegun += record.id not in self._jobs
         self._tell(record.time, c.ReportJobEnded(JobId(record.id), succeeded, why))
         for number in self._jobs.pop(record.id, ()):
             stage = self._stages[number]
@@ -252,7 +272,21 @@ class Book:
     # ---- stages and tasks ----
 
     def _stage_submitted(self, record: r.StageLine) -> None:
-        stage = record.stage
+        self._order.hear(record.stage.submitted, self._clock.now_ms)
+        self._submit(record.stage)
+
+    def _submit(self, stage: r.Stage) -> None:
+        key = stage.id, stage.attempt
+        sums = self._sums.get(key) or self._sums_of(key)
+        if sums is None or sums.begun:
+            self._order.again += 1
+            return
+        sums.begun = True
+        self._begins()
+        self._begin(stage)
+
+    def _begin(self, stage: r.Stage) -> None:
+        self._order.jobless += stage.id not in self._stages
         known = self._stages.get(stage.id) or self._list(stage, {}, None, None)
         shuffle = AppShuffle(known.rdd)
         weight = self._weights.get(shuffle) if known.writes else None
@@ -263,7 +297,7 @@ class Book:
         place = self._tell(
             stage.submitted,
             c.ReportStageSubmitted(
-                stage=StageAttempt(StageId(stage.id), stage.attempt),
+                stage=_attempt(stage.id, stage.attempt),
                 reads=known.reads,
                 writes=shuffle if known.writes else None,
                 tasks=stage.tasks,
@@ -274,7 +308,6 @@ class Book:
         )
         if known.writes is None:
             known.told_at.append(place)
-        self._sums[stage.id, stage.attempt] = Sums()
 
     def _outputs_went(self, shuffle: AppShuffle, weight: Weight, stage: r.Stage) -> None:
         """A complete shuffle is written again: so many of its outputs had gone."""
@@ -290,33 +323,38 @@ class Book:
             self._put_right(place, shuffle_bytes_written=left)
 
     def _task_ended(self, record: r.TaskEnd) -> None:
+        key = record.stage, record.attempt
+        sums = self._sums.get(key) or self._sums_of(key)
         stage = self._stages.get(record.stage)
-        sums = self._sums.get((record.stage, record.attempt))
         info = record.info
-        if info is not None:
+        if info is not None and (sums is None or sums.begun):  # the time of what is told too early is to come
             self._at(info.finished)
         if stage is not None and stage.writes is None and record.type:
             self._decide(stage, record.type == _MAP_TASK)
-        if sums is None or record.metrics is None or (info is not None and (info.failed or info.killed)):
+        if record.metrics is None or (info is not None and (info.failed or info.killed)):
             return
-        metrics = record.metrics
-        run_ms = max(metrics.run_ms, 0)
-        self._task_ms += run_ms
-        sums.ends += 1
-        sums.run_ms += run_ms
-        if metrics.shuffle_write is not None:
-            sums.written += metrics.shuffle_write.bytes
-        if metrics.shuffle_read is not None:
-            sums.read += metrics.shuffle_read.remote_bytes + metrics.shuffle_read.local_bytes
-        if metrics.output is not None:
-            sums.out_bytes += metrics.output.bytes
-            sums.out_records += metrics.output.records
+        if sums is not None:
+            self._task_ms += sums.add(record.metrics)
+        elif key in self._lacking:
+            self._order.miss(1, written_by(record.metrics))
+
+    def _sums_of(self, key: tuple[int, int]) -> Sums | None:
+        """Of an attempt of which nothing was told yet; None: it is over."""
+        return None if _attempt(*key) in self._over else self._sums.setdefault(key, Sums())
 
     def _stage_completed(self, record: r.StageLine) -> None:
         stage = record.stage
+        key = stage.id, stage.attempt
+        if key not in self._sums or not self._sums[key].begun:
+            self._submit(stage)  # of which there is no line, or further below
+        sums = self._sums.pop(key, None)
+        if sums is None:
+            return
+        self._order.hear(stage.completed, self._clock.now_ms)
+        self._over.add(_attempt(*key))
+        if not sums.settle(stage.tasks, stage.accumulables) and stage.failure is None:
+            self._lacking.add(key)
         known = self._stages.get(stage.id)
-        sums = self._sums.pop((stage.id, stage.attempt), None) or Sums()
-        sums.settle(stage.tasks, stage.accumulables)
         weight = self._weight_of(known, sums) if known is not None else None
         written = sums.written if weight is None else weight.add(sums, stage.failure is None)
         if known is not None and not known.jobs:
@@ -324,7 +362,7 @@ class Book:
         place = self._tell(
             stage.completed,
             c.ReportStageCompleted(
-                stage=StageAttempt(StageId(stage.id), stage.attempt),
+                stage=_attempt(*key),
                 failure="" if stage.failure is None else short(stage.failure) or "failed",
                 shuffle_bytes_written=written,
                 shuffle_bytes_read=sums.read,
@@ -359,6 +397,10 @@ class Book:
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
         self._calls.pop(ExecutionId(record.id), None)
         self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
+
+
+def _attempt(stage: int, attempt: int) -> StageAttempt:
+    return StageAttempt(StageId(stage), attempt)
 
 
 def _execution(text: str | None) -> ExecutionId | None:

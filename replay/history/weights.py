@@ -25,8 +25,9 @@ _METRICS = {
 
 @dataclass(slots=True)
 class Sums:
-    """Of the tasks of one stage attempt that ended well."""
+    """Of the tasks of one stage attempt that ended well. ``begun``: its own beginning was told too."""
 
+    begun: bool = False
     ends: int = 0
     run_ms: int = 0
     written: int = 0
@@ -34,18 +35,32 @@ class Sums:
     out_bytes: int = 0
     out_records: int = 0
 
-    def settle(self, tasks: int, accumulables: Iterable[r.Accumulable]) -> None:
-        """The attempt is over, of so many tasks.
+    def add(self, metrics: r.Metrics) -> int:
+        """One more has ended well; answers its run time."""
+        run_ms = max(metrics.run_ms, 0)
+        self.ends += 1
+        self.run_ms += run_ms
+        self.written += written_by(metrics)
+        if metrics.shuffle_read is not None:
+            self.read += metrics.shuffle_read.remote_bytes + metrics.shuffle_read.local_bytes
+        if metrics.output is not None:
+            self.out_bytes += metrics.output.bytes
+            self.out_records += metrics.output.records
+        return run_ms
+
+    def settle(self, tasks: int, accumulables: Iterable[r.Accumulable]) -> bool:
+        """The attempt is over, of so many tasks. Whether all that they did is known.
 
         Where ends are missing, the stage's own sums count, which hold what failed tasks did too. Where there are more
         ends than tasks, outputs were lost meanwhile and written again: each task counts once.
         """
-        if self.ends < tasks:
-            for name, total in _totals(accumulables).items():
-                setattr(self, name, max(getattr(self, name), total))
-        elif self.ends > tasks > 0:
+        totals = _totals(accumulables) if self.ends < tasks else {}
+        for name, total in totals.items():
+            setattr(self, name, max(getattr(self, name), total))
+        if self.ends > tasks > 0:
             for name in set(_METRICS.values()):
                 setattr(self, name, getattr(self, name) * tasks // self.ends)
+        return self.ends >= tasks or bool(totals)
 
 
 @dataclass(slots=True)
@@ -87,6 +102,11 @@ class Weight:
         self.bytes = self.task_ms = self.outputs = 0
         self.failed = {}
         self.complete = False
+
+
+def written_by(metrics: r.Metrics) -> int:
+    """Of a shuffle."""
+    return metrics.shuffle_write.bytes if metrics.shuffle_write is not None else 0
 
 
 def _totals(accumulables: Iterable[r.Accumulable]) -> Counter[str]:

@@ -46,7 +46,7 @@ def test_a_damaged_time_is_named(tmp_path: Path) -> None:
 
 def test_a_long_rest_is_no_damage(tmp_path: Path) -> None:
     rest_s = 3 * 86_400
-    log = Log().start().job(0, 0, FIRST, LAST).stage(FIRST, 0, 10, written=1000)
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, written=1000)
     log.stage(SECOND, rest_s, rest_s + 10).job_end(0, rest_s + 9).end(rest_s + 20)
     run = run_of(log.write(tmp_path / "app-1"))
     assert (run.warnings, run.ended_ms) == ((), at(rest_s + 20))

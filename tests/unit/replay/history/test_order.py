@@ -1,0 +1,125 @@
+"""A log whose lines stand in another order counts as far as that can be told; what does not count is named."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from replay.history.finding import Log as Found
+from replay.history.finding import Part
+from replay.history.reading import read
+from replay.history.run import Run
+from tests.support.history_logs import FIRST, SECOND, Line, Log, chain, chain_read_again, packed
+
+_DOUBT = "lines of it are missing or stand in another order than Spark writes them"
+_SO = "what was held and read, and when, is doubtful"
+
+
+def run_of(tmp_path: Path, lines: Iterable[Line]) -> Run:
+    path = tmp_path / "app-1"
+    path.write_bytes(packed(lines))
+    return read(Found(path.name, (Part(str(path), path.stat().st_size),)))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return run_of(tmp_path, chain().lines)
+
+
+def _is(*names: str) -> Callable[[Line], bool]:
+    return lambda line: str(line["Event"]).endswith(names)
+
+
+def _first(lines: list[Line], is_wanted: Callable[[Line], bool]) -> list[Line]:
+    return [*filter(is_wanted, lines), *(line for line in lines if not is_wanted(line))]
+
+
+def test_ends_of_tasks_before_all_else_count(tmp_path: Path, run: Run) -> None:
+    sorted_ = run_of(tmp_path, _first(chain().lines, _is("TaskEnd")))
+    assert (sorted_.shuffles, sorted_.facts, sorted_.warnings) == (run.shuffles, run.facts, ())
+    assert sorted_.task_ms == run.task_ms
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_stage_whose_beginning_is_not_told_counts_by_its_end(tmp_path: Path, run: Run, elsewhere: bool) -> None:
+    lines = chain().lines
+    begins = _is("StageSubmitted")
+    rest = [line for line in lines if not begins(line)]
+    found = run_of(tmp_path, [*rest, *filter(begins, lines)] if elsewhere else rest)
+    assert found.shuffles == run.shuffles
+    assert [command for _, command in found.facts] == [command for _, command in run.facts]
+    assert bool(found.warnings) == elsewhere
+
+
+def test_ends_of_tasks_behind_their_stage_are_named_with_what_they_wrote(tmp_path: Path) -> None:
+    lines = chain().lines
+    found = run_of(tmp_path, [*_first(lines, lambda line: not _is("TaskEnd")(line))])
+    assert sum(one.bytes for one in found.shuffles) == 0
+    [warning] = found.warnings
+    assert warning == (
+        "6 ends of tasks, with 1.5 kB written, stand behind the end of their stage, or it tells of no such stage: "
+        "not counted"
+    )
+
+
+def test_ends_of_tasks_of_a_stage_that_is_never_told_of_are_named(tmp_path: Path) -> None:
+    lines = [line for line in chain().lines if line.get("Stage Info", {}).get("Stage ID") != FIRST.id]
+    [warning] = run_of(tmp_path, lines).warnings
+    assert warning.startswith("2 ends of tasks, with 1.0 kB written, stand behind")
+
+
+def test_a_late_end_of_an_attempt_that_failed_is_nothing_odd(tmp_path: Path) -> None:
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, written=1000, failure="fetch failed", ends=1)
+    log.task(FIRST.id, 11, 500, 0, is_map=True, index=1)
+    log.stage(FIRST, 12, 20, written=500, attempt=1, tasks=1).stage(SECOND, 20, 30).job_end(0, 30).end(40)
+    assert run_of(tmp_path, log.lines).warnings == ()
+
+
+_STAGES_FIRST = (
+    "3 jobs and stages before its start; 3 stages that no job before had listed; "
+    "1 time earlier than above, by up to 30.0 s"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (_is("JobEnd"), "1 end of a job that had not begun; 6 times earlier than above, by up to 30.0 s"),
+        (_is("StageSubmitted", "StageCompleted", "TaskEnd"), _STAGES_FIRST),
+        (_is("ApplicationEnd"), "4 jobs and stages behind its end; 8 times earlier than above, by up to 1 min 50 s"),
+    ],
+)
+def test_what_stands_too_early_is_named(tmp_path: Path, first: Callable[[Line], bool], said: str) -> None:
+    assert run_of(tmp_path, _first(chain().lines, first)).warnings == (f"{_DOUBT} ({said}): {_SO}",)
+
+
+def test_what_is_told_again_counts_once(tmp_path: Path, run: Run) -> None:
+    lines = [line for line in chain().lines for _ in range(1 + _is("StageSubmitted", "StageCompleted")(line))]
+    found = run_of(tmp_path, lines)
+    assert (found.shuffles, found.facts) == (run.shuffles, run.facts)
+    assert found.warnings == (f"{_DOUBT} (6 stages told again): {_SO}",)
+
+
+def test_of_a_log_whose_head_is_elsewhere_only_that_is_told(tmp_path: Path) -> None:
+    lines = chain_read_again().lines
+    place = next(at for at, line in enumerate(lines) if line.get("Stage Info", {}).get("Stage ID") == SECOND.id)
+    [warning] = run_of(tmp_path, lines[place:]).warnings
+    assert warning.startswith("the start of the application is missing")
+
+
+def test_parts_in_the_wrong_order_are_named(tmp_path: Path) -> None:
+    lines = chain_read_again().lines
+    for place in range(3, len(lines) - 1):
+        assert run_of(tmp_path, [*lines[place:], *lines[:place]]).warnings, place
+
+
+def test_in_any_order_it_counts_or_it_is_told(tmp_path: Path) -> None:
+    expected = run_of(tmp_path, chain_read_again().lines)
+    for seed in range(300):
+        lines = list(chain_read_again().lines)
+        random.Random(seed).shuffle(lines)
+        found = run_of(tmp_path, lines)
+        assert found.warnings or (found.shuffles, found.facts) == (expected.shuffles, expected.facts), seed
