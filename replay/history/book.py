@@ -19,7 +19,7 @@ from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
 from coordinator.core.values import Driver, Lineage, Outputs
 from replay.history import records as r
-from replay.history.clock import Clock
+from replay.history.clock import Clock, Leap
 from replay.history.descriptions import Stage, described, reads_of, short, writes_files
 from replay.history.order import Order
 from replay.history.roots import Persisted, with_roots
@@ -47,6 +47,7 @@ class Book:
         self._task_ms = 0
         self._clock = Clock()
         self._ended = self._is_over = False
+        self._end_ms = self._unheard_ms = 0
         self._work = 0  #: Jobs and stages that have begun.
         self._facts: list[Fact] = []
         self._stages: dict[int, Stage] = {}
@@ -75,9 +76,12 @@ class Book:
 
     def run(self, place: str, files: tuple[str, ...], raw_bytes: int) -> Run:
         """All that was read."""
+        if not self._ended:
+            self._at(self._unheard_ms)
+        self._undo(self._clock.close())
         application = self._start.id or self._told_id or self._name
         attempt = self._start.attempt or ""
-        started_ms = self._start.time if self._start.time > 0 else self._clock.first_ms
+        started_ms = min(self._start.time, self._clock.first_ms) if self._start.time > 0 else self._clock.first_ms
         driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
         register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
         facts = [(started_ms, register), *with_roots(self._facts, self._persisted)]
@@ -116,6 +120,8 @@ class Book:
             yield "the start of the application is missing (in another file?): its name and first moments are not known"
         if not self._ended:
             yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
+        if self._ended and self._end_ms <= 0:
+            yield "the end of the application does not say when it was: counted to its last event"
         yield from self._clock.doubts()
         yield from self._order.doubts(begun=bool(self._start.time))
         major = self._version.partition(".")[0]
@@ -131,10 +137,13 @@ class Book:
 
     def _at(self, time_ms: int | None) -> int:
         """The moment of an event; one that does not say happened with the last one."""
-        undone = self._clock.hear(time_ms or 0, len(self._facts))
-        if undone is not None:
-            self._facts[undone.place :] = [(undone.from_ms, command) for _, command in self._facts[undone.place :]]
+        self._undo(self._clock.hear(time_ms or 0, len(self._facts)))
         return self._clock.now_ms
+
+    def _undo(self, leap: Leap | None) -> None:
+        """What was told at a time that is not believed was at the time before it."""
+        if leap is not None:
+            self._facts[leap.place :] = [(leap.from_ms, command) for _, command in self._facts[leap.place :]]
 
     def _tell(self, time_ms: int | None, command: c.Command) -> int:
         """One more fact; answers its place."""
@@ -171,7 +180,7 @@ class Book:
             self._master = record.conf.master
 
     def _application_ended(self, record: r.ApplicationEnd) -> None:
-        self._ended = True
+        self._ended, self._end_ms = True, record.time
         self._at(record.time)
 
     # ---- jobs ----
@@ -273,9 +282,10 @@ class Book:
 
     def _stage_submitted(self, record: r.StageLine) -> None:
         self._order.hear(record.stage.submitted, self._clock.now_ms)
-        self._submit(record.stage)
+        self._submit(record.stage, record.stage.submitted)
 
-    def _submit(self, stage: r.Stage) -> None:
+    def _submit(self, stage: r.Stage, at_ms: int | None) -> None:
+        """An attempt begins, once."""
         key = stage.id, stage.attempt
         sums = self._sums.get(key) or self._sums_of(key)
         if sums is None or sums.begun:
@@ -283,19 +293,19 @@ class Book:
             return
         sums.begun = True
         self._begins()
-        self._begin(stage)
+        self._begin(stage, at_ms)
 
-    def _begin(self, stage: r.Stage) -> None:
+    def _begin(self, stage: r.Stage, at_ms: int | None) -> None:
         self._order.jobless += stage.id not in self._stages
         known = self._stages.get(stage.id) or self._list(stage, {}, None, None)
         shuffle = AppShuffle(known.rdd)
         weight = self._weights.get(shuffle) if known.writes else None
         if weight is not None and weight.complete:
-            self._outputs_went(shuffle, weight, stage)
+            self._outputs_went(shuffle, weight, stage.tasks, at_ms)
         elif weight is not None:
             self._resume(weight, stage.tasks)
         place = self._tell(
-            stage.submitted,
+            at_ms,
             c.ReportStageSubmitted(
                 stage=_attempt(stage.id, stage.attempt),
                 reads=known.reads,
@@ -309,12 +319,12 @@ class Book:
         if known.writes is None:
             known.told_at.append(place)
 
-    def _outputs_went(self, shuffle: AppShuffle, weight: Weight, stage: r.Stage) -> None:
+    def _outputs_went(self, shuffle: AppShuffle, weight: Weight, tasks: int, at_ms: int | None) -> None:
         """A complete shuffle is written again: so many of its outputs had gone."""
-        left = max(weight.maps - stage.tasks, 0)
+        left = max(weight.maps - tasks, 0)
         if not left:
             weight.begin_again()
-        self._tell(stage.submitted, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
+        self._tell(at_ms, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
 
     def _resume(self, weight: Weight, tasks: int) -> None:
         """What failed attempts are told to have written is what the next one found: the rest went as they failed."""
@@ -327,8 +337,8 @@ class Book:
         sums = self._sums.get(key) or self._sums_of(key)
         stage = self._stages.get(record.stage)
         info = record.info
-        if info is not None and (sums is None or sums.begun):  # the time of what is told too early is to come
-            self._at(info.finished)
+        if info is not None:
+            self._end_of_task(info.finished, sums is None or sums.begun)
         if stage is not None and stage.writes is None and record.type:
             self._decide(stage, record.type == _MAP_TASK)
         if record.metrics is None or (info is not None and (info.failed or info.killed)):
@@ -338,6 +348,13 @@ class Book:
         elif key in self._lacking:
             self._order.miss(1, written_by(record.metrics))
 
+    def _end_of_task(self, time_ms: int, has_begun: bool) -> None:
+        """The time of one that is told too early is to come."""
+        if has_begun:
+            self._at(time_ms)
+        else:
+            self._unheard_ms = max(self._unheard_ms, time_ms)
+
     def _sums_of(self, key: tuple[int, int]) -> Sums | None:
         """Of an attempt of which nothing was told yet; None: it is over."""
         return None if _attempt(*key) in self._over else self._sums.setdefault(key, Sums())
@@ -346,7 +363,8 @@ class Book:
         stage = record.stage
         key = stage.id, stage.attempt
         if key not in self._sums or not self._sums[key].begun:
-            self._submit(stage)  # of which there is no line, or further below
+            # there is no such line, or further below, or in another file, which tells of the time before
+            self._submit(stage, stage.submitted if self._clock.now_ms else stage.completed)
         sums = self._sums.pop(key, None)
         if sums is None:
             return

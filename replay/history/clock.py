@@ -5,17 +5,21 @@ a time counts as long as no later event contradicts it.
 
 Spark writes events some tenths of a second late, at most as late as its scheduler was busy. Of a line that tells of a
 time hours ahead of the one before it and the one behind it, that time is damaged; were it believed, nothing after it
-would have taken any time.
+would have taken any time. Nothing contradicts the last time of all: it is believed where an application can have rested
+for so long. The first one is not believed against the two that follow it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replay.units import moment, span
 
+_DAY_MS = 86_400_000
 #: What nothing is written late by.
 LATE_MS = 3_600_000
+#: A longer rest is not believed where only the last line tells of it.
+LONGEST_REST_MS = 31 * _DAY_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,9 @@ class Clock:
     wrong: int = 0
     wrong_ms: int = 0  #: The first of them.
     back_ms: int = 0
+    rest_ms: int = 0  #: Which only the last line told of, and which is not believed.
     _leap: Leap | None = None
+    _second_ms: int = 0  #: What is told against the first time of all, once so far.
 
     def hear(self, time_ms: int, place: int) -> Leap | None:
         """An event tells its time, so many facts having been told; answers the leap that was none."""
@@ -44,18 +50,47 @@ class Clock:
         if 0 < time_ms < self.now_ms - LATE_MS:
             undone = self._back(time_ms)
         elif time_ms > self.now_ms + LATE_MS:
-            self._leap = Leap(self.now_ms, time_ms, place) if self.now_ms else None
-        elif time_ms > 0:
-            self._leap = self._leap if self._leap is not None and time_ms < self._leap.to_ms - LATE_MS else None
+            self._leap = Leap(self.now_ms, time_ms, place)
+        elif time_ms > 0 and self._leap is not None and time_ms >= self._leap.to_ms - LATE_MS:
+            self._confirm(self._leap)
         self.now_ms = max(self.now_ms, time_ms)
         self.first_ms = self.first_ms or self.now_ms
         return undone
 
-    def _back(self, time_ms: int) -> Leap | None:
+    def close(self) -> Leap | None:
+        """That was all; answers the leap at the very end that was none."""
         leap, self._leap = self._leap, None
+        if leap is None or not leap.from_ms or leap.to_ms - leap.from_ms <= LONGEST_REST_MS:
+            self._confirm(leap)
+            return None
+        self.rest_ms = leap.to_ms - leap.from_ms
+        return self._undo(leap)
+
+    def _confirm(self, leap: Leap | None) -> None:
+        if leap is not None and self._second_ms:
+            self.back_ms = max(self.back_ms, leap.to_ms - self._second_ms)
+        self._leap, self._second_ms = None, 0
+
+    def _back(self, time_ms: int) -> Leap | None:
+        leap = self._leap
+        if leap is not None and not leap.from_ms:
+            return self._against_first(leap, time_ms)
+        self._leap = None
         if leap is None or time_ms < leap.from_ms - LATE_MS:
             self.back_ms = max(self.back_ms, self.now_ms - time_ms)
             return None
+        return self._undo(leap)
+
+    def _against_first(self, leap: Leap, time_ms: int) -> Leap | None:
+        """Two may be right where one is not."""
+        if not self._second_ms:
+            self._second_ms = time_ms
+            return None
+        leap, self._leap = replace(leap, from_ms=self._second_ms), None
+        self.first_ms, self._second_ms = leap.from_ms, 0
+        return self._undo(leap)
+
+    def _undo(self, leap: Leap) -> Leap:
         self.wrong, self.wrong_ms = self.wrong + 1, self.wrong_ms or leap.to_ms
         self.now_ms = leap.from_ms
         return leap
@@ -63,10 +98,16 @@ class Clock:
     def doubts(self) -> list[str]:
         """What its reader should know."""
         told = []
-        if self.wrong:
-            others = f" and {self.wrong - 1:,} more" if self.wrong > 1 else ""
+        contradicted = self.wrong - bool(self.rest_ms)
+        if contradicted:
+            others = f" and {contradicted - 1:,} more" if contradicted > 1 else ""
             told.append(
                 f"the time {moment(self.wrong_ms)}{others} is not believed: all that was written after it is earlier"
+            )
+        if self.rest_ms:
+            told.append(
+                f"the time {moment(self.now_ms + self.rest_ms)} is not believed: only the last line tells of it, "
+                f"{self.rest_ms // _DAY_MS:,} days behind all else"
             )
         if self.back_ms:
             told.append(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from replay.history.finding import Log as Found
 from replay.history.finding import Part
@@ -57,3 +60,67 @@ def test_a_clock_that_was_set_back_is_told(tmp_path: Path) -> None:
     log.job(1, 7_330, FIRST, SECOND).stage(SECOND, -3_600, -3_590).end(-3_580)
     (warning,) = run_of(log.write(tmp_path / "app-1")).warnings
     assert warning == "its times go back by 3 h 02 min (a clock was set?): what that makes of it is doubtful"
+
+
+def _with_end(log: Log, time_ms: int | None) -> Log:
+    [*lines, end] = log.lines
+    told = {**end, "Timestamp": time_ms}
+    return Log([*lines, {key: value for key, value in told.items() if value is not None}])
+
+
+_YEAR_7204_MS = 165_190_000_000_000
+
+
+_ONLY_THE_LAST = (
+    "the time 7204-08-30 07:06:40 UTC is not believed: only the last line tells of it, 1,892,245 days behind all else"
+)
+_NO_TIME = "the end of the application does not say when it was: counted to its last event"
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "told"), [(_YEAR_7204_MS, _ONLY_THE_LAST), (0, _NO_TIME), (-7, _NO_TIME), (None, _NO_TIME)]
+)
+def test_an_end_at_a_time_that_cannot_be_is_at_the_last_event(tmp_path: Path, time_ms: int | None, told: str) -> None:
+    run = run_of(_with_end(chain(), time_ms).write(tmp_path / "app-1"))
+    assert (run.ended, run.ended_ms, run.warnings) == (True, at(30), (told,))
+    assert max(time_ms for time_ms, _ in run.facts) == at(30)
+
+
+@pytest.mark.parametrize("name", ["SparkListenerJobEnd", "SparkListenerStageCompleted", "SparkListenerTaskEnd"])
+def test_a_last_line_at_a_time_that_cannot_be_is_at_the_one_before(tmp_path: Path, name: str) -> None:
+    lines = list(chain().lines)
+    while lines[-1]["Event"] != name:
+        lines.pop()
+    expected = run_of(Log(lines).write(tmp_path / "app-1"))
+    last = json.loads(json.dumps(lines[-1]))
+    told = _told_of(last)
+    told["Finish Time" if "Finish Time" in told else "Completion Time"] += 10**14
+    run = run_of(Log([*lines[:-1], last]).write(tmp_path / "app-1"))
+    assert (run.ended_ms, run.facts) == (expected.ended_ms, expected.facts)
+    [_, warning] = run.warnings
+    assert warning.startswith("the time 51") or warning.endswith("days behind all else")
+
+
+def test_a_rest_at_the_end_that_can_be_is_believed(tmp_path: Path) -> None:
+    rest_s = 30 * 86_400
+    run = run_of(_with_end(chain(), at(rest_s)).write(tmp_path / "app-1"))
+    assert (run.ended_ms, run.warnings) == (at(rest_s), ())
+
+
+def test_a_start_that_all_else_contradicts_is_not_believed(tmp_path: Path) -> None:
+    log = chain()
+    log.lines[1] = {**log.lines[1], "Timestamp": _YEAR_7204_MS}
+    run, expected = run_of(log.write(tmp_path / "app-1")), run_of(chain().write(tmp_path / "app-1"))
+    assert (run.started_ms, run.ended_ms, run.facts) == (at(0), at(110), expected.facts)
+    assert run.warnings == (
+        "the time 7204-08-30 07:06:40 UTC is not believed: all that was written after it is earlier",
+    )
+
+
+def test_a_start_is_believed_against_one_line(tmp_path: Path) -> None:
+    log = chain()
+    log.lines[2] = {**log.lines[2], "Submission Time": at(-(10**9))}
+    run = run_of(log.write(tmp_path / "app-1"))
+    assert (run.started_ms, run.ended_ms) == (at(0), at(110))
+    [warning] = run.warnings
+    assert warning.startswith("its times go back by 277777 h")

@@ -12,7 +12,7 @@ from replay.history.finding import Log as Found
 from replay.history.finding import Part
 from replay.history.reading import read
 from replay.history.run import Run
-from tests.support.history_logs import FIRST, SECOND, Line, Log, chain, chain_read_again, packed
+from tests.support.history_logs import FIRST, SECOND, Line, Log, at, chain, chain_read_again, packed
 
 _DOUBT = "lines of it are missing or stand in another order than Spark writes them"
 _SO = "what was held and read, and when, is doubtful"
@@ -123,3 +123,18 @@ def test_in_any_order_it_counts_or_it_is_told(tmp_path: Path) -> None:
         random.Random(seed).shuffle(lines)
         found = run_of(tmp_path, lines)
         assert found.warnings or (found.shuffles, found.facts) == (expected.shuffles, expected.facts), seed
+
+
+def test_what_ends_in_a_tail_counts_there_and_no_earlier(tmp_path: Path) -> None:
+    """The head tells of the time before: a tail that began earlier than that ends would overlap it."""
+    lines = chain().lines
+    place = next(at for at, line in enumerate(lines) if line.get("Stage Info", {}).get("Stage ID") == SECOND.id)
+    run = run_of(tmp_path, lines[place + 1 :])
+    assert [(one.app_shuffle, one.bytes) for one in run.shuffles] == [(3, 500)]
+    assert run.started_ms == at(20)
+
+
+def test_a_tail_of_ends_of_tasks_alone_ends_with_the_last(tmp_path: Path) -> None:
+    lines = list(filter(_is("TaskEnd"), chain().lines))
+    run = run_of(tmp_path, lines)
+    assert (run.ended_ms, run.task_ms) == (at(30), 3000)
