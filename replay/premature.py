@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any, TypeAlias
 
 from coordinator.core import commands as c
@@ -253,20 +254,28 @@ class _Heard:
 # ---- what would have kept it -----------------------------------------------------------------------------------------
 
 
+class _Kind(Enum):
+    NONE = "none"
+    PIN = "pin"
+    GRACE = "grace"
+    RULE = "rule"
+
+
 @dataclass(frozen=True, slots=True)
 class _Change:
     """Something to try: a policy for the whole run, or further commands."""
 
     name: str
+    kind: _Kind
     policy: Policy | None = None
     pinned: AppShuffle | None = None
 
 
-_UNCHANGED = _Change("none")
+_UNCHANGED = _Change("none", _Kind.NONE)
 
 
 def _pin(app_shuffle: AppShuffle) -> _Change:
-    return _Change(f"pin app shuffle {app_shuffle}", pinned=app_shuffle)
+    return _Change(f"pin app shuffle {app_shuffle}", _Kind.PIN, pinned=app_shuffle)
 
 
 class _Trial:
@@ -279,9 +288,9 @@ class _Trial:
         self._as_recorded = AsRecorded(self._recorded.hear)
         self._costs = Costs()
         self._wanted = {miss.app_shuffle for miss in heard.misses}
-        self._of_job: dict[JobId | None, set[AppShuffle]] = {}
+        self._of_job: dict[JobId | None, list[_Miss]] = {}
         for miss in heard.misses:
-            self._of_job.setdefault(miss.job, set()).add(miss.app_shuffle)
+            self._of_job.setdefault(miss.job, []).append(miss)
         self._left: dict[_Change, Counter[AppShuffle]] = {}  #: What is still missed with each.
         self._now_ms = 0
         ran, behind = heard.beforehand.ran, heard.beforehand.readings.behind
@@ -321,16 +330,22 @@ class _Trial:
             self._costs.hear([fact])
 
     def _advice_on(self, miss: _Miss) -> tuple[Advice, ...]:
-        """What keeps it; what holds least first."""
-        tried = [self._advice(change, miss.app_shuffle) for change in dict.fromkeys(self._changes(miss))]
-        tried.append(self._pin_of_another(miss))
-        return tuple(sorted(filter(None, tried), key=lambda one: (one.extra_byte_seconds, one.change)))
+        """What keeps it; what holds least first. Of what the same job misses too: where this is written again only for
+        that one, what keeps that one keeps both. One pin and one grace, where none of its own is as good."""
+        own = self._keeping(miss.app_shuffle, self._changes(miss))
+        others = self._of_job[miss.job] if miss.job is not None else ()
+        further = self._keeping(miss.app_shuffle, (change for other in others for change in self._changes(other)))
+        told = list(own.values())
+        for kind in (_Kind.PIN, _Kind.GRACE):
+            best = min(_of_kind(kind, further), key=_left_by, default=None)
+            if best is not None and not any(_is_no_worse(one, best) for one in _of_kind(kind, own)):
+                told.append(best)
+        return tuple(sorted(told, key=lambda one: (one.extra_byte_seconds, one.change)))
 
-    def _pin_of_another(self, miss: _Miss) -> Advice | None:
-        """Of what the same job misses: where it is written again only for that one, a pin of that one keeps both."""
-        others = self._of_job[miss.job] - {miss.app_shuffle} if miss.job is not None else ()
-        keeping = filter(None, (self._advice(_pin(other), miss.app_shuffle) for other in others))
-        return min(keeping, key=lambda one: (one.others_missed, one.extra_byte_seconds, one.change), default=None)
+    def _keeping(self, app_shuffle: AppShuffle, changes: Iterable[_Change]) -> dict[_Change, Advice]:
+        """Those of these that keep it."""
+        tried = ((change, self._advice(change, app_shuffle)) for change in dict.fromkeys(changes))
+        return {change: advice for change, advice in tried if advice is not None}
 
     def _changes(self, miss: _Miss) -> Iterator[_Change]:
         yield _pin(miss.app_shuffle)
@@ -339,13 +354,14 @@ class _Trial:
             grace_s = -(-(until_ms - miss.expired_ms + 1) // _SECOND_MS)
             if grace_s > 0:
                 policy = replace(miss.policy, grace_ms=miss.policy.grace_ms + grace_s * _SECOND_MS)
-                yield _Change(
-                    f"policy delayed ({policy.rule.value}) with a grace of {duration(policy.grace_ms)}", policy
-                )
+                told = f"policy delayed ({policy.rule.value}) with a grace of {duration(policy.grace_ms)}"
+                yield _Change(told, _Kind.GRACE, policy)
         if miss.policy.rule is not Rule.REACHABLE and self._looked:
-            yield _Change(f"policy reachable instead of {miss.policy.rule.value}", Policy(Rule.REACHABLE, False))
+            reachable = Policy(Rule.REACHABLE, False)
+            yield _Change(f"policy reachable instead of {miss.policy.rule.value}", _Kind.RULE, reachable)
         if miss.policy.rule is Rule.EAGER:
-            yield _Change("policy frontier instead of eager", Policy(Rule.FRONTIER, False, miss.policy.grace_ms))
+            frontier = Policy(Rule.FRONTIER, False, miss.policy.grace_ms)
+            yield _Change("policy frontier instead of eager", _Kind.RULE, frontier)
 
     def _advice(self, change: _Change, app_shuffle: AppShuffle) -> Advice | None:
         left = self._left[change]
@@ -353,6 +369,18 @@ class _Trial:
             return None
         more = self._tried[change].ledger.byte_seconds - self._unchanged.ledger.byte_seconds
         return Advice(change.name, more, left.total())
+
+
+def _of_kind(kind: _Kind, advice: dict[_Change, Advice]) -> list[Advice]:
+    return [one for change, one in advice.items() if change.kind is kind]
+
+
+def _left_by(one: Advice) -> tuple[int, float, str]:
+    return one.others_missed, one.extra_byte_seconds, one.change
+
+
+def _is_no_worse(one: Advice, other: Advice) -> bool:
+    return one.others_missed <= other.others_missed and one.extra_byte_seconds <= other.extra_byte_seconds
 
 
 @dataclass(slots=True)

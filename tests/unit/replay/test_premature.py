@@ -166,7 +166,7 @@ def test_an_eager_deletion_that_frontier_would_not_have_made() -> None:
     assert "policy frontier instead of eager" in [one.change for one in found.advice]
 
 
-def chain_missed(pinned: bool = False) -> Told:
+def chain_missed(pinned: bool = False, second_took_ms: int = 0) -> Told:
     """Under `eager` both shuffles of a chain go, and a second job reads the last one again."""
     told = Told(policy=Policy(Rule.EAGER, observe=False))
     told.chain_job()
@@ -177,6 +177,7 @@ def chain_missed(pinned: bool = False) -> Told:
     told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
     told.done(1, 1_000)
     told.say(c.ReportStageSubmitted(attempt(2), (AppShuffle(1),), None, 4, "save at chain.py:20"))
+    told.now_ms += second_took_ms
     told.say(c.ReportStageCompleted(attempt(2), output_bytes=5))
     told.say(c.ReportJobEnded(JobId(0)))
     told.carried_out()
@@ -206,6 +207,17 @@ def test_a_pin_of_the_shuffle_that_it_was_written_again_for_keeps_it_too() -> No
     assert worth(own).endswith("; 1 other is still missed")
     above = next(one for one in premature(chain_missed().log) if one.app_shuffle == 1)
     assert "pin app shuffle 0" not in [one.change for one in above.advice], "what was made of it is missed all the same"
+
+
+def test_the_grace_of_the_shuffle_that_it_was_written_again_for_keeps_it_too() -> None:
+    """The first shuffle goes 20 s before the second one, but only the second one is wanted."""
+    run = chain_missed(second_took_ms=20_000)
+    found = {one.app_shuffle: [told for told in one.advice if "grace" in told.change] for one in premature(run.log)}
+    assert [told.change for told in found[AppShuffle(1)]] == ["policy delayed (eager) with a grace of 1s"]
+    assert [(told.change, told.others_missed) for told in found[AppShuffle(0)]] == [
+        ("policy delayed (eager) with a grace of 1s", 0),
+        ("policy delayed (eager) with a grace of 21s", 0),
+    ]
 
 
 def test_a_fence_that_was_refused_at_first_stands_in_the_chain() -> None:
