@@ -2,7 +2,8 @@
 
 Responsible for counting, over recorded runs, how often shuffles of each kind were read to the end, and for putting runs
 of the same job together. Refuses to know files and policies. Invariant: a lesson never says less than what was seen: of
-all shuffles of a kind, in all runs, the one that was read most often counts, so that `history` holds for that long.
+all shuffles of a kind, in all runs, the one that was read most often counts, so that `history` holds for that long. A
+stage that failed for good wanted to read, and will in a run in which it does not fail.
 
 What `frontier` would have let go before it was read again is `late`: the run is simulated to know. How often a loop
 reads what it reads in every round is not for an earlier run to say: late, that is kept (`loops`).
@@ -17,13 +18,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from coordinator.core import caches
 from coordinator.core import commands as c
-from coordinator.core.ids import AppShuffle, StageAttempt
+from coordinator.core.ids import AppShuffle, StageAttempt, StageId
 from coordinator.core.lineages import kind_of
 from coordinator.core.values import Capabilities, Lineage, Policy, Rule
 from coordinator.wire.lessons import Kind, Taught
 from replay.history.finding import unread
 from replay.history.joining import Copy, Piece
+from replay.numbers import Numbers
 from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
 from replay.simulate.fetching import Readings
@@ -62,6 +65,8 @@ class _Reads:
     loops: set[AppShuffle] = field(default_factory=set)  #: Read again by a line that had read it.
     lines: dict[StageAttempt, str] = field(default_factory=dict)  #: Of what runs.
     readings: Readings = field(default_factory=Readings)
+    trying: dict[StageId, c.ReportStageSubmitted] = field(default_factory=dict)  #: None of their attempts ended well.
+    well: Numbers = field(default_factory=Numbers)  #: Stages of which one did.
 
     def hear(self, command: c.Command | None) -> None:
         read = self.readings.hear(command)
@@ -69,12 +74,23 @@ class _Reads:
             self.lineage.update((told.app_shuffle, told) for told in command.lineage)
         elif isinstance(command, c.ReportStageSubmitted):
             self.lines[command.stage] = command.name
+            if command.stage.stage not in self.well:
+                self.trying[command.stage.stage] = command
             if command.writes is not None:
                 self.reads.setdefault(command.writes, 0)
         elif isinstance(command, c.ReportStageCompleted):
             line = self.lines.pop(command.stage, "")
+            if not command.failure:
+                self.well.add(command.stage.stage)
+                self.trying.pop(command.stage.stage, None)
             for app_shuffle in read:
                 self._read(app_shuffle, line)
+
+    def close(self) -> None:
+        """The run is over: what a stage wanted that never ended well, it may read to the end in another run."""
+        for stage in self.trying.values():
+            for app_shuffle in caches.direct(stage):
+                self._read(app_shuffle, stage.name)
 
     def _read(self, app_shuffle: AppShuffle, line: str) -> None:
         self.reads[app_shuffle] = self.reads.get(app_shuffle, 0) + 1
@@ -90,6 +106,7 @@ def learn(facts: Iterable[Fact | Timed]) -> Taught:
     heard = _Reads()
     for fact in given:
         heard.hear(fact.command)
+    heard.close()
     late = _read_late(given)
     kinds: dict[str, Kind] = {}
     for app_shuffle, reads in heard.reads.items():

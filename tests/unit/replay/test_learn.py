@@ -69,6 +69,41 @@ def test_a_run_teaches_how_often_each_kind_is_read() -> None:
     }
 
 
+def fails_for_good(tries: int, then: str = "") -> Told:
+    """A map stage reads app shuffle 0; another one that reads it too fails so often, and so does its job."""
+    told = Told(policy=OBSERVE)
+    told.chain_job()
+    told.stage(0, "a", writes=0)
+    told.done(0, 1_000)
+    told.stage(1, "b", reads=(0,), writes=1)
+    told.done(1, 1_000)
+    told.stage(2, "c", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.say(
+        c.ReportJobStarted(
+            JobId(1), StageId(5), (AppShuffle(2),), None, (Span(3, 5),), (lineage(2, "map at p.py:3", reads=(0,)),)
+        )
+    )
+    for number in range(tries):
+        failure = then if number == tries - 1 else "a task failed four times"
+        told.say(c.ReportStageSubmitted(attempt(4, number), (AppShuffle(0),), AppShuffle(2), 4, "d"))
+        told.say(c.ReportStageCompleted(attempt(4, number), failure))
+    told.say(c.ReportJobEnded(JobId(1), False, then))
+    told.say(c.EndApplication())
+    return told
+
+
+@pytest.mark.parametrize(("tries", "failure"), [(1, "a task failed four times"), (3, "cut off"), (1, ""), (3, "")])
+def test_who_failed_while_it_read_will_read_in_another_run(tries: int, failure: str) -> None:
+    taught = learn(facts_of(fails_for_good(tries, failure).log))
+    assert {kind.call_site: kind.reads for kind in taught.kinds} == {
+        "map at chain.py:12": 2,
+        "groupBy at chain.py:14": 1,
+        "map at p.py:3": 0,
+    }
+
+
 def test_numbers_of_stages_and_shuffles_make_no_difference() -> None:
     one, other = (learn(facts_of(read_again(first).log)) for first in (0, 40))
     assert one == other
