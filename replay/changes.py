@@ -18,6 +18,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.state import Change, Gap, Meta, State, changes
 from coordinator.core.values import Capabilities, Lineage, Locator, Policy
 from replay.names import Names
+from replay.phrases import became
 from replay.units import clock, few, size
 
 
@@ -102,7 +103,10 @@ def _over(table: str, what: str, key: Any, record: Any, after: State) -> Changed
     if table != "generations":
         return Changed(table, what, "is over")
     life = _fate(after, key)
-    return Changed(table, what, f"is {life}", (("life", record.life.value, life),))
+    shuffle = after.shuffles.get(record.app_shuffle)
+    cause = shuffle.cause if shuffle is not None and shuffle.current == key else None
+    gone = became(life, cause.value if cause is not None else None)
+    return Changed(table, what, f"is {gone}", (("life", record.life.value, life),))
 
 
 def _fate(after: State, shuffle_id: ShuffleId) -> str:

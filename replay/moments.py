@@ -80,9 +80,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many generations are in a state of life, and how large they are."""
+    """How many generations are in a state of life, and how large they are. ``became``: in a word of people's."""
 
     life: Life
+    became: str
     generations: int
     bytes: int
 
@@ -204,6 +205,7 @@ def _asked(state: State) -> tuple[Asked, ...]:
 def _counts(there: Iterable[There], gone: Ended) -> tuple[Counted, ...]:
     found = dict(gone.counts)
     for one in there:
-        many, held = found.get(one.life, (0, 0))
-        found[one.life] = many + 1, held + one.bytes
-    return tuple(Counted(life, *found[life]) for life in Life if life in found)
+        key = one.life, one.life.value
+        many, held = found.get(key, (0, 0))
+        found[key] = many + 1, held + one.bytes
+    return tuple(Counted(*key, *found[key]) for life in Life for key in found if key[0] is life)

@@ -22,7 +22,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.state import State, empty, lay_over, settle
 from replay.changes import Changed, between, of_step
 from replay.names import Names
-from replay.phrases import kind_named
+from replay.phrases import became, kind_named
 from replay.units import moment
 
 _DAY_MS = 86_400_000
@@ -269,12 +269,14 @@ class Ended:
 
     most: int | None = None
     newest: dict[ShuffleId, Gone] = field(default_factory=dict)
-    counts: dict[Life, tuple[int, int]] = field(default_factory=dict)  #: How many, and their bytes.
+    #: How many, and their bytes, by what they have become, in the table's word and in a person's.
+    counts: dict[tuple[Life, str], tuple[int, int]] = field(default_factory=dict)
 
     def add(self, one: Gone) -> None:
         """One more."""
-        many, held = self.counts.get(one.life, (0, 0))
-        self.counts[one.life] = many + 1, held + one.bytes
+        key = one.life, became(one.life.value, one.cause)
+        many, held = self.counts.get(key, (0, 0))
+        self.counts[key] = many + 1, held + one.bytes
         self.newest[one.shuffle_id] = one
         if self.most is not None and len(self.newest) > self.most:
             del self.newest[min(self.newest)]

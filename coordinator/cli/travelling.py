@@ -336,7 +336,7 @@ def _gone_title(found: Moment) -> str:
 
 
 def _counted(found: Moment) -> str:
-    told = [f"{one.generations:,} {one.life.value} ({size(one.bytes)})" for one in found.counts]
+    told = [f"{one.generations:,} {one.became} ({size(one.bytes)})" for one in found.counts]
     return ", ".join(told) or "no shuffle yet"
 
 

@@ -144,6 +144,13 @@ def test_a_generation_that_its_driver_has_left_to_spark_is_not_called_deleted(
         lines = [line for line in shufflectl(*words, "--log", log).out.splitlines() if "#" in line]
         assert any("left to Spark" in line for line in lines), words
         assert not any(re.search(r"\bdeleted\b", line) for line in lines), lines
+    before = len(told.log) - 3  # two generations are closed, then the application ends
+    changed = shufflectl("diff", "--log", log, "-", before, "end").out
+    assert (changed.count("is left to Spark"), changed.count("is deleted")) == (2, 0)
+    summary = next(line for line in shufflectl("replay", "--log", log).out.splitlines() if "freed early" in line)
+    assert summary.endswith("; 2 left to Spark (180 MB)")
+    [counted] = shufflectl("replay", "--log", log, "-o", "json").data["counts"]
+    assert counted == {"life": "deleted", "became": "left to Spark", "generations": 2, "bytes": 180_000_000}
 
 
 def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
