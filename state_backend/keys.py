@@ -39,6 +39,12 @@ def number_of(part: str) -> int | None:
     return int(part) if part.isascii() and part.isdecimal() and len(part) == NUMBER_DIGITS else None
 
 
+def first_number_of(key: str, numbers: int) -> int | None:
+    """The first of so many numbers behind the first part of a key; None: it is no such key, as where it is damaged."""
+    found = [number_of(part) for part in key.split(SEPARATOR)[1:]]
+    return found[0] if len(found) == numbers and None not in found else None
+
+
 def _encode(part: str | int) -> str:
     if isinstance(part, int):
         return _digits(part)

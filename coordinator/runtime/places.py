@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from coordinator.core.ids import ApplicationId
 from coordinator.core.lifecycle import Life
-from state_backend.keys import SEPARATOR, join_key, key_prefix, number_of, split_key
+from state_backend.keys import first_number_of, join_key, key_prefix, split_key
 from state_backend.values import Keyspace
 
 #: Where the record of a generation stands; tombstones are kept as ranges.
@@ -45,13 +45,12 @@ def segment(application: ApplicationId, first_sequence: int) -> str:
 
 
 def first_sequence_of(key: str) -> int | None:
-    """Which event a segment begins with, or a snapshot is of; None: the key is damaged."""
-    parts = key.split(SEPARATOR)
-    return number_of(parts[1]) if len(parts) > 1 else None
+    """Which event a segment begins with; None: the key is damaged."""
+    return first_number_of(key, 1)
 
 
 def begins_by(key: str, sequence: int) -> bool:
-    """Whether a segment begins with this event or an earlier one, or a snapshot is of one; of a damaged key no."""
+    """Whether a segment begins with this event or an earlier one; of a damaged key no."""
     begins = first_sequence_of(key)
     return begins is not None and begins <= sequence
 
@@ -69,6 +68,11 @@ def snapshot(application: ApplicationId, sequence: int) -> str:
 def snapshot_part(application: ApplicationId, sequence: int, part: int) -> str:
     """The key of one part of a snapshot."""
     return join_key(application, sequence, part)
+
+
+def snapshot_of(key: str) -> int | None:
+    """Which event the snapshot is of whose part this is; None: the key is damaged."""
+    return first_number_of(key, 2)
 
 
 def name(keyspace: Keyspace, key: str) -> str:

@@ -107,10 +107,13 @@ class Snapshots:
         """Takes away every snapshot that is older than the newest, but for the one before it, and for damaged keys."""
         prefix = places.within_application(self._application)
         page = await self._backend.scan_keys(Keyspace.SNAPSHOTS, prefix, limit=_PRUNE_KEYS)
-        old = [key for key in page.keys if places.begins_by(key, head.last_snapshot - 1)]
-        gone = [key for key in old if places.first_sequence_of(key) != head.previous_snapshot]
+        gone = [key for key in page.keys if _is_old(places.snapshot_of(key), head)]
         if gone:
             await self._backend.put_txn((), [Delete(Keyspace.SNAPSHOTS, key) for key in gone])
+
+
+def _is_old(sequence: int | None, head: Head) -> bool:
+    return sequence is not None and sequence < head.last_snapshot and sequence != head.previous_snapshot
 
 
 def named(head: Head, sequence: int, parts: int) -> Head:

@@ -27,7 +27,7 @@ from state_backend import salvage
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
-from state_backend.keys import SEPARATOR, join_key, key_prefix, number_of
+from state_backend.keys import first_number_of, join_key, key_prefix
 from state_backend.open import open_backend
 from state_backend.values import Entry, Keyspace
 
@@ -242,7 +242,7 @@ class _Log:
 
 def _begins(key: str) -> int | None:
     """The event that a segment begins with, as its key says; None: the key is damaged."""
-    return number_of(key.rpartition(SEPARATOR)[2])
+    return first_number_of(key, 1)
 
 
 def _misplaced(key: str, found: list[Found]) -> Problem:

@@ -104,7 +104,7 @@ def test_a_snapshot_and_the_tail_are_the_whole_log() -> None:
             store = world.reader()
             head = await read_head(store)
             assert head.last_snapshot > head.previous_snapshot > 0
-            kept = {places.first_sequence_of(key) for key in (await store.scan_keys(Keyspace.SNAPSHOTS)).keys}
+            kept = {places.snapshot_of(key) for key in (await store.scan_keys(Keyspace.SNAPSHOTS)).keys}
             assert kept == {head.last_snapshot, head.previous_snapshot}
             for entry in (await store.scan_all(Keyspace.EVENTS)).entries:
                 if places.begins_by(entry.key, head.last_snapshot // 2):

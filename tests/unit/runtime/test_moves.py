@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from coordinator.core.commands import EndApplication, ReportStageCompleted, SetPin
 from coordinator.core.events import GenerationLost, Recorded
 from coordinator.core.evolve import apply_alone
@@ -51,6 +53,18 @@ def test_keys_are_read_back() -> None:
     assert places.application_of(places.segment(application, 7)) == application
     assert places.first_sequence_of(places.segment(application, 7)) == 7
     assert places.segment(application, 9) < places.segment(application, 10)
+    assert places.snapshot_of(places.snapshot_part(application, 7, 2)) == 7
+
+
+@pytest.mark.parametrize("more", ["x", "7", "0007"])
+def test_a_key_with_parts_that_no_such_key_has_is_damaged(more: str) -> None:
+    segment = places.segment(facts.APP, 7)
+    assert places.first_sequence_of(f"{segment}/{more}") is None
+    assert not places.begins_by(f"{segment}/{more}", 7)
+    assert places.snapshot_of(segment) is None
+    assert places.snapshot_of(f"{places.snapshot_part(facts.APP, 7, 2)}/{more}") is None
+    assert places.snapshot_of(f"{segment}/{more}") is None
+    assert places.first_sequence_of(facts.APP) is None
 
 
 def test_a_thousand_deletions_leave_one_record() -> None:

@@ -301,7 +301,7 @@ async def harm(address: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("begins", [1, 17, 32], ids="first {}".format)
-@pytest.mark.parametrize("damage", ["/0 /p", "/0 /.", "/00 /0x", "/00 /01", "/0 /%ff0"])
+@pytest.mark.parametrize("damage", ["/0 /p", "/0 /.", "/00 /0x", "/00 /01", "/0 /%ff0", f"/0 /{0:020}/0"])
 @pytest.mark.parametrize("options", [{}, {"partitionEvents": 4}], ids=["one piece", "many"])
 def test_a_damaged_key_is_named_and_costs_nothing_else(
     told: Told, tmp_path: Path, begins: int, damage: str, options: dict[str, object]

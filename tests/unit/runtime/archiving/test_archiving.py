@@ -57,14 +57,16 @@ def test_a_damaged_key_stays_and_keeps_nothing_else_there(tmp_path: Path) -> Non
             store = world.reader()
             for keyspace in (Keyspace.EVENTS, Keyspace.SNAPSHOTS):
                 await store.put(keyspace, damaged, b"x")
+            no_part = f"{places.snapshot(facts.APP, 1)}x"
+            await store.put(Keyspace.SNAPSHOTS, no_part, b"x")
             await look(world, Folder(tmp_path))
             now = await head(world)
             await opened(store, None).snapshots.prune(now)
             events = (await store.scan_keys(Keyspace.EVENTS)).keys
             assert (events[0], places.first_sequence_of(events[1])) == (damaged, now.archived_below)
             snapshots = (await store.scan_keys(Keyspace.SNAPSHOTS)).keys
-            assert snapshots[0] == damaged
-            left = {places.first_sequence_of(key) for key in snapshots[1:]}
+            assert snapshots[:2] == (damaged, no_part)
+            left = {places.snapshot_of(key) for key in snapshots[2:]}
             assert left == {now.previous_snapshot, now.last_snapshot}
 
     virtual.run(story())
