@@ -186,12 +186,14 @@ class Costs:
         began_ms, stage = self._running.pop(command.stage, (0, None))
         if stage is None or stage.writes is None:
             return
+        maps = self._maps[stage.writes] = max(stage.tasks, self._maps.get(stage.writes, 0))
+        if stage.tasks == maps:  # all is written anew: of failed attempts nothing was left
+            self._failed_ms.pop(stage.writes, None)
         if command.failure:
             self._failed_ms[stage.writes] = self._failed_ms.get(stage.writes, 0) + command.task_ms
         else:
             guess_ms = (now_ms - began_ms) * max(1, min(self.slots, stage.tasks))
             took_ms = (command.task_ms or guess_ms) + self._failed_ms.pop(stage.writes, 0)
-            maps = self._maps[stage.writes] = max(stage.tasks, self._maps.get(stage.writes, 0))
             known_ms = self.task_ms.get(stage.writes, 0) if stage.tasks < maps else 0  # a repair is no measure
             self.task_ms[stage.writes] = max(took_ms, known_ms)
 

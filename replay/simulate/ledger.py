@@ -30,6 +30,7 @@ class _Held:
     app_shuffle: AppShuffle
     bytes: int = 0
     whole_bytes: int = 0  #: Before outputs were lost, until it is complete again.
+    anew: bool = False  #: The last attempt wrote all of it, whatever failed ones had written.
     written_ms: int | None = None
     last_read_ms: int | None = None
     expired_ms: int | None = None
@@ -62,6 +63,8 @@ class Ledger:
     _byte_ms: int = 0
     _held: dict[ShuffleId, _Held] = field(default_factory=dict)
     _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
+    _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
+    _anew: set[StageAttempt] = field(default_factory=set)  #: Write all of theirs.
     _born: dict[AppShuffle, list[_Held]] = field(default_factory=dict)  #: Not cleaned yet; where lives are not kept.
     _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
     _readings: Readings = field(default_factory=Readings)
@@ -132,6 +135,7 @@ class Ledger:
 
     def _learned(self, now_ms: int, event: e.LineageLearned) -> None:
         self._call_sites[event.lineage.app_shuffle] = event.lineage.call_site
+        self._maps[event.lineage.app_shuffle] = event.lineage.maps
 
     def _started(self, now_ms: int, event: e.GenerationStarted | e.GenerationAdopted) -> None:
         held = self._held[event.shuffle_id] = _Held(event.shuffle_id, event.app_shuffle)
@@ -162,7 +166,7 @@ class Ledger:
         held.written_ms = now_ms if held.written_ms is None else held.written_ms
         missed = self._open_miss.pop(held.app_shuffle, None)
         if missed is not None:
-            missed.bytes = held.bytes
+            missed.bytes = event.bytes if held.anew and event.bytes else held.bytes
 
     def _outputs_lost(self, now_ms: int, event: e.OutputsLost) -> None:
         held = self._held.get(event.shuffle_id)
@@ -172,12 +176,17 @@ class Ledger:
 
     def _submitted(self, now_ms: int, event: e.StageSubmitted) -> None:
         self._readings.submitted(event)
+        if event.writes is not None and 0 < self._maps.get(event.writes, 0) <= event.tasks:
+            self._anew.add(event.stage)
 
     def _reader(self, now_ms: int, event: e.ReaderRegistered) -> None:
         self._reading.setdefault(event.reader, []).append(event.shuffle_id)
 
     def _stage_over(self, now_ms: int, event: e.StageCompleted) -> None:
         written = self._held.get(self._writing.pop(event.stage, ShuffleId(-1)))
+        if written is not None:
+            written.anew = event.stage in self._anew
+        self._anew.discard(event.stage)
         if written is not None and event.failure:  # of one that succeeded, the generation's completion tells
             self._hold(now_ms, written, written.bytes + event.shuffle_bytes_written)
         read = self._readings.over(event)
@@ -226,6 +235,7 @@ class Ledger:
             self._forget(held)
         if not self.keeps_lives:
             self._call_sites.pop(event.app_shuffle, None)
+            self._maps.pop(event.app_shuffle, None)
 
     def _forget(self, held: _Held) -> None:
         if held.cleaned and held.gone_ms is not None:

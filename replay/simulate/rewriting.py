@@ -33,11 +33,12 @@ class Rewriter:
         told = list(commands)
         return cls({one.stage.stage for one in told if isinstance(one, c.ReportStageSubmitted)}, went_behind(told))
 
-    def weigh(self, state: State, app_shuffle: AppShuffle) -> None:
-        """It is complete: to write it again takes what all attempts wrote, failed ones too."""
+    def weigh(self, state: State, app_shuffle: AppShuffle, anew_bytes: int | None = None) -> None:
+        """It is complete: to write it again takes what all attempts wrote, failed ones too; where the last one has
+        written all of it ``anew``, what that wrote."""
         generation = state.current(app_shuffle)
         if generation is not None and generation.complete:
-            self.weights[app_shuffle] = generation.bytes
+            self.weights[app_shuffle] = anew_bytes or generation.bytes
 
     def forget(self, app_shuffle: AppShuffle) -> None:
         """Nothing can read it again."""

@@ -173,7 +173,8 @@ class Otherwise:
             command = replace(command, shuffle_bytes_written=whole)
         self._do(command)
         if stage is not None and stage.writes is not None and not command.failure:
-            self.rewriter.weigh(self.state, stage.writes)
+            anew_bytes = command.shuffle_bytes_written if self._is_whole(stage) else None
+            self.rewriter.weigh(self.state, stage.writes, anew_bytes)
 
     def _ask(self, fact: Fact, command: c.GetShuffleId) -> None:
         """Who asks about what is not there runs into it when its stage is submitted."""

@@ -209,6 +209,42 @@ def test_a_partial_repair_of_what_is_gone_is_a_whole_one() -> None:
     assert [miss.recomputed_bytes for miss in outcome.misses] == [120_000_000]
 
 
+def failed_and_missed(tasks: int, policy: Policy) -> Told:
+    """Of 4 outputs of 10 MB, 1 s each, a failed attempt writes 2; the next one writes so many. So it goes again where
+    the policy has let it go when a second job reads it."""
+    told = Told(policy=policy)
+    told.chain_job()
+    write_in_two(told, 0, tasks)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, 1_000)
+    told.carried_out(40_000_000)
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    if not policy.observe:
+        write_in_two(told, 3, tasks)
+    told.stage(4, "collect at chain.py:31", reads=(0,))
+    told.done(4)
+    return told
+
+
+def write_in_two(told: Told, stage: int, tasks: int) -> None:
+    for number, (of, done, failure) in enumerate(((4, 2, "fetch failed"), (tasks, tasks, ""))):
+        told.say(c.ReportStageSubmitted(attempt(stage, number), (), AppShuffle(0), of, "map at chain.py:12"))
+        over = c.ReportStageCompleted(attempt(stage, number), failure, done * 10_000_000, task_ms=done * 1_000)
+        told.say(over)
+
+
+@pytest.mark.parametrize("tasks", [2, 4])
+@pytest.mark.parametrize(("recorded", "tried"), [(FRONTIER, None), (OBSERVE, FRONTIER)])
+def test_what_a_failed_attempt_wrote_counts_where_the_next_one_has_not_written_it_again(
+    tasks: int, recorded: Policy, tried: Policy | None
+) -> None:
+    (miss,) = simulate(facts_of(failed_and_missed(tasks, recorded).log), tried, pace=AT_ONCE).misses
+    assert (miss.recomputed_bytes, miss.recomputed_task_seconds) == (40_000_000, 4.0)
+
+
 def test_bounds_and_what_lies_between() -> None:
     never, frontier = (simulate(facts_of(run_twice().log), policy, pace=AT_ONCE) for policy in (OBSERVE, FRONTIER))
     assert never.needed_byte_seconds <= frontier.held_byte_seconds < never.never_byte_seconds
