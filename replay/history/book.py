@@ -2,7 +2,8 @@
 
 Responsible for turning Spark's events into the commands that the driver part would have reported. Refuses to know
 files, roots (`roots`), and how Spark describes stages (`descriptions`). Invariant: what is remembered of a stage goes
-with the last job that lists it; facts stand in the log's order and their times never run backwards.
+with the last job that lists it; facts stand in the log's order (`order`: where that is Spark's) and their times never
+run backwards.
 
 A log does not say whether a stage writes a shuffle. A stage that is another's parent does; of a job's final stage the
 first end of a task tells (adaptive SQL runs map stages as jobs of their own), so that what was told of it before is
@@ -21,7 +22,7 @@ from coordinator.core.values import Driver, Lineage, Outputs
 from replay.history import records as r
 from replay.history.clock import Clock, Leap
 from replay.history.descriptions import Stage, described, reads_of, short, writes_files
-from replay.history.order import Order
+from replay.history.order import Order, by_time
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
 from replay.history.weights import Sums, Weight, written_by
@@ -50,6 +51,7 @@ class Book:
         self._end_ms = self._unheard_ms = 0
         self._work = 0  #: Jobs and stages that have begun.
         self._facts: list[Fact] = []
+        self._times_ms: list[int] = []  #: Of the facts, as their lines tell them.
         self._stages: dict[int, Stage] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
         self._undecided: dict[int, Stage] = {}  # by RDD: final stages that ended without a task
@@ -84,7 +86,7 @@ class Book:
         started_ms = min(self._start.time, self._clock.first_ms) if self._start.time > 0 else self._clock.first_ms
         driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
         register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
-        facts = [(started_ms, register), *with_roots(self._facts, self._persisted)]
+        facts = [(started_ms, register), *with_roots(*self._in_order())]
         if self._ended:
             facts.append((self._clock.now_ms, c.EndApplication()))
         for sums in self._sums.values():
@@ -112,6 +114,12 @@ class Book:
             place=place,
             raw_bytes=raw_bytes,
         )
+
+    def _in_order(self) -> tuple[list[Fact], Persisted]:
+        """The facts, by their own times where lines stood in another order."""
+        if self._order.is_odd and (self._order.back or self._clock.back_ms):
+            return by_time(self._facts, self._times_ms, self._persisted)
+        return self._facts, self._persisted
 
     def _doubts(self) -> Iterable[str]:
         if self._parents_missing:
@@ -144,10 +152,12 @@ class Book:
         """What was told at a time that is not believed was at the time before it."""
         if leap is not None:
             self._facts[leap.place :] = [(leap.from_ms, command) for _, command in self._facts[leap.place :]]
+            self._times_ms[leap.place :] = [leap.from_ms] * (len(self._facts) - leap.place)
 
     def _tell(self, time_ms: int | None, command: c.Command) -> int:
         """One more fact; answers its place."""
         self._facts.append((self._at(time_ms), command))
+        self._times_ms.append(time_ms if time_ms and time_ms > 0 else (self._times_ms or [self._clock.now_ms])[-1])
         return len(self._facts) - 1
 
     def _begins(self) -> None:
@@ -316,6 +326,7 @@ class Book:
                 behind=known.behind,
             ),
         )
+        self._times_ms[place] = max(stage.submitted or 0, 0) or self._times_ms[place]
         if known.writes is None:
             known.told_at.append(place)
 
@@ -372,10 +383,10 @@ class Book:
         self._over.add(_attempt(*key))
         if not sums.settle(stage.tasks, stage.accumulables) and stage.failure is None:
             self._lacking.add(key)
-        known = self._stages.get(stage.id)
-        weight = self._weight_of(known, sums) if known is not None else None
+        known = self._stages.get(stage.id) or self._list(stage, {}, None, None)  # its job may have ended
+        weight = self._weight_of(known, sums)
         written = sums.written if weight is None else weight.add(sums, stage.failure is None)
-        if known is not None and not known.jobs:
+        if not known.jobs:
             del self._stages[stage.id]
         place = self._tell(
             stage.completed,

@@ -1,8 +1,9 @@
 """Lines that stand where Spark writes none.
 
-Responsible for counting what a log tells in another order than Spark does: lines that were sorted, parts that were put
-together the wrong way round, and what only such a log or one with missing lines holds. Refuses to know what is made of
-it. Invariant: what could not be counted, or not at its time, is told with its number.
+Responsible for counting what a log tells in another order than Spark does (lines that were sorted, parts that were put
+together the wrong way round) and what only such a log or one with missing lines holds, and for bringing the facts of it
+into the order of their times. Refuses to know what a fact means. Invariant: what could not be counted is told with its
+number, and no log is brought into another order because a clock was set.
 
 Spark writes beginnings and ends of jobs and stages from one thread, which reads the clock as it does so. In 19 public
 logs of Spark 1.4 to 4.1 none was earlier than one before it.
@@ -10,9 +11,13 @@ logs of Spark 1.4 to 4.1 none was earlier than one before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from coordinator.core import commands as c
 from replay.history.clock import LATE_MS
+from replay.history.roots import Persisted
+from replay.history.run import Fact
 from replay.units import count, size, span
 
 #: Clocks are put right by less.
@@ -42,6 +47,11 @@ class Order:
     def miss(self, ends: int, written: int) -> None:
         """Ends of tasks that nothing is made of."""
         self.late_ends, self.late_bytes = self.late_ends + ends, self.late_bytes + written
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether lines stand in another order; a clock that was set makes none of this."""
+        return any(getattr(self, one.name) for one in _ODD)
 
     def doubts(self, begun: bool) -> list[str]:
         """What its reader should know. Of a log without its start, what that held is missing, and told as that."""
@@ -78,6 +88,32 @@ _ODD = (
     _Kind("unbegun", "end of a job that had not begun", "ends of jobs that had not begun", always=False),
     _Kind("again", "stage told again", "stages told again"),
 )
+
+
+def by_time(facts: Sequence[Fact], times_ms: Sequence[int], persisted: Persisted) -> tuple[list[Fact], Persisted]:
+    """The facts in the order of these times, each at its own, and what came and went among them."""
+    order = sorted(range(len(facts)), key=times_ms.__getitem__)
+    place = {was: now for now, was in enumerate(order)}
+    found = [(times_ms[was], facts[was][1]) for was in order]
+    _tell_lineage(found)
+    came = _moved(persisted.came, lambda at: place.get(at, len(order)))  # with the stage that names it
+    went = _moved(persisted.went, lambda at: place.get(at - 1, -1) + 1)  # behind what was told last
+    return found, replace(persisted, came=came, went=went)
+
+
+def _tell_lineage(facts: list[Fact]) -> None:
+    """Lineage was told by the job whose line came first; now the first job tells all of it."""
+    jobs = [(at, job) for at, (_, job) in enumerate(facts) if isinstance(job, c.ReportJobStarted)]
+    lineage = {told.app_shuffle: told for _, job in reversed(jobs) for told in reversed(job.lineage)}
+    for at, first in jobs[:1]:
+        facts[at] = facts[at][0], replace(first, lineage=tuple(lineage[one] for one in sorted(lineage)))
+
+
+def _moved(rdds: dict[int, list[int]], to: Callable[[int], int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for at, those in rdds.items():
+        found.setdefault(to(at), []).extend(those)
+    return found
 
 
 def _said(number: int, kind: _Kind) -> str:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.core.values import Policy, Rule
 from replay.history.finding import Log as Found
 from replay.history.finding import Part
 from replay.history.reading import read
 from replay.history.run import Run
-from tests.support.history_logs import FIRST, SECOND, Line, Log, at, chain, chain_read_again, packed
+from replay.simulate import simulate
+from tests.support.history_logs import FIRST, SECOND, Line, Log, Stage, at, chain, chain_read_again, packed
 
 _DOUBT = "lines of it are missing or stand in another order than Spark writes them"
 _SO = "what was held and read, and when, is doubtful"
@@ -110,10 +112,85 @@ def test_of_a_log_whose_head_is_elsewhere_only_that_is_told(tmp_path: Path) -> N
     assert warning.startswith("the start of the application is missing")
 
 
-def test_parts_in_the_wrong_order_are_named(tmp_path: Path) -> None:
-    lines = chain_read_again().lines
+def _sums(written: int) -> list[dict[str, object]]:
+    told = {"executorRunTime": 1000, "shuffle.write.bytesWritten": written}
+    return [{"Name": f"internal.metrics.{name}", "Value": value} for name, value in told.items()]
+
+
+def told_by_rdds() -> Log:
+    """The same as `chain_read_again`, of stages that tell their sums, and their RDDs what they read, as Spark's do."""
+    second, last = Stage(1, rdd=3, parents=(0,), outside=(1,)), Stage(2, rdd=5, parents=(1,), outside=(3,))
+    skipped, again = Stage(3, rdd=1), Stage(4, rdd=7, parents=(3,), outside=(1,))
+    log = Log().start().job(0, 0, FIRST, second, last)
+    log.stage(FIRST, 0, 10, written=1000, Accumulables=_sums(1000))
+    log.stage(second, 10, 20, written=500, Accumulables=_sums(500)).stage(last, 20, 30).job_end(0, 30)
+    return log.job(1, 50, skipped, again).stage(again, 50, 60).job_end(1, 60).end(110)
+
+
+def held(run: Run) -> list[tuple[int, float, float, int]]:
+    """By Spark alone and by the oracle, and by a policy with what it misses."""
+    frontier = simulate(run.facts, Policy(Rule.FRONTIER, observe=False), keep_log=False)
+    figures = (
+        frontier.needed_peak_bytes,
+        frontier.never_byte_seconds,
+        frontier.needed_byte_seconds,
+        frontier.premature,
+    )
+    return [figures, (frontier.deletions, frontier.held_byte_seconds, 0, run.ended_ms - run.started_ms)]
+
+
+def test_parts_in_the_wrong_order_are_named_and_counted_at_their_times(tmp_path: Path) -> None:
+    lines = told_by_rdds().lines
+    expected = run_of(tmp_path, lines)
     for place in range(3, len(lines) - 1):
-        assert run_of(tmp_path, [*lines[place:], *lines[:place]]).warnings, place
+        found = run_of(tmp_path, [*lines[place:], *lines[:place]])
+        assert found.warnings, place
+        assert (found.shuffles, held(found)) == (expected.shuffles, held(expected)), place
+
+
+def test_parts_that_lie_hours_apart_are_counted_at_their_times(tmp_path: Path) -> None:
+    """As the shell lists rolled files: the tenth before the second."""
+    log, hour_s = Log().start(), 3_600
+    for number in range(12):
+        first = Stage(2 * number, rdd=10 * number + 1)
+        job = first, Stage(2 * number + 1, rdd=10 * number + 3, parents=(first.id,), outside=(first.rdd,))
+        log.job(number, number * hour_s, *job).stage(job[0], number * hour_s, number * hour_s + 60, written=1000)
+        log.stage(job[1], number * hour_s + 60, number * hour_s + 90).job_end(number, number * hour_s + 91)
+    lines = log.end(12 * hour_s).lines
+    of_job = len(lines[2:-1]) // 12
+    parts = [lines[start : start + of_job] for start in range(4, len(lines), of_job)]
+    found = run_of(tmp_path, [line for part in (lines[:4], *sorted(parts, key=_as_the_shell(parts))) for line in part])
+    assert held(found) == held(run_of(tmp_path, lines))
+    assert any(_DOUBT in warning for warning in found.warnings)
+
+
+def _as_the_shell(parts: list[list[Line]]) -> Callable[[list[Line]], str]:
+    return lambda part: str(parts.index(part) + 2)
+
+
+def test_a_clock_that_was_set_back_brings_nothing_into_another_order(tmp_path: Path) -> None:
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 100, written=1000)
+    run = run_of(tmp_path, log.stage(SECOND, 40, 50).job_end(0, 50).end(60).lines)
+    assert [time_ms for time_ms, _ in run.facts] == sorted(time_ms for time_ms, _ in run.facts)
+    assert run.ended_ms == at(100)
+    [warning] = run.warnings
+    assert "3 times earlier than above, by up to 1 min 00 s" in warning
+
+
+def test_an_rdd_that_was_unpersisted_is_so_at_its_place_in_the_order_of_times(tmp_path: Path) -> None:
+    kept, later = Stage(1, rdd=5, parents=(0,), persisted=True, outside=(1,)), Stage(2, rdd=7)
+    log = Log().start().job(0, 0, FIRST, kept).stage(FIRST, 0, 10, written=1000).stage(kept, 10, 20).job_end(0, 20)
+    log.event("SparkListenerUnpersistRDD", **{"RDD ID": 5}).job(1, 40, later).stage(later, 40, 50).job_end(1, 50)
+    lines = log.end(110).lines
+    swapped = [*lines[:2], *lines[13:], *lines[2:13]]
+    assert run_of(tmp_path, swapped).facts == run_of(tmp_path, lines).facts
+
+
+def test_a_stage_that_ends_behind_its_job_is_weighed(tmp_path: Path, run: Run) -> None:
+    lines = chain().lines
+    ends = [line for line in lines if _is("StageCompleted")(line)]
+    found = run_of(tmp_path, [*(line for line in lines if line not in ends), *ends])
+    assert found.shuffles == run.shuffles
 
 
 def test_in_any_order_it_counts_or_it_is_told(tmp_path: Path) -> None:
