@@ -36,7 +36,7 @@ def recomputations(events: DataFrame) -> DataFrame:
     opened = events.where("kind = 'RecoveryOpened'").select(
         "application", "recovery", F.col("shuffle_id").alias("missing"), F.col("time_ms").alias("opened_ms")
     )
-    closed = _first(events, "RecoveryClosed", "closed_ms")
+    closed = _closed(events)
     known = generations(events)
     missing = known.select(
         "application",
@@ -48,7 +48,7 @@ def recomputations(events: DataFrame) -> DataFrame:
     return (
         opened.join(missing, ["application", "missing"], "left")
         .join(_written_again(known), ["application", "recovery"], "left")
-        .join(_effort(events), ["application", "recovery"], "left")
+        .join(_effort(events, closed), ["application", "recovery"], "left")
         .join(closed, ["application", "recovery"], "left")
         .select(
             "application",
@@ -67,8 +67,10 @@ def recomputations(events: DataFrame) -> DataFrame:
     )
 
 
-def _first(events: DataFrame, kind: str, name: str) -> DataFrame:
-    return events.where(F.col("kind") == kind).groupBy("application", "recovery").agg(F.min("time_ms").alias(name))
+def _closed(events: DataFrame) -> DataFrame:
+    """When each recovery was done, and at which event."""
+    closed = events.where("kind = 'RecoveryClosed'").groupBy("application", "recovery")
+    return closed.agg(F.min("time_ms").alias("closed_ms"), F.min("sequence").alias("closed_at"))
 
 
 def _written_again(known: DataFrame) -> DataFrame:
@@ -76,11 +78,11 @@ def _written_again(known: DataFrame) -> DataFrame:
     return of_recovery.agg(F.count("*").alias("again"), F.sum("bytes").alias("bytes_again"))
 
 
-def _effort(events: DataFrame) -> DataFrame:
-    """Stage attempts that wrote for the recovery: their tasks, and how long they ran."""
+def _effort(events: DataFrame, closed: DataFrame) -> DataFrame:
+    """Stage attempts that wrote for the recovery, until it was done: their tasks, and how long they ran."""
     attempt = ["application", "stage", "attempt"]
     of_recovery = births(events).where("recovery IS NOT NULL").select(*KEY, "recovery")
-    writers = events.where("kind IN ('GenerationStarted', 'WriterJoined')").select(*KEY, "stage", "attempt")
+    writers = events.where("kind IN ('GenerationStarted', 'WriterJoined')").select(*KEY, *attempt[1:], "sequence")
     ran = (
         events.where("kind IN ('StageSubmitted', 'StageCompleted')")
         .groupBy(*attempt)
@@ -92,6 +94,8 @@ def _effort(events: DataFrame) -> DataFrame:
     )
     return (
         writers.join(of_recovery, KEY)
+        .join(closed, ["application", "recovery"], "left")
+        .where("closed_at IS NULL OR sequence < closed_at")
         .select("recovery", *attempt)
         .distinct()
         .join(ran, attempt)

@@ -11,7 +11,8 @@ import pytest
 
 from coordinator.core import commands as c
 from coordinator.core.events import Recorded
-from coordinator.core.ids import LookId, ShuffleId
+from coordinator.core.ids import AppShuffle, LookId, ShuffleId
+from coordinator.core.values import Outputs
 from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay import frames
@@ -21,7 +22,7 @@ from tests.spark.frames.weighing import weigh
 from tests.support.spark import spark_session
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.frames.reading import rows
-from tests.unit.replay.logs import APP, BEGIN_MS, deleted_and_missed, fence_finds, wanted_while_fencing
+from tests.unit.replay.logs import APP, BEGIN_MS, attempt, deleted_and_missed, fence_finds, wanted_while_fencing
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 from tests.unit.replay.test_holders import looked_at, root
 
@@ -197,6 +198,21 @@ def test_a_small_log_s_figures_are_those_computed_by_hand(spark: SparkSession, c
     [recovery] = analyses.recomputations(events).collect()
     assert (recovery["shuffle_id"], recovery["premature"], recovery["bytes_again"]) == (1, True, 120_000_000)
     assert (recovery["tasks"], recovery["stage_seconds"]) == (4, pytest.approx(0.01))
+
+
+@pytest.mark.newest
+def test_what_is_repaired_after_a_recovery_is_no_part_of_it(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames import analyses
+
+    told = deleted_and_missed()
+    told.done(4)
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 2, 4),)))
+    told.say(c.ReportStageSubmitted(attempt(3, 1), (), AppShuffle(0), 2, "map at chain.py:12"))
+    told.say(c.ReportStageCompleted(attempt(3, 1), shuffle_bytes_written=60_000_000))
+    write(tmp_path, told.log, "repaired")
+    [recovery] = analyses.recomputations(frames.events(spark, str(tmp_path))).collect()
+    assert (recovery["bytes_again"], recovery["tasks"]) == (120_000_000, 4)
+    assert recovery["stage_seconds"] == pytest.approx(0.01)
 
 
 @pytest.mark.newest
