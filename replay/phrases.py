@@ -240,7 +240,7 @@ def _named(event: e.RecoveryOpened) -> tuple[tuple[str, tuple[int, ...]], ...]:
         ("written anew", event.gone),
         ("taken back", event.rescued),
         ("awaited", event.awaited),
-        ("written anew so that nothing mixes", event.mixing),
+        ("would mix unless written anew as a whole", event.mixing),
     )
 
 

@@ -245,10 +245,13 @@ def _missed(scene: Scene, event: e.PrematureDeletion) -> Said:
 
 
 def _opened(scene: Scene, event: e.RecoveryOpened) -> Said:
-    for shuffle_id in filter(scene.is_ours, (*event.gone, *event.mixing)):
+    for shuffle_id in filter(scene.is_ours, event.gone):
         others = [one for one in event.gone if one != shuffle_id]
         also = f", with #{few(others)}" if others else ""
         yield shuffle_id, f"recovery {event.recovery} opened: it is written anew{also}"
+    for shuffle_id in filter(scene.is_ours, event.mixing):
+        made = f"it was made from #{few(event.gone)}, and would mix unless written anew as a whole"
+        yield shuffle_id, f"recovery {event.recovery} opened: {made}"
     for shuffle_id in filter(scene.is_ours, event.awaited):
         yield shuffle_id, f"recovery {event.recovery} waits for the outcome of its fence"
 

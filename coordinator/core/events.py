@@ -454,7 +454,7 @@ class RecoveryOpened:
     gone: tuple[ShuffleId, ...]  #: To be written anew, ``missing`` among them.
     rescued: tuple[ShuffleId, ...] = ()  #: Merely expired, taken back.
     awaited: tuple[ShuffleId, ...] = ()  #: Fencing; their outcome decides.
-    mixing: tuple[ShuffleId, ...] = ()  #: Partly written from what is gone; written anew unless declared deterministic.
+    mixing: tuple[ShuffleId, ...] = ()  #: Partly written from what is gone; would mix unless written anew as a whole.
     lineage_known: bool = True
 
 

@@ -12,6 +12,8 @@ from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId, Span, Sta
 from coordinator.core.lifecycle import Life
 from coordinator.core.values import Capabilities, Ending, Outputs, Policy, RootKind, Rule
 from replay.explain import UnknownShuffle, explain
+from replay.names import Names
+from replay.phrases import phrase
 from replay.story import Chapter, Line, shortened
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
@@ -62,6 +64,18 @@ def test_what_is_told_of_a_prefix_does_not_change_later() -> None:
     for length in range(7, len(told.log)):
         part = explain(told.log[:length], AppShuffle(0)).chapters
         assert all(whole.startswith(texts(one)) for one in part if one.shuffle_id == 1)
+
+
+def test_what_spark_completes_after_a_loss_that_was_not_ours_is_not_told_as_written_anew() -> None:
+    """Nothing was deleted: Spark writes again what is gone, and of what was made from it the missing part alone."""
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 0, 4), Outputs(AppShuffle(1), 2, 4))))
+    told.stage(0, "map at chain.py:12", writes=0)
+    (opened,) = [recorded.event for recorded in told.log if isinstance(recorded.event, e.RecoveryOpened)]
+    assert phrase(opened, Names()).endswith("#1 written anew, #2 would mix unless written anew as a whole")
+    (line,) = [line for line in chapter(told, 2, 1).lines if line.kind == "RecoveryOpened"]
+    assert line.text.startswith("recovery 1 opened: it was made from #1, and would mix unless written anew as a whole")
 
 
 def test_one_generation_alone_by_its_shuffle_id() -> None:
