@@ -23,10 +23,10 @@ from coordinator.server.metrics.counting import Figures
 from coordinator.server.metrics.page import MetricsPage, PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
-from coordinator.threads import Threads
 from state_backend.api import Keyspace, StateBackend
 from state_backend.errors import Corrupt, StateBackendError
 from state_backend.open import open_backend
+from state_backend.threads import Threads, or_here
 
 #: How long starting or stopping from another thread may take, in seconds.
 _PATIENCE_S = 30.0
@@ -34,6 +34,8 @@ _PATIENCE_S = 30.0
 _CHECK_S = 2.0
 #: Calls of the archive at a time. It may hang, and must not take the threads that load applications along.
 _ARCHIVE_CALLS = 8
+#: Snapshots that are encoded or read at a time: Python computes one at a time anyway.
+_SNAPSHOTS = 4
 _EVERYWHERE = ("", "0.0.0.0", "[::]")
 
 
@@ -72,9 +74,9 @@ async def running(
         told = replace(options, release=options.release or release())
         kept = open_archive(archive) if archive else None
         figures = Figures() if metrics is not None else None
-        asked = Threads(_ARCHIVE_CALLS, "archive")
+        asked, snapshots = Threads(_ARCHIVE_CALLS, "archive"), or_here(Threads(_SNAPSHOTS, "snapshot"))
         coordinator = Replica(
-            backend, told, aside=asyncio.to_thread, archive=kept, archive_aside=asked, observer=figures
+            backend, told, aside=snapshots, archive=kept, archive_aside=asked, observer=figures
         )
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started

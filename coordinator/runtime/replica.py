@@ -82,7 +82,7 @@ class Replica(Coordinator):
         archive_aside: Aside[Any] | None = None,
         observer: Observer | None = None,
     ) -> None:
-        """``aside``: how snapshots are encoded, as `asyncio.to_thread`. ``archive``: where logs go.
+        """``aside``: how snapshots are encoded, as `threads.or_here`. ``archive``: where logs go.
 
         ``archive_aside``: how the archive is asked, which may hang (`threads.Threads`); none: as ``aside``.
         """

@@ -35,6 +35,7 @@ from state_backend.limits import (
 from state_backend.sqlite.file import connect
 from state_backend.sqlite.records import Records
 from state_backend.sqlite.worker import Worker
+from state_backend.threads import Threads
 from state_backend.transaction import Effect, check_compares, effects_of
 from state_backend.values import Compare, KeyPage, Keyspace, LeaseId, Operation, Page, Reading, Revision
 from state_backend.waiting import within
@@ -50,7 +51,7 @@ _Result = TypeVar("_Result")
 
 async def open_sqlite(path: Path, history_commits: int = HISTORY_COMMITS) -> SqliteBackend:
     """Opens or creates the file. Raises `NotAStore`, `NewerStore`, `Corrupt`, `Unavailable`."""
-    connection = await asyncio.get_running_loop().run_in_executor(None, connect, path)
+    connection = await Threads(1, f"sqlite {path}")(lambda: connect(path))
     return SqliteBackend(connection, path, history_commits)
 
 
