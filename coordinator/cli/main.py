@@ -21,12 +21,14 @@ def main() -> None:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
         _open_what_is_closed()
         _show_what_has_no_sign()
+    from typer.main import get_command
+
     from coordinator.cli import output
     from coordinator.cli.command import build
     from coordinator.cli.exits import Exit, failure_of
 
     try:
-        build()()
+        get_command(build())()  # not as Typer calls it: that leaves a `sys.excepthook` to a program that is run
     except Exception as error:
         told = failure_of(error)
         if told is None:

@@ -1,0 +1,33 @@
+"""A program that `shufflectl run` starts finds the interpreter as `python` leaves it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.integration.cli.processes import COMMAND, environment
+
+PROGRAM = """
+import code, gc, locale, logging, signal, sys, threading, warnings
+
+print(sys.excepthook is sys.__excepthook__, sys.displayhook is sys.__displayhook__)
+print(threading.excepthook is threading.__excepthook__, sys.unraisablehook is sys.__unraisablehook__)
+print([signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)])
+print(logging.root.level, [one for one in logging.root.handlers if type(one) is not logging.NullHandler])
+print(gc.isenabled(), gc.get_threshold(), gc.callbacks, sys.getrecursionlimit(), sys.gettrace(), sys.getprofile())
+print(warnings.filters, locale.setlocale(locale.LC_ALL), sys.stdout.encoding, sys.stdout.errors)
+code.InteractiveConsole().push("1 / 0")
+"""
+
+
+def test_the_interpreter_is_as_under_python(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(PROGRAM)
+    plain, ours = (_run(tmp_path, *command, "app.py") for command in ((sys.executable,), (*COMMAND, "run")))
+    assert (ours.returncode, ours.stdout, ours.stderr) == (0, plain.stdout, plain.stderr)
+
+
+def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
+    )
