@@ -146,7 +146,8 @@ class Names:
 
     def root_of(self, kind: RootKind, root: str, why: str) -> str:
         """``handle `ranks` in pagerank.py:41``, or `plan SQL execution 12 (show at etl.py:41)`."""
-        return f"{kind.value} {self.who(kind, root, why)}"
+        who = self.who(kind, root, why)
+        return who if who.startswith(f"{kind.value} ") else f"{kind.value} {who}"
 
     def who(self, kind: RootKind, root: str, why: str) -> str:
         """The same without its kind."""

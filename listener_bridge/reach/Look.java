@@ -98,8 +98,16 @@ public class Look {
     scala.collection.Iterator it = context.getPersistentRDDs().valuesIterator();
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
-      object("rdd " + rdd.id(), "persisted", "persisted RDD " + rdd.id(), rdd);
+      object("rdd " + rdd.id(), "persisted", "persisted " + called(rdd), rdd);
     }
+  }
+
+  /** `RDD 12, ratingBlocks (mapPartitions at ALS.scala:1782)`: the name that it was given, and where it was made. */
+  private static String called(RDD rdd) {
+    Object name = Fields.get(RDD.class, rdd, "name");
+    Object site = Fields.get(Fields.get(RDD.class, rdd, "creationSite"), "shortForm");
+    String named = name == null ? "" : ", " + Row.shortened(Row.firstLine((String) name), 80);
+    return "RDD " + rdd.id() + named + (site == null ? "" : " (" + Row.shortened((String) site, 200) + ")");
   }
 
   /** What jobs will compute once more when they have ended. Behind these are others. */
@@ -110,7 +118,7 @@ public class Look {
       Iterator awaited = checkpoints.awaited(ends).iterator();
       while (awaited.hasNext()) {
         RDD rdd = (RDD) awaited.next();
-        object("checkpoint " + rdd.id(), "persisted", "RDD " + rdd.id() + ", to be checkpointed", rdd);
+        object("checkpoint " + rdd.id(), "persisted", called(rdd) + ", to be checkpointed", rdd);
       }
       ends = lineage.takeEnds();
     }

@@ -194,6 +194,15 @@ def test_a_persisted_rdd_is_a_root_until_it_is_wholly_on_disk(run: Walking) -> N
         assert not needs_of(run, root)
 
 
+def test_a_persisted_rdd_is_told_by_its_name_and_by_where_it_was_made(run: Walking) -> None:
+    handle = keyed(run).setName("ranks\nof all").persist()
+    rdd = handle._jrdd.rdd()
+    run.written_by(handle.first)
+    (why,) = [root.why for root in run.roots() if root.root == f"rdd {rdd.id()}"]
+    assert why == f"persisted RDD {rdd.id()}, ranks ({rdd.creationSite().shortForm()})"
+    handle.unpersist(blocking=True)
+
+
 def needs_of(run: Walking, name: str) -> frozenset[int]:
     return frozenset(shuffle for root in run.roots() if root.root == name for shuffle in root.needs)
 

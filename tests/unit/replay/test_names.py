@@ -147,3 +147,18 @@ def test_what_has_changed_is_called_by_the_name_of_either_end(told: Told) -> Non
     before = travel.at(told.log, travel.AtEvent(10))
     after = travel.at(told.log, travel.End())
     assert "shuffle 0 (map at chain.py:12)" in str(travel.difference(before, after))
+
+
+@pytest.mark.parametrize(
+    ("kind", "why", "told"),
+    [
+        (RootKind.HANDLE, "`ranks` in nightly.py:3", "handle `ranks` in nightly.py:3"),
+        (RootKind.PERSISTED, "cached: ranks", "persisted cached: ranks"),
+        (RootKind.PERSISTED, "persisted RDD 3 (map at nightly.py:3)", "persisted RDD 3 (map at nightly.py:3)"),
+        (RootKind.PERSISTED, "", "persisted rdd 3"),
+    ],
+)
+def test_a_root_says_its_kind_once(kind: RootKind, why: str, told: str) -> None:
+    assert Names().root_of(kind, "rdd 3", why) == told
+    cut = e.CutReported(LookId(1), "rdd 3", kind, (), why=why)
+    assert phrase(cut, heard(cut)).startswith(told)
