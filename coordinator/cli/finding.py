@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
-from coordinator.cli.exits import Exit, Failure, Nowhere, failure, nowhere
+from coordinator.cli.exits import Exit, Failure, Nowhere, failure, failure_of, nowhere
 from coordinator.cli.sources.api import Source
 from coordinator.core.ids import ApplicationId, AppShuffle, ShuffleId
 from replay.units import few, moment
@@ -41,11 +41,25 @@ async def find(source: Source, named: str | None) -> ApplicationId:
     if found:
         told = few((_told(application, _registered(application)) for application in reversed(found)), 6)
         raise failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
+    if source.problems:
+        raise _unread(source, named)
     names = few((_told(application) for application in reversed(there)), 6)
     raise nowhere(
         f"no application at {source.where} is called {named!r}",
         f"one of: {names}" if names else "one that is registered; none is yet",
         " ".join(filter(None, ("List them with `shufflectl apps`.", source.elsewhere))),
+    )
+
+
+def _unread(source: Source, named: str) -> Failure:
+    """Whether it is there nobody can say: not all of what the source holds can be read."""
+    problem = source.problems[0]
+    told = failure_of(problem)
+    return failure(
+        told.exit_code if told is not None else Exit.DAMAGED,
+        f"no application that can be read at {source.where} is called {named!r}, and some cannot be read",
+        "a list of applications without damage",
+        str(problem),
     )
 
 

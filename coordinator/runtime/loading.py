@@ -83,8 +83,10 @@ def pass_over(state: State, segment: Segment) -> None:
 def check_reached(journal: Journal, state: State, mark: Mark) -> None:
     """The log must end where its head says."""
     if state.meta.next_sequence != mark.head.next_sequence:
-        raise DamagedLog(
-            journal.application,
-            f"its head says that event {mark.head.next_sequence} comes next, but its segments end before event "
-            f"{state.meta.next_sequence}",
-        )
+        raise DamagedLog(journal.application, ends_early(mark, state.meta.next_sequence))
+
+
+def ends_early(mark: Mark, before: int) -> str:
+    """What is wrong with a log whose segments end elsewhere."""
+    head = mark.head.next_sequence
+    return f"its head says that event {head} comes next, but its segments end before event {before}"

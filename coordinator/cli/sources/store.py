@@ -175,21 +175,35 @@ class StoreSource(FoldedSource):
         return [one.record for one in ended if one.record.application not in there]
 
     async def _salvage(self, application: ApplicationId, after: int) -> AsyncIterator[Segment | Exception]:
-        """The segments from the one that holds the event above ``after``, with an error for each that is damaged."""
+        """The segments from the one that holds the event above ``after``; an error where one is damaged or missing."""
         journal = self._journal(application)
         mark, _ = await tail.known_mark(journal)
+        expected: int | None = after + 1
+        async for item in self._found(journal, mark.head.archived_below, after):
+            first = item.first_sequence if isinstance(item, Segment) else 0
+            if expected is not None and first > expected:
+                if (await tail.known_mark(journal))[0].head.archived_below > mark.head.archived_below:
+                    async for moved in self._salvage(application, expected - 1):
+                        yield moved
+                    return
+                yield DamagedLog(application, f"after event {expected - 1} comes event {first}")
+            expected = item.next_sequence if isinstance(item, Segment) else None
+            yield item
+        if expected is not None and expected < mark.head.next_sequence:
+            yield DamagedLog(application, loading.ends_early(mark, expected))
+
+    async def _found(self, journal: Journal, archived_below: int, after: int) -> AsyncIterator[Segment | Exception]:
+        """What is there of them, in the archive and in the store."""
         try:
-            async for segment in journal.archived(after, mark.head.archived_below):
+            async for segment in journal.archived(after, archived_below):
                 yield segment
                 after = segment.next_sequence - 1
         except (ArchiveUnread, DamagedLog) as error:
             yield error
-            after = max(after, mark.head.archived_below - 1)
+            after = max(after, archived_below - 1)
         first = await journal.segment_start(after + 1)
-        if first is None:
-            return
-        last_key = places.segment(application, first - 1)
-        prefix = places.within_application(application)
+        last_key = places.segment(journal.application, first - 1 if first is not None else after)
+        prefix = places.within_application(journal.application)
         async for item in salvage.entries(self._backend, Keyspace.EVENTS, prefix, last_key, _PAGE):
             try:
                 if isinstance(item, Exception):

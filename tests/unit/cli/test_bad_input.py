@@ -193,6 +193,44 @@ def test_a_damaged_record_in_the_middle_of_a_store_is_named_and_the_rest_shown(
     assert shufflectl("apps", "--store", address).code == 0, "the list of applications is not damaged"
 
 
+@pytest.mark.parametrize(("number", "words"), [(8, "comes event"), (-1, "comes next, but its segments end before")])
+def test_a_segment_that_is_not_there_is_told_and_what_was_before_it_shown(
+    shufflectl: Shufflectl, tmp_path: Path, number: int, words: str
+) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    asyncio.run(take_away(address, number))
+    copy = tmp_path / "copy.log"
+    for verb in (("events",), ("shuffles",), ("graph",), ("explain", "0"), ("replay",), ("export",)):
+        more = ("--output", copy) if verb[0] == "export" else ()
+        called = shufflectl(verb[0], "--store", address, "chain", *verb[1:], *more)
+        assert is_clear(called, Exit.DAMAGED, words), verb
+        assert called.out, verb
+    assert shufflectl("events", "--log", copy).code == Exit.OK, "the copy ends before the gap"
+
+
+async def take_away(address: str, number: int) -> None:
+    """Of a log's segments one."""
+    async with await open_backend(address) as backend:
+        entry = (await backend.scan_all(Keyspace.EVENTS)).entries[number]
+        await backend.delete(Keyspace.EVENTS, entry.key)
+
+
+def test_an_application_that_cannot_be_read_is_not_said_to_be_unknown(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    asyncio.run(damage_the_registration(address))
+    for verb in (("events",), ("explain", "0"), ("verify",)):
+        called = shufflectl(verb[0], "--store", address, "chain", *verb[1:])
+        assert is_clear(called, Exit.DAMAGED, "is called 'chain', and some cannot be read", "checksum"), verb
+
+
+async def damage_the_registration(address: str) -> None:
+    async with await open_backend(address) as backend:
+        (entry,) = (await backend.scan_all(Keyspace.APPLICATIONS)).entries
+        value = bytearray(entry.value)
+        value[len(value) // 2] ^= 1
+        await backend.put(Keyspace.APPLICATIONS, entry.key, bytes(value))
+
+
 def test_a_damaged_key_of_a_store_is_named_and_the_rest_shown(shufflectl: Shufflectl, tmp_path: Path) -> None:
     address = store(tmp_path / "store.db", deleted_and_missed())
     damage_a_key(tmp_path / "store.db")
