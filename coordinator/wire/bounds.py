@@ -35,7 +35,7 @@ def check_name(place: str, name: str) -> None:
     if encoded > KEY_MAX:
         raise _refusal(place, f"{encoded} bytes as a key", f"at most {KEY_MAX}")
     if not name.isprintable():
-        raise _refusal(place, "characters that cannot be printed", "a name such as a UUID")
+        raise _refusal(place, "characters that cannot be printed", "a name such as a UUID", "choose another name")
 
 
 def check_registration(message: Any) -> None:
@@ -117,5 +117,5 @@ def _check(place: str, found: int, limit: int, what: str) -> None:
         raise _refusal(place, f"{found} {what}", f"at most {limit}")
 
 
-def _refusal(place: str, found: str, expected: str) -> Malformed:
-    return Malformed(f"{place} has {found}", expected, "Nothing was done; make it shorter.")
+def _refusal(place: str, found: str, expected: str, do: str = "make it shorter") -> Malformed:
+    return Malformed(f"{place} has {found}", expected, f"Nothing was done; {do}.")

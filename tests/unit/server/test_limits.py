@@ -56,15 +56,15 @@ def test_a_field_that_is_too_large_is_named(message: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "words", "advice"),
     [
-        ("x" * 129, "has 129 characters; expected at most 128"),
-        ("a\nb", "has characters that cannot be printed"),
-        ("\U0001f600" * 100, "has 1200 bytes as a key; expected at most 900"),
+        ("x" * 129, "has 129 characters; expected at most 128", "make it shorter"),
+        ("a\nb", "has characters that cannot be printed", "choose another name"),
+        ("\U0001f600" * 100, "has 1200 bytes as a key; expected at most 900", "make it shorter"),
     ],
     ids=["long", "unprintable", "long as a key"],
 )
-async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, words: str) -> None:
+async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, words: str, advice: str) -> None:
     async with running() as run:
         await register(run)
         command: Any = {"application": name, "driver": {}}
@@ -81,6 +81,7 @@ async def test_what_cannot_be_a_name_is_refused_wherever_it_stands(name: str, wo
         for place, call in calls.items():
             _, said = await refusal(call, Code.INVALID_ARGUMENT)
             assert f"{place} {words}" in said
+            assert advice in said
         driver = Driver(run.stub.Session())
         await driver.send(hello(client=name))
         _, said = await refusal(driver.refused(), Code.INVALID_ARGUMENT)
