@@ -34,6 +34,10 @@ Context = grpc.aio.ServicerContext[Any, Any]
 #: The fields that hold commands: not looked into before the caller is let in.
 COMMANDS = ("command", "requests")
 
+#: What is kept of a caller's time for the answer's way back: so many seconds, and no more than this share.
+_RETURN_S = 0.5
+_RETURN_SHARE = 0.1
+
 log = logs.logger(__name__)
 
 
@@ -118,7 +122,7 @@ class Calls:
 
     async def _submit(self, caller: Any, requests: Sequence[Request], context: Context) -> list[Answer]:
         application = ApplicationId(caller.application)
-        answers = await self.coordinator.submit(application, requests, within_s=context.time_remaining())
+        answers = await self.coordinator.submit(application, requests, within_s=_within_s(context))
         for request, answer in zip(requests, answers, strict=True):
             if isinstance(answer, Rejection) and not request.number:  # of a client without a name the log notes none
                 kind = f"{answer.reason.value}: {type(request.command).__name__}"
@@ -129,6 +133,12 @@ class Calls:
 def calls_of(coordinator: Coordinator, gate: Gate, options: ServerOptions) -> Calls:
     """The commands of a server with these options."""
     return Calls(coordinator, gate, options, Pace(options.requests_per_s), Pace(options.registrations_per_s))
+
+
+def _within_s(context: Context) -> float | None:
+    """How long it may take: less than its caller waits, who would else never hear why there is no answer."""
+    left_s: Any = context.time_remaining()  # None where the caller waits for ever
+    return None if left_s is None else left_s - min(_RETURN_S, _RETURN_SHARE * left_s)
 
 
 def token(caller: Any, context: Context) -> str:

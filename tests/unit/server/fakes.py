@@ -22,6 +22,7 @@ from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ShuffleId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State, copy, empty, settle
 from coordinator.runtime.api import ApplicationRecord, Coordinator, GoAway, Message, Peer, Session, UnknownApplication
+from coordinator.runtime.errors import InDoubt
 from coordinator.server import tokens
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
@@ -109,11 +110,18 @@ class FakeCoordinator(Coordinator):
     ) -> list[Answer]:
         self.submitted.append([request.number for request in requests])
         self.limits_s.append(within_s)
-        await self.go_on.wait()
+        await self._go_on(application, within_s)
         if self.failure is not None:
             raise self.failure
         self._state(application)
         return self._carry_out(application, requests)
+
+    async def _go_on(self, application: ApplicationId, within_s: float | None) -> None:
+        """Waits as a replica does whose store is away: no longer than it may."""
+        try:
+            await asyncio.wait_for(self.go_on.wait(), within_s)
+        except asyncio.TimeoutError as error:
+            raise InDoubt(application, within_s or 0) from error
 
     def _carry_out(self, application: ApplicationId, requests: Sequence[Request]) -> list[Answer]:
         state = self.states[application]

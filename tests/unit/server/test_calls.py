@@ -120,6 +120,16 @@ async def test_a_deadline_that_passes_ends_the_call() -> None:
         await refusal(run.stub.GetShuffleId(call, timeout=0.05), Code.DEADLINE_EXCEEDED)
 
 
+async def test_who_waits_in_vain_is_told_why_before_the_deadline() -> None:
+    async with running() as run:
+        await told(run)
+        run.coordinator.go_on.clear()
+        call = pb.GetShuffleIdCall(caller=run.caller(), command=facts.ask())
+        reason, words = await refusal(run.stub.GetShuffleId(call, timeout=2), Code.DEADLINE_EXCEEDED)
+        assert reason == "InDoubt"
+        assert "Send the same requests with the same numbers again" in words
+
+
 # --- who may ask ------------------------------------------------------------------------------------------------------
 
 
