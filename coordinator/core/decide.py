@@ -136,12 +136,13 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
     if remembered is not None:
         tally.repeat(request.number, _withheld(remembered, request.command))
         return remembered
-    before = len(desk.log)
-    given = carry_out(desk, request.command)
-    note = tally.note_refused if _is_final(given, request.command) else tally.note
-    note(request.number, _withheld(given, request.command))
-    if isinstance(request.command, c.GetShuffleId) and (len(desk.log) == before or isinstance(given, Recover)):
-        desk.remember(request.command, given)
+    before, command = len(desk.log), request.command
+    given = carry_out(desk, command)
+    note = tally.note_refused if _is_final(given, command) else tally.note
+    note(request.number, _withheld(given, command))
+    is_lasting = len(desk.log) == before or isinstance(given, Recover)
+    if is_lasting and isinstance(command, (c.GetShuffleId, c.ReportMissing)):
+        desk.remember(command, given)
         if isinstance(given, Ready):
             tally.repeats += 1
     return given

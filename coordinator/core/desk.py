@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coordinator.core.commands import Command, GetShuffleId
+from coordinator.core.commands import Command, GetShuffleId, ReportMissing
 from coordinator.core.events import Event, JobEnded, Recorded, RequestsAnswered
 from coordinator.core.evolve import apply
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, Sequence, Span, add_span, within
@@ -28,12 +28,14 @@ MOVES = 24
 _REFUSALS = 32
 
 
-#: What a GetShuffleId asks, as a value that is quick to look up.
-Question: TypeAlias = tuple[int, int, int, bool]
+#: What further tasks of a stage attempt ask or report in the same words, as a value that is quick to look up.
+Question: TypeAlias = tuple[object, ...]
 
 
-def _question(command: GetShuffleId) -> Question:
-    return command.app_shuffle, command.stage.stage, command.stage.attempt, command.write
+def _question(command: GetShuffleId | ReportMissing) -> Question:
+    if isinstance(command, GetShuffleId):
+        return command.app_shuffle, command.stage.stage, command.stage.attempt, command.write
+    return command.app_shuffle, command.stage, command.shuffle_id
 
 
 @dataclass(slots=True)
@@ -188,7 +190,7 @@ class Desk:
         self.tallies[client.client] = tally
         return tally
 
-    def remember(self, command: GetShuffleId, answer: Answer) -> None:
+    def remember(self, command: GetShuffleId | ReportMissing, answer: Answer) -> None:
         """An answer that stays the same until the next event."""
         if self._remembered_at != len(self.log):
             self._remembered.clear()
@@ -197,6 +199,6 @@ class Desk:
 
     def remembered(self, command: Command) -> Answer | None:
         """The answer that the same question got since the last event."""
-        if type(command) is not GetShuffleId or self._remembered_at != len(self.log):
+        if self._remembered_at != len(self.log) or not isinstance(command, (GetShuffleId, ReportMissing)):
             return None
         return self._remembered.get(_question(command))

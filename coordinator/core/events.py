@@ -468,6 +468,8 @@ class RecoveryWidened:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryJoined:
+    """Somebody misses what the recovery answers for; further tasks of the same attempt in a commit are only counted."""
+
     recovery: RecoveryId
     missing: ShuffleId
     stage: StageAttempt | None = None

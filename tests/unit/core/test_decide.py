@@ -13,7 +13,7 @@ from coordinator.core import decide
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
 from coordinator.core.ids import NO_SHUFFLE, ApplicationId, ClientId, JobId, ShuffleId, Span, StageId
-from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Rejection
+from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Recover, Rejection
 from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused, Settings
 from tests.property.witness import Witness
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
@@ -336,6 +336,23 @@ def test_a_question_that_is_sent_again_and_would_be_denied_is_told_so_and_denies
     assert (again[0].reason, log) == (Reason.EXHAUSTED, [])
     _, log = story.witness.answer([ask(2, name="s1")], 2_000)
     assert [type(r.event).__name__ for r in log] == ["RecoveryDenied", "DeletionSuspended", "RequestsAnswered"]
+
+
+def test_further_tasks_that_miss_the_same_are_counted_and_join_once_a_commit() -> None:
+    story = Story(EAGER)
+    story.do(c.RegisterClient(X))
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.submit("s1")
+    story.lose(A=0)
+    missed = [c.ReportMissing(shuffle("A"), ShuffleId(1), attempt_of("s1"), f"task {task}") for task in range(4)]
+    first, log = story.witness.answer([c.Request(X, number, one) for number, one in enumerate(missed, 1)], 2_000)
+    assert [type(r.event).__name__ for r in log] == ["RecoveryOpened", "RequestsAnswered"]
+    assert log[-1].event == e.RequestsAnswered(X, (Span(1, 4),), 0, 3, (Refused("recover", shuffle("A"), 4),))
+    again, log = story.witness.answer([c.Request(X, number, one) for number, one in enumerate(missed, 5)], 2_000)
+    assert [type(r.event).__name__ for r in log] == ["RecoveryJoined", "RequestsAnswered"]
+    assert {*first, *again} == {first[0]}
+    assert isinstance(first[0], Recover)
 
 
 def test_a_granted_wish_is_not_granted_again() -> None:
