@@ -208,7 +208,7 @@ def close_commit(desk: Desk) -> None:
 
 
 def _not_decidable(state: State, command: c.Command) -> Rejection | None:
-    """What cannot be decided at all: before registration, twice, or after the end."""
+    """What cannot be decided at all: before registration, twice, after the end, or more than a fact may change."""
     registering = isinstance(command, c.RegisterApplication)
     if state.meta.application is None and not registering:
         return Rejection(
@@ -228,13 +228,17 @@ def _not_decidable(state: State, command: c.Command) -> Rejection | None:
             "Its log can be read; a driver that was silent for too long registers as a new application.",
         )
     if isinstance(command, c.Resync) and gaps.is_too_much(state, command):
-        return Rejection(
-            Reason.FAILED_PRECONDITION,
-            f"a resync of {len(command.outputs)} outputs, of which more than {MOVES} differ from what was told before",
-            f"at most {MOVES} that differ",
-            "Nothing was done. Tell all outputs before it, behind a ReportGap, 20 at a time; then send it anew.",
-        )
+        return _refuse_resync(command)
     return None
+
+
+def _refuse_resync(command: c.Resync) -> Rejection:
+    return Rejection(
+        Reason.FAILED_PRECONDITION,
+        f"a resync of {len(command.outputs)} outputs, of which more than {MOVES} differ from what was told before",
+        f"at most {MOVES} that differ",
+        "Nothing was done. Tell all outputs before it, behind a ReportGap, 20 at a time; then send it anew.",
+    )
 
 
 def _refuse_registration(state: State, command: Any) -> Rejection | None:

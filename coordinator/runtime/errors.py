@@ -83,7 +83,7 @@ class InDoubt(CoordinatorError):
 
     def __init__(self, application: ApplicationId, waited_s: float) -> None:
         super().__init__(
-            f"a commit of application {application} was not confirmed within {round(waited_s, 1):g} s",
+            f"a commit of application {application} was not confirmed within {round(waited_s, 2):g} s",
             "an answer of the store",
             "Send the same requests with the same numbers again: what is in the log is not carried out twice.",
         )
