@@ -130,10 +130,19 @@ class OpenSession(Session):
 
     def _note_suspension(self, suspended: Suspension | None) -> None:
         if suspended is not None and suspended is not self._suspended:
-            self._ready.append(Notice(f"deletion is suspended: {suspended.value}"))
+            self._ready.append(Notice(_told(self.application, suspended)))
         if suspended is None and self._suspended is not None:
             self._ready.append(Notice("deletion is resumed"))
         self._suspended = suspended
+
+
+def _told(application: ApplicationId, suspended: Suspension) -> str:
+    """For the driver's log, whose reader wants to know what was missed, and how deletion begins again."""
+    return (
+        f"deletion is suspended: {suspended.value}; the job goes on and nothing more is deleted early. "
+        f"`shufflectl premature {application}` tells what was missed, "
+        f"`shufflectl resume {application}` lets deletion go on"
+    )
 
 
 class Sessions:

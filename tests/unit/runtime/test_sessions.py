@@ -190,7 +190,8 @@ def test_18_a_suspension_is_told_to_the_driver() -> None:
                 await replica.submit(facts.APP, number(facts.whole(job)))
                 fence = await next_of(session)
                 if isinstance(fence, Notice):
-                    assert "suspended" in fence.text
+                    assert "is suspended: premature deletions passed the budget" in fence.text
+                    assert f"`shufflectl resume {facts.APP}`" in fence.text
                     return
                 assert isinstance(fence, Directive)
                 assert session.newest(fence.app_shuffle) == fence.shuffle_id
