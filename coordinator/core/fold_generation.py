@@ -13,7 +13,7 @@ from coordinator.core import disks
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, Span, StageAttempt, add_span
 from coordinator.core.lifecycle import Life, Turn, after
-from coordinator.core.making import altering, replace
+from coordinator.core.making import altering, maker, replace
 from coordinator.core.state import DENIED, Attempt, Directive, Generation, Meta, Shuffle, State, edit, given_to
 from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
 
@@ -29,15 +29,26 @@ _buried = altering(Shuffle, "fate", "cause", "bytes", "was_whole")
 _begun = altering(Generation, "shuffle_id", "app_shuffle", "started_ms", "used_ms", "job", "writers", "written_by")
 _read = altering(Generation, "readers", "used_ms")
 _directed = altering(Generation, "directive")
+_whole = altering(Generation, "life", "complete", "bytes", "whole_bytes", "completed", "used_ms")
+_let_go = altering(Generation, "life", "why", "expired_ms", "hold", "due_ms", "retries")
+_fencing = altering(Generation, "life", "directive", "hold")
+_fenced_off = altering(Generation, "life", "directive", "bytes", "locator", "readers", "writers", "retrying")
 _writing = altering(Attempt, "writing")
 _reading = altering(Attempt, "reading")
 
 
-def _turn(state: State, shuffle_id: ShuffleId, turn: Turn, **fields: Any) -> Generation | None:
+_moved = altering(Generation, "life")
+_guessed = altering(Shuffle, "guess")
+_asked = maker(Directive)
+
+
+def _turn(
+    state: State, shuffle_id: ShuffleId, turn: Turn, alter: Callable[..., Generation] = replace, **fields: Any
+) -> Generation | None:
     generation = state.generations.get(shuffle_id)
     if generation is None:
         return None
-    moved = replace(generation, life=after(generation.life, turn), **fields)
+    moved = alter(generation, life=after(generation.life, turn), **fields)
     state.generations[shuffle_id] = moved
     return moved
 
@@ -130,6 +141,7 @@ def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompl
         state,
         event.shuffle_id,
         Turn.COMPLETE,
+        _whole,
         complete=True,
         bytes=_whole_bytes(known, event) if known else 0,
         whole_bytes=0,
@@ -159,10 +171,16 @@ def _outputs_lost(state: State, at: e.Recorded, event: e.OutputsLost) -> None:
     known = state.generations.get(event.shuffle_id)
     if known is None:
         return
-    missed_by = known.readers | known.retrying
-    rested = known.rested if known.life is Life.EXPIRED else at.sequence  # what nobody needs is no more needed now
-    weights = {"bytes": _left_bytes(known, event), "whole_bytes": known.whole_bytes or known.bytes}
-    _turn(state, event.shuffle_id, Turn.LOSE_SOME, complete=False, rested=rested, missed_by=missed_by, **weights)
+    _turn(
+        state,
+        event.shuffle_id,
+        Turn.LOSE_SOME,
+        complete=False,
+        rested=known.rested if known.life is Life.EXPIRED else at.sequence,  # what nobody needs is no more needed now
+        missed_by=known.readers | known.retrying,
+        bytes=_left_bytes(known, event),
+        whole_bytes=known.whole_bytes or known.bytes,
+    )
 
 
 def _left_bytes(known: Generation, event: e.OutputsLost) -> int:
@@ -171,7 +189,7 @@ def _left_bytes(known: Generation, event: e.OutputsLost) -> int:
 
 
 def _generation_lost(state: State, at: e.Recorded, event: e.GenerationLost) -> None:
-    generation = _turn(state, event.shuffle_id, Turn.LOSE_ALL)
+    generation = _turn(state, event.shuffle_id, Turn.LOSE_ALL, _moved)
     if generation is not None:
         _bury(state, generation, Life.LOST, None)
 
@@ -181,6 +199,7 @@ def _expired(state: State, at: e.Recorded, event: e.GenerationExpired) -> None:
         state,
         event.shuffle_id,
         Turn.EXPIRE,
+        _let_go,
         why=event.why,
         expired_ms=at.time_ms,
         hold=event.hold,
@@ -199,17 +218,18 @@ def _taken_back(state: State, at: e.Recorded, event: e.ExpiryTakenBack) -> None:
     _turn(state, event.shuffle_id, turn, why=None, expired_ms=0, hold=Hold.NONE, due_ms=0)
 
 
-def _direct(state: State, directive: Directive) -> None:
-    state.directives[directive.directive] = directive
-    following = DirectiveId(max(state.meta.next_directive, directive.directive + 1))
+def _direct(state: State, at: e.Recorded, directive: DirectiveId, kind: DirectiveKind, *named: Any) -> None:
+    """``named``: shuffle id, app shuffle and locator."""
+    state.directives[directive] = _asked(directive, kind, *named, 0, 0, at.time_ms)
+    following = DirectiveId(max(state.meta.next_directive, directive + 1))
     state.meta = _numbered(state.meta, next_directive=following)
 
 
 def _fence_requested(state: State, at: e.Recorded, event: e.FenceRequested) -> None:
-    generation = _turn(state, event.shuffle_id, Turn.BEGIN_FENCE, directive=event.directive, hold=Hold.NONE)
+    generation = _turn(state, event.shuffle_id, Turn.BEGIN_FENCE, _fencing, directive=event.directive, hold=Hold.NONE)
     if generation is not None:
         named = event.shuffle_id, generation.app_shuffle, generation.locator
-        _direct(state, Directive(event.directive, DirectiveKind.FENCE, *named, requested_ms=at.time_ms))
+        _direct(state, at, event.directive, DirectiveKind.FENCE, *named)
         _note_guess(state, generation.app_shuffle, event)
 
 
@@ -217,7 +237,7 @@ def _note_guess(state: State, app_shuffle: AppShuffle, event: e.FenceRequested) 
     """A fence that was refused may be asked for again with a proof."""
     shuffle = state.shuffles.get(app_shuffle)
     if shuffle is not None and (event.guessed or shuffle.guess == event.shuffle_id):
-        edit(state.shuffles, app_shuffle, guess=event.shuffle_id if event.guessed else None)
+        state.shuffles[app_shuffle] = _guessed(shuffle, guess=event.shuffle_id if event.guessed else None)
 
 
 def _fence_refused(state: State, at: e.Recorded, event: e.FenceRefused) -> None:
@@ -256,6 +276,7 @@ def _fenced(state: State, at: e.Recorded, event: e.GenerationFenced) -> None:
         state,
         event.shuffle_id,
         Turn.FENCE,
+        _fenced_off,
         directive=None,
         bytes=held,
         locator=event.locator,
@@ -270,7 +291,7 @@ def _delete_requested(state: State, at: e.Recorded, event: e.DeleteRequested) ->
     if generation is not None:
         state.generations[event.shuffle_id] = _directed(generation, directive=event.directive)
         named = event.shuffle_id, generation.app_shuffle, event.locator
-        _direct(state, Directive(event.directive, DirectiveKind.DELETE, *named, requested_ms=at.time_ms))
+        _direct(state, at, event.directive, DirectiveKind.DELETE, *named)
 
 
 def _directive_failed(state: State, at: e.Recorded, event: e.DirectiveFailed) -> None:
@@ -282,7 +303,7 @@ def _directive_failed(state: State, at: e.Recorded, event: e.DirectiveFailed) ->
 
 def _invalidate_requested(state: State, at: e.Recorded, event: e.InvalidateRequested) -> None:
     named = event.shuffle_id, event.app_shuffle, event.locator
-    _direct(state, Directive(event.directive, DirectiveKind.INVALIDATE, *named, requested_ms=at.time_ms))
+    _direct(state, at, event.directive, DirectiveKind.INVALIDATE, *named)
 
 
 def _data_invalidated(state: State, at: e.Recorded, event: e.DataInvalidated) -> None:
@@ -292,7 +313,7 @@ def _data_invalidated(state: State, at: e.Recorded, event: e.DataInvalidated) ->
 
 def _deleted(state: State, at: e.Recorded, event: e.GenerationDeleted) -> None:
     turn = Turn.DELETE if event.cause is Deletion.POLICY else Turn.CLOSE
-    generation = _turn(state, event.shuffle_id, turn)
+    generation = _turn(state, event.shuffle_id, turn, _moved)
     if generation is None:
         return
     if generation.directive is not None:

@@ -7,7 +7,8 @@ stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from coordinator.core import events as e
@@ -21,7 +22,7 @@ from coordinator.core.ids import (
     StageId,
     add_span,
 )
-from coordinator.core.making import altering, replace
+from coordinator.core.making import altering, maker, replace
 from coordinator.core.state import (
     Attempt,
     Execution,
@@ -36,13 +37,19 @@ from coordinator.core.state import (
     given_to,
     given_to_nobody,
 )
+from coordinator.core.values import Lineage
+
+#: What an app shuffle and an attempt are before anything is known of them.
+_UNHEARD, _UNSUBMITTED = Shuffle(Lineage(AppShuffle(0))), Attempt(StageAttempt(StageId(0), 0))
 
 # What nearly every job alters, named by what has become of the record.
 _numbered = altering(Meta, "next_stage")
 _told = altering(Shuffle, "lineage", "told")
-_submitted = altering(Attempt, "running", "submitted", "reads", "writes", "name")
+_submitted = altering(Attempt, "stage", "running", "submitted", "reads", "writes", "name")
+_job = maker(Job)
 _done = altering(Job, "finished", "done")
 _written = altering(Generation, "writers", "rested")
+_measured = altering(Shuffle, "task_ms")
 _read = altering(
     Generation,
     "readers",
@@ -58,13 +65,12 @@ _read = altering(
 
 def _lineage_learned(state: State, at: e.Recorded, event: e.LineageLearned) -> None:
     key = event.lineage.app_shuffle
-    known = state.shuffles.get(key)
-    state.shuffles[key] = _told(known or Shuffle(event.lineage), lineage=event.lineage, told=True)
+    state.shuffles[key] = _told(state.shuffles.get(key) or _UNHEARD, lineage=event.lineage, told=True)
     _forget_map_reader(state, key, event.cut_off)
 
 
 def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
-    state.jobs[event.job] = Job(
+    job = state.jobs[event.job] = _job(
         event.job,
         event.final_stage,
         event.reads,
@@ -74,8 +80,10 @@ def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
         event.group,
         event.policy,
         event.call_site,
+        False,
+        frozenset(),
     )
-    _take_early_writers(state, state.jobs[event.job])
+    _take_early_writers(state, job)
     last = max([event.final_stage, *(span.last for span in event.stages)])
     state.meta = _numbered(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
     _forget_never_listed(state, at)
@@ -127,9 +135,14 @@ def _shrink_gap(state: State, job: JobId) -> None:
 def _stage_submitted(state: State, at: e.Recorded, event: e.StageSubmitted) -> None:
     if event.gives_up is not None:
         _was_no_writer(state, at, event.gives_up, event.stage)
-    known = state.attempts.get(event.stage) or Attempt(event.stage)
     state.attempts[event.stage] = _submitted(
-        known, running=True, submitted=True, reads=event.reads, writes=event.writes, name=event.name
+        state.attempts.get(event.stage) or _UNSUBMITTED,
+        stage=event.stage,
+        running=True,
+        submitted=True,
+        reads=event.reads,
+        writes=event.writes,
+        name=event.name,
     )
 
 
@@ -185,13 +198,15 @@ def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt, written_bytes:
 
 def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.StageCompleted) -> None:
     """It read what it registered for and reads; earlier failed attempts of its stage need nothing more."""
+    sharing = [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]
+    execution = _execution_of(sharing)
     for shuffle_id in attempt.reading:
         if shuffle_id in event.unread:
             _drop_reader(state, shuffle_id, attempt.stage)
         else:
-            _finish_reader(state, at, shuffle_id, attempt, event)
-    same = [a for a in state.attempts.values() if a.stage.stage == attempt.stage.stage]
-    for earlier in [a for a in same if not a.running]:
+            _finish_reader(state, at, shuffle_id, attempt, event, execution)
+    same = [a for a in state.attempts.values() if a.stage.stage == attempt.stage.stage and not a.running]
+    for earlier in same:
         _forget_attempt(state, at, earlier)
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
@@ -199,7 +214,7 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
     state.attempts.pop(attempt.stage, None)
     if event.recovered:
         _count_recoveries_anew(state, event.recovered)
-    for job in [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]:
+    for job in sharing:
         finished = job.finished or job.final_stage == attempt.stage.stage
         state.jobs[job.job] = _done(job, finished=finished, done=job.done | {attempt.stage})
 
@@ -229,25 +244,28 @@ def _forget_proved(state: State) -> None:
 def _note_cost(state: State, attempt: Attempt, task_ms: int) -> None:
     shuffle = state.shuffles.get(attempt.writes) if attempt.writes is not None else None
     if shuffle is not None and task_ms > shuffle.task_ms:
-        state.shuffles[shuffle.lineage.app_shuffle] = replace(shuffle, task_ms=task_ms)
+        state.shuffles[shuffle.lineage.app_shuffle] = _measured(shuffle, task_ms=task_ms)
 
 
 def _finish_reader(
-    state: State, at: e.Recorded, shuffle_id: ShuffleId, attempt: Attempt, event: e.StageCompleted
+    state: State,
+    at: e.Recorded,
+    shuffle_id: ShuffleId,
+    attempt: Attempt,
+    event: e.StageCompleted,
+    execution: ExecutionId | None,
 ) -> None:
     generation = state.generations.get(shuffle_id)
     if generation is None:
         return
-    stage = attempt.stage.stage
-    execution = _execution_of(state, attempt)
     running = state.executions.get(execution) if execution is not None else None
     wrote = event.output_bytes > 0 or event.output_records > 0 or bool(running and running.writes_output)
     again = attempt.writes in generation.map_readers  # to repair what it wrote: no other reader
     state.generations[shuffle_id] = _read(
         generation,
         readers=generation.readers - {attempt.stage},
-        retrying=frozenset(failed for failed in generation.retrying if failed.stage != stage),
-        map_readers=generation.map_readers | ({attempt.writes} if attempt.writes is not None else set()),
+        retrying=_others(generation.retrying, attempt.stage.stage),
+        map_readers=generation.map_readers | ({attempt.writes} if attempt.writes is not None else frozenset()),
         last_read_by_map=attempt.writes is not None,
         last_read_execution=execution,
         reader_wrote=generation.reader_wrote or attempt.writes is not None or wrote,
@@ -256,10 +274,14 @@ def _finish_reader(
     )
 
 
-def _execution_of(state: State, attempt: Attempt) -> ExecutionId | None:
-    """Of the first live job that lists its stage: Spark runs a shared stage for the job with the smallest id."""
-    sharing = [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]
-    return min(sharing, key=lambda job: job.job).execution if sharing else None
+def _others(attempts: frozenset[StageAttempt], stage: StageId) -> frozenset[StageAttempt]:
+    """Without those of this stage."""
+    return frozenset(one for one in attempts if one.stage != stage) if attempts else attempts
+
+
+def _execution_of(sharing: Sequence[Job]) -> ExecutionId | None:
+    """Of the first live job that lists a stage: Spark runs a shared stage for the job with the smallest id."""
+    return min(sharing, key=attrgetter("job")).execution if sharing else None
 
 
 def _drop_reader(state: State, shuffle_id: ShuffleId, stage: StageAttempt) -> None:

@@ -203,12 +203,15 @@ def _users_exist(state: State, key: ShuffleId, generation: Generation) -> Found:
             yield "9 deleted in the end", f"is written by {stage}, whose end will never be told"
 
 
+#: What is outstanding of a generation that is on its way out.
+_OUTSTANDING = {Life.FENCING: DirectiveKind.FENCE, Life.FENCED: DirectiveKind.DELETE}
+
+
 def _moves_on(state: State, key: ShuffleId, generation: Generation) -> Found:
     """Expired: a hold says what for. Fencing and fenced: a directive is outstanding."""
     if generation.life is Life.EXPIRED and generation.hold is Hold.NONE and not state.meta.sweeping:
         yield "9 deleted in the end", "is expired, and neither held nor fenced"
-    kinds = {Life.FENCING: DirectiveKind.FENCE, Life.FENCED: DirectiveKind.DELETE}
-    expected = kinds.get(generation.life) if state.meta.ending is None else None
+    expected = _OUTSTANDING.get(generation.life) if state.meta.ending is None else None
     directive = state.directives.get(generation.directive) if generation.directive is not None else None
     if expected is not None and (directive is None or directive.kind is not expected or directive.shuffle_id != key):
         yield "9 deleted in the end", f"is {generation.life.value} and no {expected.value} directive is outstanding"

@@ -22,6 +22,8 @@ class Life(Enum):
     DELETED = "deleted"  #: The data are gone; a tombstone.
     LOST = "lost"  #: Gone without our doing, or invalidated; a tombstone.
 
+    __hash__ = object.__hash__  #: An enum's own hashes its name in Python, each time; there is one of each member.
+
 
 class Turn(Enum):
     """What can happen to a generation."""
@@ -38,6 +40,8 @@ class Turn(Enum):
     FENCE = "fence"
     DELETE = "delete"  #: By our directive, once fenced.
     CLOSE = "close"  #: By Spark itself, or with the application.
+
+    __hash__ = object.__hash__
 
 
 _ENDABLE = (Life.WRITING, Life.READABLE, Life.PARTIAL, Life.EXPIRED, Life.FENCING, Life.FENCED, Life.LOST)

@@ -7,6 +7,7 @@ equal segments have equal bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,10 +70,11 @@ def segment_to_message(segment: Segment) -> events_pb2.Segment:
 def segment_from_message(message: events_pb2.Segment, place: str) -> Segment:
     """The segment of a message; its records in this release's form."""
     upcast(message, place)
-    _check_sequence(message, place)
-    read = [record_from_message(record, place) for record in message.records]
-    passed_over = tuple(m.sequence for m, r in zip(message.records, read, strict=True) if r is None)
-    records = tuple(recorded for recorded in read if recorded is not None)
+    there = message.records[:]  # protobuf makes an object of each anew whenever its own list is gone through
+    _check_sequence(message.first_sequence, there, place)
+    read = [record_from_message(record, place) for record in there]
+    passed_over = tuple([m.sequence for m, r in zip(there, read, strict=True) if r is None])
+    records = tuple([recorded for recorded in read if recorded is not None])
     return Segment(message.first_sequence, message.commit_id, message.writer, records, passed_over)
 
 
@@ -117,9 +119,9 @@ def _pass_over(message: events_pb2.Record, place: str) -> None:
         raise UnknownEvent(place, message.sequence, unknown[0])
 
 
-def _check_sequence(message: events_pb2.Segment, place: str) -> None:
-    for expected, record in enumerate(message.records, message.first_sequence):
+def _check_sequence(first_sequence: int, there: Sequence[events_pb2.Record], place: str) -> None:
+    for expected, record in enumerate(there, first_sequence):
         if record.sequence != expected:
             raise Corrupt(place, f"record {record.sequence} follows record {expected - 1}", f"record {expected}")
-    if not message.records:
-        raise Corrupt(place, f"segment {message.first_sequence} is empty", "at least one record")
+    if not there:
+        raise Corrupt(place, f"segment {first_sequence} is empty", "at least one record")

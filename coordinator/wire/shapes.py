@@ -180,13 +180,14 @@ def _message_row(names: Names, name: str, shape: Shape[Any], absent: Absent) -> 
 
 
 def _tuple_row(names: Names, name: str, item: Any) -> Row:
+    """Most lists are empty. One that is not is copied first: going through protobuf's own takes three times as long."""
     if not dataclasses.is_dataclass(item):
-        return Row(f"'{name}': value.{name}", f"tuple(message.{name})")
+        return Row(f"'{name}': value.{name}", f"tuple(there[:]) if (there := message.{name}) else ()")
     shape: Shape[Any] = shape_of(typing.cast(type, item))
     fields_of, read = names.bind(shape.fields_of), names.bind(shape.read)
     return Row(
         f"'{name}': [{fields_of}(one) for one in value.{name}]",
-        f"tuple([{read}(one) for one in message.{name}])",
+        f"tuple([{read}(one) for one in there[:]]) if (there := message.{name}) else ()",
     )
 
 
