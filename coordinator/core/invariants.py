@@ -59,7 +59,7 @@ def check_changes(changed: State, below: Meta, replaced: Replaced) -> tuple[Viol
     """
     if changed.meta is not below and _is_another(below, changed.meta):
         return check(changed)
-    around = set(replaced)
+    around = {place for place in replaced if place[0] in CHECKS}
     for (table, key), before in replaced.items():
         neighbours = _NEIGHBOURS.get(table)
         if neighbours is not None:
@@ -85,12 +85,11 @@ def _sorted(found: Iterable[Violation]) -> tuple[Violation, ...]:
 
 
 def _check(state: State, table: str, key: Any) -> list[Violation]:
-    checks, record = CHECKS.get(table), getattr(state, table).get(key)
-    if checks is None or record is None:
+    record = getattr(state, table).get(key)
+    if record is None:
         return []
-    return [
-        Violation(rule, f"{table} {key}", fact) for check_one in checks for rule, fact in check_one(state, key, record)
-    ]
+    wrong = [told for check_one in CHECKS[table] for told in check_one(state, key, record)]
+    return [Violation(rule, f"{table} {key}", fact) for rule, fact in wrong] if wrong else []
 
 
 # --- whose checks look at what ---------------------------------------------------------------------------------------
