@@ -125,7 +125,7 @@ class _Miss:
     missed_by: str = ""
     job: JobId | None = None  #: That misses it.
     job_ms: int = 0  #: When that began.
-    rewritten_ms: int = 0  #: Task time of the stage attempts that wrote it again.
+    rewritten_ms: int = 0  #: Task time of the stage attempts that wrote it again, whose outputs were left.
 
 
 @dataclass(slots=True)
@@ -191,6 +191,8 @@ class _Heard:
             self._go_on(recorded, event.shuffle_id)
         elif isinstance(event, e.PrematureDeletion):
             self._missed(recorded, event)
+        elif isinstance(event, e.StageSubmitted):
+            self._writes(event)
         elif isinstance(event, e.StageCompleted):
             self._wrote(event)
         elif isinstance(event, e.GenerationCompleted):
@@ -235,6 +237,13 @@ class _Heard:
         going.chain.append(self._cause(recorded))
         self.misses.append(going)
         self.rewriting[going.app_shuffle] = going
+
+    def _writes(self, event: e.StageSubmitted) -> None:
+        """An attempt that writes all of it anew found nothing of what failed ones had written."""
+        miss = self.rewriting.get(event.writes) if event.writes is not None else None
+        shuffle = self.state.shuffles.get(event.writes) if event.writes is not None else None
+        if miss is not None and shuffle is not None and 0 < shuffle.lineage.maps <= event.tasks:
+            miss.rewritten_ms = 0
 
     def _wrote(self, event: e.StageCompleted) -> None:
         attempt = self.state.attempts.get(event.stage)

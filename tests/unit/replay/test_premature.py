@@ -100,6 +100,26 @@ def test_the_cost_is_that_of_the_stage_that_wrote_it_again_and_not_of_the_first_
     assert (found.recomputed_bytes, found.recomputed_task_seconds) == (9_000, 1.4)
 
 
+@pytest.mark.parametrize(("tasks", "wrote_bytes", "seconds"), [(4, 9_000, 1.4), (2, 4_500, 3.4)])
+def test_what_a_failed_attempt_did_costs_where_it_was_left(tasks: int, wrote_bytes: int, seconds: float) -> None:
+    """The next attempt writes all four outputs anew, or the two that were not there."""
+    told = Told()
+    told.whole_chain()
+    told.carried_out()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(
+        c.ReportJobEnded(JobId(0)),
+        c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)),
+        c.ReportStageSubmitted(attempt(3), (), AppShuffle(0), 4, "map at chain.py:12"),
+        c.ReportStageCompleted(attempt(3), "a fetch failed", shuffle_bytes_written=4_500, task_ms=2_000),
+        c.ReportStageSubmitted(attempt(3, 1), (), AppShuffle(0), tasks, "map at chain.py:12"),
+        c.ReportStageCompleted(attempt(3, 1), shuffle_bytes_written=wrote_bytes, task_ms=1_400),
+    )
+    (found,) = premature(told.log)
+    assert (found.recomputed_bytes, found.recomputed_task_seconds) == (9_000, seconds)
+
+
 def test_the_grace_that_is_advised_keeps_it() -> None:
     (found,) = premature(comes_back().log)
     (grace,) = [one for one in found.advice if "grace" in one.change]
