@@ -6,7 +6,8 @@ all shuffles of a kind, in all runs, the one that was read most often counts, so
 stage that failed for good wanted to read, and will in a run in which it does not fail.
 
 What `frontier` would have let go before it was read again is `late`: the run is simulated to know. How often a loop
-reads what it reads in every round is not for an earlier run to say: late, that is kept (`loops`).
+reads what it reads in every round is not for an earlier run to say: late, that is kept (`loops`). A map stage that
+reads again to repair what it wrote is no other reader, as in the core.
 
 Runs are of the same job where their applications have the same name; shuffles are of the same kind where the call sites
 of their lineage are the same (`coordinator.core.lineages`). A run that has not ended says too little and is left out.
@@ -22,19 +23,18 @@ from coordinator.core import caches
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt, StageId
 from coordinator.core.lineages import kind_of
-from coordinator.core.values import Capabilities, Lineage, Policy, Rule
+from coordinator.core.values import Lineage
 from coordinator.wire.lessons import Kind, Taught
 from replay.history.finding import unread
 from replay.history.joining import Copy, Piece
+from replay.learn.late import Late
 from replay.numbers import Numbers
-from replay.simulate import simulate
 from replay.simulate.facts import Fact, Timed, as_facts
 from replay.simulate.fetching import Readings
 from replay.simulate.recordings import Recording, Run, Unread, kind_of_failure, odd, open_run, whole_runs
+from replay.simulate.rewriting import Rewriter
 
 _NOTHING = Taught(0, ())
-_FRONTIER = Policy(Rule.FRONTIER, observe=False)
-_ANY = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class _Reads:
     reads: dict[AppShuffle, int] = field(default_factory=dict)
     readers: dict[AppShuffle, set[str]] = field(default_factory=dict)  #: The lines that have read it.
     loops: set[AppShuffle] = field(default_factory=set)  #: Read again by a line that had read it.
-    lines: dict[StageAttempt, str] = field(default_factory=dict)  #: Of what runs.
+    written: dict[AppShuffle, set[AppShuffle]] = field(default_factory=dict)  #: By map stages that have read it.
+    running: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
     readings: Readings = field(default_factory=Readings)
     trying: dict[StageId, c.ReportStageSubmitted] = field(default_factory=dict)  #: None of their attempts ended well.
     well: Numbers = field(default_factory=Numbers)  #: Stages of which one did.
@@ -73,62 +74,58 @@ class _Reads:
         if isinstance(command, c.ReportJobStarted):
             self.lineage.update((told.app_shuffle, told) for told in command.lineage)
         elif isinstance(command, c.ReportStageSubmitted):
-            self.lines[command.stage] = command.name
+            self.running[command.stage] = command
             if command.stage.stage not in self.well:
                 self.trying[command.stage.stage] = command
             if command.writes is not None:
                 self.reads.setdefault(command.writes, 0)
         elif isinstance(command, c.ReportStageCompleted):
-            line = self.lines.pop(command.stage, "")
+            stage = self.running.pop(command.stage, None)
             if not command.failure:
                 self.well.add(command.stage.stage)
                 self.trying.pop(command.stage.stage, None)
-            for app_shuffle in read:
-                self._read(app_shuffle, line)
+            if stage is not None:
+                for app_shuffle in read:
+                    self._read(app_shuffle, stage)
 
     def close(self) -> None:
         """The run is over: what a stage wanted that never ended well, it may read to the end in another run."""
         for stage in self.trying.values():
             for app_shuffle in caches.direct(stage):
-                self._read(app_shuffle, stage.name)
+                self._read(app_shuffle, stage)
 
-    def _read(self, app_shuffle: AppShuffle, line: str) -> None:
+    def repairs(self, stage: c.ReportStageSubmitted, app_shuffle: AppShuffle) -> bool:
+        """Whether it reads this to write again what was made from it."""
+        return stage.writes is not None and stage.writes in self.written.get(app_shuffle, ())
+
+    def _read(self, app_shuffle: AppShuffle, stage: c.ReportStageSubmitted) -> None:
+        if self.repairs(stage, app_shuffle):
+            return
         self.reads[app_shuffle] = self.reads.get(app_shuffle, 0) + 1
         lines = self.readers.setdefault(app_shuffle, set())
-        if line in lines:
+        if stage.name in lines:
             self.loops.add(app_shuffle)
-        lines.add(line)
+        lines.add(stage.name)
+        if stage.writes is not None:
+            self.written.setdefault(app_shuffle, set()).add(stage.writes)
 
 
 def learn(facts: Iterable[Fact | Timed]) -> Taught:
     """What one run teaches."""
     given = as_facts(facts)
     heard = _Reads()
+    late = Late(Rewriter.of(fact.command for fact in given), heard.repairs)
     for fact in given:
+        late.take(fact)
         heard.hear(fact.command)
     heard.close()
-    late = _read_late(given)
     kinds: dict[str, Kind] = {}
     for app_shuffle, reads in heard.reads.items():
         lineage = heard.lineage.get(app_shuffle)
         if lineage is not None:
             kind = kind_of(heard.lineage.get, app_shuffle)
-            _add(kinds, Kind(kind, lineage.call_site, reads, 1, app_shuffle in heard.loops, app_shuffle in late))
+            _add(kinds, Kind(kind, lineage.call_site, reads, 1, app_shuffle in heard.loops, app_shuffle in late.found))
     return Taught(1, tuple(kinds.values()))
-
-
-def _read_late(facts: list[Fact]) -> set[AppShuffle]:
-    """What `frontier` would have let go before it was read again, however often that had happened before."""
-    missed = simulate([_patient(fact) for fact in facts], _FRONTIER, keep_log=False).misses
-    return {miss.app_shuffle for miss in missed}
-
-
-def _patient(fact: Fact) -> Fact:
-    """Deletion goes on, whatever was missed."""
-    if not isinstance(fact.command, c.RegisterApplication):
-        return fact
-    settings = replace(fact.command.settings, premature_budget=_ANY, recoveries=_ANY, recoveries_per_shuffle=_ANY)
-    return replace(fact, command=replace(fact.command, settings=settings, capabilities=Capabilities()))
 
 
 def together(runs: Iterable[Learned]) -> dict[str, Taught]:

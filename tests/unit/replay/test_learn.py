@@ -12,7 +12,7 @@ from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, Span, StageId
 from coordinator.core.lineages import kind_of
-from coordinator.core.values import Driver, Expiry, Lesson, Lineage, Policy, Rule, Settings
+from coordinator.core.values import Driver, Expiry, Lesson, Lineage, Outputs, Policy, Rule, Settings
 from coordinator.wire import lessons
 from coordinator.wire.errors import Corrupt, Malformed, TooNew
 from replay.learn import Learned, learn, learned, together
@@ -102,6 +102,40 @@ def test_who_failed_while_it_read_will_read_in_another_run(tries: int, failure: 
         "groupBy at chain.py:14": 1,
         "map at p.py:3": 0,
     }
+
+
+def repaired(then_read: bool = False) -> Told:
+    """App shuffle 0 is read by the map stage of 1, and once more by it, since outputs of 1 were lost."""
+    told = Told(policy=OBSERVE)
+    told.chain_job()
+    told.stage(0, "a", writes=0)
+    told.done(0, 1_000)
+    told.stage(1, "b", reads=(0,), writes=1)
+    told.done(1, 1_000)
+    told.stage(2, "c", reads=(1,))
+    told.now_ms += 5_000
+    told.say(c.ReportOutputs((Outputs(AppShuffle(1), 2, 4),)))
+    told.say(c.ReportStageCompleted(attempt(2), "a fetch failed"))
+    told.say(c.ReportStageSubmitted(attempt(1, 1), (AppShuffle(0),), AppShuffle(1), 2, "b"))
+    told.say(c.ReportStageCompleted(attempt(1, 1), shuffle_bytes_written=500))
+    told.say(
+        c.ReportStageSubmitted(attempt(2, 1), (AppShuffle(1),), None, 4, "c"), c.ReportStageCompleted(attempt(2, 1))
+    )
+    told.say(c.ReportJobEnded(JobId(0)))
+    if then_read:
+        told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+        told.stage(4, "d", reads=(0,))
+        told.done(4)
+        told.say(c.ReportJobEnded(JobId(1)))
+    told.say(c.EndApplication())
+    return told
+
+
+@pytest.mark.parametrize(("then_read", "reads", "late"), [(False, 1, False), (True, 2, True)])
+def test_who_repairs_what_it_wrote_is_no_other_reader(then_read: bool, reads: int, late: bool) -> None:
+    """Under `frontier` it misses what it reads; the loss of outputs teaches nothing, a reader after it does."""
+    first, _ = learn(facts_of(repaired(then_read).log)).kinds
+    assert (first.reads, first.loops, first.late) == (reads, False, late)
 
 
 def test_numbers_of_stages_and_shuffles_make_no_difference() -> None:
