@@ -20,7 +20,7 @@ from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
 from coordinator.core.values import Driver, Lineage, Outputs
 from replay.history import records as r
-from replay.history.clock import Clock, Leap
+from replay.history.clock import MOST_WRONG, Clock, Leap
 from replay.history.descriptions import Stage, described, reads_of, short, writes_files
 from replay.history.order import Order, by_time
 from replay.history.roots import Persisted, with_roots
@@ -47,6 +47,7 @@ class Book:
         self._is_python = self._parents_missing = False
         self._task_ms = 0
         self._clock = Clock()
+        self._undone: dict[Leap, list[int]] = {}  #: Times of facts that are not believed.
         self._ended = self._is_over = False
         self._end_ms = self._unheard_ms = 0
         self._work = 0  #: Jobs and stages that have begun.
@@ -81,6 +82,7 @@ class Book:
         if not self._ended:
             self._at(self._unheard_ms)
         self._undo(self._clock.close())
+        self._put_back()
         application = self._start.id or self._told_id or self._name
         attempt = self._start.attempt or ""
         started_ms = min(self._start.time, self._clock.first_ms) if self._start.time > 0 else self._clock.first_ms
@@ -151,8 +153,17 @@ class Book:
     def _undo(self, leap: Leap | None) -> None:
         """What was told at a time that is not believed was at the time before it."""
         if leap is not None:
+            if len(self._undone) < MOST_WRONG:
+                self._undone[leap] = self._times_ms[leap.place :]
             self._facts[leap.place :] = [(leap.from_ms, command) for _, command in self._facts[leap.place :]]
             self._times_ms[leap.place :] = [leap.from_ms] * (len(self._facts) - leap.place)
+
+    def _put_back(self) -> None:
+        """What was merely in the wrong place was when it says."""
+        end_ms = self._end_ms if self._order.behind_end else 0
+        for leap in self._clock.misplaced(end_ms) if self._order.is_odd else ():
+            times_ms = self._undone.get(leap, [])
+            self._times_ms[leap.place : leap.place + len(times_ms)] = times_ms
 
     def _tell(self, time_ms: int | None, command: c.Command) -> int:
         """One more fact; answers its place."""

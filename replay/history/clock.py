@@ -7,11 +7,15 @@ Spark writes events some tenths of a second late, at most as late as its schedul
 time hours ahead of the one before it and the one behind it, that time is damaged; were it believed, nothing after it
 would have taken any time. Nothing contradicts the last time of all: it is believed where an application can have rested
 for so long. The first one is not believed against the two that follow it.
+
+Of a log whose lines stand in another order (`order`), what follows a line contradicts nothing: there a time counts that
+the run came to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from replay.units import moment, span
 
@@ -20,6 +24,8 @@ _DAY_MS = 86_400_000
 LATE_MS = 3_600_000
 #: A longer rest is not believed where only the last line tells of it.
 LONGEST_REST_MS = 31 * _DAY_MS
+#: Times that are remembered, though they could not be: where they are in the wrong place, they are few.
+MOST_WRONG = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +39,15 @@ class Leap:
 
 @dataclass(slots=True)
 class Clock:
-    """``wrong``: how many times could not be; ``back_ms``: how far it was set back at most, for another reason."""
+    """``wrong``: times that could not be, the first of them; ``back_ms``: how far it was set back at most, for another
+    reason."""
 
     now_ms: int = 0
     first_ms: int = 0
-    wrong: int = 0
-    wrong_ms: int = 0  #: The first of them.
     back_ms: int = 0
     rest_ms: int = 0  #: Which only the last line told of, and which is not believed.
+    wrong: list[Leap] = field(default_factory=list)
+    further: int = 0  #: That could not be either.
     _leap: Leap | None = None
     _second_ms: int = 0  #: What is told against the first time of all, once so far.
 
@@ -65,6 +72,18 @@ class Clock:
             return None
         self.rest_ms = leap.to_ms - leap.from_ms
         return self._undo(leap)
+
+    def misplaced(self, end_ms: int) -> Iterable[Leap]:
+        """The log is one in another order, and what ends it says when: what counts again, and is no damage."""
+        longest_ms = self.now_ms + LONGEST_REST_MS
+        found = [
+            one for one in self.wrong if one.to_ms <= (longest_ms if one.to_ms == end_ms else self.now_ms + LATE_MS)
+        ]
+        for leap in found:
+            self.wrong.remove(leap)
+            self.back_ms = max(self.back_ms, leap.to_ms - leap.from_ms)
+            self.now_ms = max(self.now_ms, leap.to_ms)
+        return found
 
     def _confirm(self, leap: Leap | None) -> None:
         if leap is not None and self._second_ms:
@@ -91,19 +110,21 @@ class Clock:
         return self._undo(leap)
 
     def _undo(self, leap: Leap) -> Leap:
-        self.wrong, self.wrong_ms = self.wrong + 1, self.wrong_ms or leap.to_ms
+        if len(self.wrong) < MOST_WRONG:
+            self.wrong.append(leap)
+        else:
+            self.further += 1
         self.now_ms = leap.from_ms
         return leap
 
     def doubts(self) -> list[str]:
         """What its reader should know."""
         told = []
-        contradicted = self.wrong - bool(self.rest_ms)
+        contradicted = len(self.wrong) + self.further - bool(self.rest_ms)
         if contradicted:
             others = f" and {contradicted - 1:,} more" if contradicted > 1 else ""
-            told.append(
-                f"the time {moment(self.wrong_ms)}{others} is not believed: all that was written after it is earlier"
-            )
+            first = moment(self.wrong[0].to_ms)
+            told.append(f"the time {first}{others} is not believed: all that was written after it is earlier")
         if self.rest_ms:
             told.append(
                 f"the time {moment(self.now_ms + self.rest_ms)} is not believed: only the last line tells of it, "

@@ -215,3 +215,16 @@ def test_a_tail_of_ends_of_tasks_alone_ends_with_the_last(tmp_path: Path) -> Non
     lines = list(filter(_is("TaskEnd"), chain().lines))
     run = run_of(tmp_path, lines)
     assert (run.ended_ms, run.task_ms) == (at(30), 3000)
+
+
+@pytest.mark.parametrize("rest_s", [60, 20 * 3_600])
+@pytest.mark.parametrize("place", [0, 7])
+def test_an_end_in_the_wrong_place_is_no_damage(tmp_path: Path, place: int, rest_s: int) -> None:
+    """The last of several parts holds the end alone, and stands before others: what follows contradicts nothing."""
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, written=1000).stage(SECOND, 7_200, 7_210)
+    *lines, end = log.job_end(0, 7_210).end(7_210 + rest_s).lines
+    run = run_of(tmp_path, [*lines, end])
+    found = run_of(tmp_path, [*lines[:place], end, *lines[place:]])
+    assert (found.ended_ms, found.facts) == (run.ended_ms, run.facts)
+    assert not any("not believed" in warning for warning in found.warnings)
+    assert any(_DOUBT in warning for warning in found.warnings)
