@@ -200,19 +200,34 @@ def point(text: str) -> Point:
         return End()
     if said.isdecimal() and len(said) <= _MOST_DIGITS:
         return AtEvent(int(said))
-    return _at_clock(said) or _at_time(said) or until(said)
+    found = _at_clock(said) or _at_time(said) or _until(said)
+    if found is None:
+        raise WrongPoint(
+            f"the point is {text!r}",
+            f"an event's number, a time such as 2026-11-21T10:02:11 or 10:02:11, {_A_KIND}, or end",
+        )
+    return found
 
 
 def until(text: str) -> UntilEvent:
-    """`GenerationDeleted`, `GenerationDeleted #7` (a shuffle id) or `GenerationDeleted 5` (an app shuffle)."""
-    found = _UNTIL.fullmatch(text.strip())
+    """`GenerationDeleted`, `GenerationDeleted #7` (a shuffle id) or `GenerationDeleted 5` (an app shuffle).
+
+    Raises `WrongPoint`.
+    """
+    found = _until(text.strip())
+    if found is None:
+        raise WrongPoint(f"the point is {text!r}", _A_KIND)
+    return found
+
+
+_A_KIND = "a kind of event such as GenerationDeleted or 'GenerationDeleted #7'"
+
+
+def _until(said: str) -> UntilEvent | None:
+    found = _UNTIL.fullmatch(said)
     kind = kind_named(found["kind"]) if found is not None else None
     if found is None or kind is None:
-        raise WrongPoint(
-            f"the point is {text!r}",
-            "an event's number, a time such as 2026-11-21T10:02:11 or 10:02:11, a kind of event such as "
-            "GenerationDeleted or 'GenerationDeleted #7', or end",
-        )
+        return None
     if found["number"] is None:
         return UntilEvent(kind)
     number = int(found["number"])

@@ -139,7 +139,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _point(text: str) -> Point:
-    return _said(travel.point, text)
+    return _said(travel.point, text, "`shufflectl events` shows all three.")
 
 
 def _is_point(text: str) -> bool:
@@ -150,14 +150,14 @@ def _is_point(text: str) -> bool:
 
 
 def _until(text: str) -> Point:
-    return _said(travel.until, text)
+    return _said(travel.until, text, "`shufflectl events` shows them; numbers and times are for --at.")
 
 
-def _said(read: Callable[[str], Point], text: str) -> Point:
+def _said(read: Callable[[str], Point], text: str, then: str) -> Point:
     try:
         return read(text)
     except travel.WrongPoint as error:
-        raise failure(Exit.USAGE, error.fact, error.expected, "`shufflectl events` shows all three.") from error
+        raise failure(Exit.USAGE, error.fact, error.expected, then) from error
 
 
 async def _travelled(source: Source, application: ApplicationId, where: Point, keeps: int | None) -> Traveller:

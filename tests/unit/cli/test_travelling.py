@@ -92,6 +92,7 @@ def test_what_changed_between_two_points(shufflectl: Shufflectl, source: tuple[s
     [
         (("--at", "yesterday"), 2, "expected an event's number, a time"),
         (("--until", "GenerationLost"), 3, "the log has no GenerationLost"),
+        (("--until", "12"), 2, "the point is '12'; expected a kind of event"),
         (("--at", "99"), 3, "it ends with event 32"),
         (("--at", "03:00:00"), 3, "goes from 2026-09-21 14:13:20 UTC to 2026-09-21 14:13:2"),
         (("--at", "2020-01-01"), 3, "one in the log, which begins with event 1, 2026-09-21 14:13:20 UTC"),
