@@ -80,8 +80,8 @@ def whole(
     found: Iterable[T], again: Callable[[list[Log]], Iterable[T]], left_out: Callable[[Copy], T]
 ) -> list[T]:
     """What became of these logs, where those that tell parts of one run are read ``again``, as one; what became of a
-    copy is made by ``left_out``. Parts that cannot be read as one stay as they were."""
-    told = list(found)
+    copy is made by ``left_out``. Parts that cannot be read as one stay as they were; a log named twice is one."""
+    told = list(_each_log(found))
     plan = joined(one.piece for one in told if one.piece is not None)
     if not plan.runs and not plan.copies:
         return told
@@ -90,6 +90,16 @@ def whole(
     parts = {piece for log, run in zip(together, plan.runs, strict=True) if log.place in made for piece in run}
     gone = parts | {copy.piece for copy in plan.copies}
     return [*(one for one in told if one.piece not in gone), *made.values(), *map(left_out, plan.copies)]
+
+
+def _each_log(found: Iterable[T]) -> Iterable[T]:
+    """A log is no copy of itself."""
+    seen: set[Piece] = set()
+    for one in found:
+        if one.piece is None or one.piece not in seen:
+            yield one
+        if one.piece is not None:
+            seen.add(one.piece)
 
 
 def joined(pieces: Iterable[Piece]) -> Joined:

@@ -54,6 +54,13 @@ def test_the_head_and_the_tail_of_a_run_are_one(tmp_path: Path) -> None:
     assert run.warnings == (told,)
 
 
+def test_a_log_that_was_named_twice_is_no_copy_of_itself(tmp_path: Path) -> None:
+    """As by a folder and a file in it; or both would be left out as copies of one another."""
+    written(tmp_path / "app-1", chain())
+    [one] = read_all(tmp_path)
+    assert whole([one, one], lambda logs: [], left_out) == [one]
+
+
 @pytest.mark.parametrize("names", [("x", "app-1"), ("app-1", "app-1.part2"), ("app-1.1.lz4", "app-1.2.lz4")])
 def test_a_tail_is_known_by_the_name_of_its_file(tmp_path: Path, names: tuple[str, str]) -> None:
     written(tmp_path / "a" / names[0], chain(), 0, _SECOND)
