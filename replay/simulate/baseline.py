@@ -4,7 +4,8 @@ Responsible for the two bounds that every policy lies between: Spark alone, whic
 or the end takes it, and an oracle, which deletes it when its last reader is done. Refuses to know generations.
 Invariant: both are read from what was reported, not from what was decided, so they are the same for every policy.
 
-What a run wrote again because its own policy had deleted it counts as one life: nobody would have had to write it.
+What a run wrote again because its own policy had deleted it counts as one life: nobody would have had to write it, or
+to read anything for it.
 
 When a map stage ends, what it read and what it wrote are on disk together, and the log has one time for both. So at the
 peak counts what comes within a millisecond before what goes within it, and also what nobody reads, at the moment when
@@ -121,10 +122,13 @@ class Baseline:
         stage = self._running.pop(command.stage, None)
         if stage is None:
             return
-        for read in self._readings.over(command) or ():
-            if read in self._lives:
-                self._lives[read].last_used_ms = fact.time_ms
-        if stage.writes is not None and not (command.stage in self._again and stage.writes in self._lives):
+        read = self._readings.over(command) or ()
+        if command.stage in self._again and stage.writes in self._lives:
+            return  # it would not have run
+        for app_shuffle in read:
+            if app_shuffle in self._lives:
+                self._lives[app_shuffle].last_used_ms = fact.time_ms
+        if stage.writes is not None:
             self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, not command.failure)
 
     def _write(self, app_shuffle: AppShuffle, written_bytes: int, now_ms: int, whole: bool) -> None:

@@ -256,6 +256,30 @@ def test_bounds_and_what_lies_between() -> None:
     assert never.peak_bytes == never.never_peak_bytes == 180_000_000
 
 
+def test_what_is_read_to_write_again_what_the_record_had_deleted_is_no_need() -> None:
+    """App shuffle 0 is read by the map stage of 1 alone; that runs twice, since both were deleted too early."""
+    told = Told(policy=EAGER)
+    told.whole_chain()
+    told.carried_out()
+    told.stage(2, "save at chain.py:20", reads=(1,))
+    told.say(c.ReportStageCompleted(attempt(2), output_bytes=5), c.ReportJobEnded(JobId(0)))
+    told.carried_out()
+    told.now_ms += 60_000
+    told.say(c.ReportJobStarted(JobId(1), StageId(5), (AppShuffle(1),), None, (Span(3, 5),)))
+    told.stage(3, "map at chain.py:12", writes=0)
+    told.done(3, 120_000_000)
+    told.stage(4, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(4, 60_000_000)
+    told.stage(5, "collect at chain.py:31", reads=(1,))
+    told.done(5)
+    facts = list(facts_of(told.log))
+    assert [fact.command for fact in facts if fact.again] == [told.said[-6], told.said[-4]]
+    held = simulate(facts, FRONTIER, pace=AT_ONCE)
+    assert held.premature == 0
+    assert held.needed_byte_seconds == pytest.approx(120e6 * 0.020 + 60e6 * 60.200, rel=0.001)
+    assert held.needed_byte_seconds <= held.held_byte_seconds
+
+
 def test_what_writing_again_costs_is_what_it_took_the_last_time() -> None:
     """The first time workers had to start; a repair of two of the four outputs is no measure."""
     told = Told(policy=FRONTIER)
