@@ -154,8 +154,8 @@ def without_events(parts: Iterable[Part]) -> list[Missing]:
 
 
 def _is_aside(name: str) -> bool:
-    """Hadoop's and Spark's side files."""
-    return name.startswith((".", "_", "appstatus_"))
+    """Hadoop's and Spark's side files; what is being compacted is there as it was until that is done."""
+    return name.startswith((".", "_", "appstatus_")) or name.endswith(".compact.inprogress")
 
 
 _ROLLED = re.compile(r"events_([1-9]\d*)_(.+?)((?:\.(?:lz4|lzf|snappy|zstd|zst|gz))?)((?:\.compact)?)$")

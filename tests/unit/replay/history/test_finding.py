@@ -57,6 +57,11 @@ def test_a_compacted_file_stands_for_those_before_it() -> None:
     assert logs(*(f"/logs/d/{name}" for name in names)) == {"a": ["events_2_a.compact", "events_3_a"]}
 
 
+def test_a_compaction_that_goes_on_or_was_cut_off_tells_nothing() -> None:
+    names = ("events_1_a", "events_1_a.compact.inprogress", "events_2_a")
+    assert logs(*(f"/logs/d/{name}" for name in names)) == {"a": ["events_1_a", "events_2_a"]}
+
+
 def test_what_compaction_has_dropped_is_told() -> None:
     [log] = sort([Part("/d/events_2_a.compact", 1), Part("/d/events_3_a", 1)])
     assert len(log.warnings) == 1
