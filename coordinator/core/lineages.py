@@ -4,6 +4,7 @@ Responsible for the name of a shuffle's kind: what Spark itself calls its map st
 Refuses to know runs. Invariant: the name is made of call sites alone, so it is the same in every run of the same
 program, whatever the numbers of stages and shuffles, partitions and rounds of a loop.
 
+A line is known by the name of its file and not by its folder: a cluster puts a program into another one for each run.
 Which lines a shuffle was made from counts, and not how often: so all rounds of a loop but the first are one kind, and
 a run of many rounds is understood by what a run of few has taught.
 """
@@ -28,6 +29,10 @@ Known = Callable[[AppShuffle], Lineage | None]
 
 def kind_of(known: Known, app_shuffle: AppShuffle) -> str:
     """The name of its kind; empty where its lineage is not known."""
+    return _kind(known, app_shuffle, _line)
+
+
+def _kind(known: Known, app_shuffle: AppShuffle, name: Callable[[Lineage], str]) -> str:
     lineage = known(app_shuffle)
     if lineage is None:
         return ""
@@ -35,15 +40,17 @@ def kind_of(known: Known, app_shuffle: AppShuffle) -> str:
     nearest = lineage.reads
     for _ in range(STEPS):
         told = [one for one in map(known, nearest) if one is not None]
-        behind.update(map(_sparks_name, told))
+        behind.update(map(name, told))
         nearest = tuple({read for one in told for read in one.reads})
-    return _name(_sparks_name(lineage), len(lineage.reads), tuple(sorted(behind)))
+    return _name(name(lineage), len(lineage.reads), tuple(sorted(behind)))
 
 
 def lesson_of(state: State, app_shuffle: AppShuffle) -> Lesson | None:
-    """What earlier runs tell of shuffles of this kind; None: nothing."""
-    lessons = state.meta.settings.lessons
-    return _by_kind(lessons).get(kind_of(lambda one: _told(state, one), app_shuffle)) if lessons else None
+    """What earlier runs tell of shuffles of this kind; None: nothing. Lessons that name folders hold in these."""
+    lessons = _by_kind(state.meta.settings.lessons)
+    names = (_line, _sparks_name) if lessons else ()
+    kinds = (_kind(lambda one: _told(state, one), app_shuffle, name) for name in names)
+    return next((lessons[kind] for kind in kinds if kind in lessons), None)
 
 
 def _told(state: State, app_shuffle: AppShuffle) -> Lineage | None:
@@ -54,6 +61,19 @@ def _told(state: State, app_shuffle: AppShuffle) -> Lineage | None:
 def _sparks_name(lineage: Lineage) -> str:
     """Spark's own, also where the program's line is known: a history log of Spark's has no other."""
     return lineage.stage_name or lineage.call_site
+
+
+def _line(lineage: Lineage) -> str:
+    """The same without the folder of its file."""
+    return _without_folder(_sparks_name(lineage))
+
+
+@lru_cache(maxsize=4_096)
+def _without_folder(name: str) -> str:
+    """Of `groupByKey at /tmp/spark-7d1e/job.py:12`."""
+    what, at, place = name.partition(" at ")
+    file = place.replace("\\", "/").rpartition("/")[2]
+    return f"{what}{at}{file}" if file.rpartition(":")[2].isdecimal() else name
 
 
 @lru_cache(maxsize=4_096)

@@ -138,6 +138,50 @@ def test_who_repairs_what_it_wrote_is_no_other_reader(then_read: bool, reads: in
     assert (first.reads, first.loops, first.late) == (reads, False, late)
 
 
+def at_line(place: str, policy: Policy = OBSERVE) -> Told:
+    """App shuffle 0, made at this line, is read by a job, and a minute later by another one."""
+    told = Told(policy=policy)
+    made = (lineage(0, f"groupByKey at {place}"), lineage(1, f"join at {place}0", reads=(0,)))
+    told.say(c.ReportJobStarted(JobId(0), StageId(2), (AppShuffle(1),), None, (Span(0, 2),), made))
+    told.stage(0, "a", writes=0)
+    told.done(0, 1_000)
+    told.stage(1, "b", reads=(0,), writes=1)
+    told.done(1, 1_000)
+    told.stage(2, "c", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.now_ms += 60_000
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.stage(4, "d", reads=(0,))
+    told.done(4)
+    told.say(c.ReportJobEnded(JobId(1)), c.EndApplication())
+    return told
+
+
+@pytest.mark.parametrize(
+    ("place", "missed"),
+    [
+        ("/yarn/container_2/job.py:7", 0),
+        ("job.py:7", 0),
+        ("C:\\jobs\\job.py:7", 0),
+        ("/jobs/job.py:8", 1),
+        ("/a/b.py:7", 1),
+    ],
+)
+def test_the_folder_of_a_program_makes_no_difference(place: str, missed: int) -> None:
+    """YARN and Kubernetes put it into another one for each run."""
+    taught = learn(facts_of(at_line("/yarn/container_1/job.py:7").log))
+    found = simulate(facts_of(at_line(place).log), HISTORY, pace=AT_ONCE, lessons=taught.lessons)
+    assert found.premature == missed
+
+
+def test_lessons_that_name_folders_hold_in_the_same_one() -> None:
+    """As files say that were learned before."""
+    lesson = Lesson("6d622cc853fda3f8", 2, late=True)
+    found = simulate(facts_of(at_line("/jobs/job.py:7").log), HISTORY, pace=AT_ONCE, lessons=(lesson,))
+    assert found.premature == 0
+
+
 def test_numbers_of_stages_and_shuffles_make_no_difference() -> None:
     one, other = (learn(facts_of(read_again(first).log)) for first in (0, 40))
     assert one == other
