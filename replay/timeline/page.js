@@ -25,7 +25,10 @@ const span = ms => {
   const m = Math.floor(ms / 60000);
   return m < 60 ? `${m} min ${String(Math.floor(ms / 1000) % 60).padStart(2, "0")} s` : `${Math.floor(m / 60)} h ${String(m % 60).padStart(2, "0")} min`;
 };
-const clock = ms => new Date(told.first_ms + ms).toISOString().slice(11, view[1] - view[0] < 120000 ? 23 : 19);
+const DAY = 864e5;
+const moment = ms => new Date(told.first_ms + ms).toISOString();
+const day = ms => told.length_ms > DAY ? `${moment(ms).slice(5, 10)} ` : "";
+const clock = ms => day(ms) + moment(ms).slice(11, view[1] - view[0] < 120000 ? 23 : 19);
 const few = (list, most) => list.slice(0, most).join(", ") + (list.length > most ? ` and ${list.length - most} more` : "");
 const add = (parent, tag, text, style) => {
   const made = document.createElement(tag);
@@ -158,8 +161,13 @@ function steps(length, many) {
   return [1, 2, 5, 10].map(k => k * power).find(k => k >= rough);
 }
 function timeStep(length, many) {
-  const nice = [1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5];
-  return length / many < 1e3 ? steps(length, many) : nice.find(k => k >= length / many) || 864e5;
+  const nice = [1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, DAY];
+  if (length / many < 1e3) return Math.max(1, steps(length, many));
+  return nice.find(k => k >= length / many) || DAY * steps(length / DAY, many);
+}
+function dated(ms, step) {
+  if (step >= DAY) return moment(ms).slice(0, 10);
+  return told.length_ms > DAY && step >= 6e4 ? day(ms) + moment(ms).slice(11, 16) : clock(ms);
 }
 function ticks(pen, width, height, labels) {
   const step = timeStep(view[1] - view[0], Math.max(2, (width - LEFT) / 130));
@@ -168,14 +176,14 @@ function ticks(pen, width, height, labels) {
   for (let at = Math.ceil((view[0] + offset) / step) * step - offset; at <= view[1]; at += step) {
     const x = across(at, width);
     pen.fillStyle = colours.grid; pen.fillRect(Math.round(x), 0, 1, height - (labels ? 20 : 0));
-    if (labels && x > LEFT + 20 && x < width - 34) { pen.fillStyle = colours.soft; pen.fillText(clock(at), x, height - 6); }
+    if (labels && x > LEFT + 20 && x < width - 34) { pen.fillStyle = colours.soft; pen.fillText(dated(at, step), x, height - 6); }
   }
 }
 
 function drawArea() {
   const [pen, width, height] = sheet(area, AREA), floor = height - 22, top = 8;
   const peak = series.reduce((most, one) => one[0] <= view[1] ? Math.max(most, one[1]) : most, 1);
-  const unit = steps(peak, 4);
+  const unit = Math.max(1, steps(peak, 4));
   ticks(pen, width, height, true);
   const y = bytes => floor - bytes / (Math.ceil(peak / unit) * unit) * (floor - top);
   pen.textAlign = "right"; pen.textBaseline = "middle";

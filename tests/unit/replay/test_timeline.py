@@ -188,6 +188,50 @@ def test_a_page_counts_what_the_fence_found_from_the_fence_on(tmp_path: Path) ->
     assert "8.1 MB·sheld; needed 4.8 MB·s" in tiles
 
 
+#: Tells what is written along the axes of the area.
+_TEXTS = """<script>
+const texts = [], plain = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+  if (this.canvas.id === "area") texts.push(text);
+  return plain.call(this, text, ...at);
+};
+const told = () => { document.title = "PROBE" + JSON.stringify({texts}) + "PROBE"; };
+const look = tries => texts.length || !tries ? setTimeout(told, 100) : setTimeout(look, 100, tries - 1);
+setTimeout(look, 100, 30);
+</script><body"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize(
+    ("rest_ms", "label"),
+    [
+        (0, "14:13:20.100"),
+        (600_000, "14:14:00"),
+        (2 * 86_400_000, "09-22 00:00"),
+        (7 * 86_400_000, "2026-09-25"),
+        (100 * 86_400_000, "2026-11-03"),
+    ],
+)
+def test_a_moment_on_the_axis_is_one_that_nobody_mistakes(rest_ms: int, label: str, tmp_path: Path) -> None:
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.now_ms += rest_ms
+    told.done(0, 120_000_000)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.now_ms += 100
+    told.done(1, 60_000_000)
+    texts = probed(page(picture(told.log)).replace("<body", _TEXTS), tmp_path)["texts"]
+    assert label in texts, texts
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_nothing_is_written_twice_along_an_axis_where_there_is_nothing(tmp_path: Path) -> None:
+    """A log of one event: of one moment, and without a byte."""
+    texts = probed(page(picture(Told().log)).replace("<body", _TEXTS), tmp_path)["texts"]
+    assert sorted(texts) == ["0 B", "1 B"], texts
+
+
 #: Answers what a live page asks for, marks the first row, and tells before and after the second answer what is marked
 #: and where the nodes of the graph are.
 _REFRESHED = """<script>
