@@ -88,9 +88,11 @@ def _of_tables(exported: list[Table], reading: Reading, reached: dict[str, int])
             shared += [(application, first, last, table) for application, (first, last) in found.items()]
         else:
             yield from tables.pieces(table, reading)
-    for application, _, last, table in sorted(shared, key=lambda one: (one[0], one[1], -one[2], one[3].path)):
+    for application, first, last, table in sorted(shared, key=lambda one: (one[0], one[1], -one[2], one[3].path)):
         before = reached.get(application, 0)
         if last > before:
+            if reading.wants(application):
+                yield from _missing(application, table.path, before, first, reading)
             yield from tables.pieces(table, reading, application, before)
             reached[application] = last
 
@@ -102,15 +104,15 @@ def _of_logs(surveyed: list[LogFile], reading: Reading, reached: dict[str, int])
         before = reached.get(log.application, 0)
         if log.frames and log.last <= before:
             continue
-        if log.first > before + 1 and (reading.last is None or reading.last > before):
-            yield from _missing(log, before, reading)
+        yield from _missing(log.application, log.path, before, log.first, reading)
         first, _ = reading.span(before + 1, log.last)
         yield from logs.pieces(log, max(first, log.first), reading.last, reading.partition_events)
         reached[log.application] = log.last
 
 
-def _missing(log: LogFile, before: int, reading: Reading) -> Iterator[Piece]:
-    first, last = reading.span(before + 1, log.first - 1)
+def _missing(application: str, path: str, before: int, begin: int, reading: Reading) -> Iterator[Piece]:
+    """What lies between the events that other files hold and the beginning of this one."""
+    first, last = reading.span(before + 1, begin - 1)
     if first <= last:
-        text = f"events {first} to {last} are missing: no file holds them, {Path(log.path).name} begins behind them"
-        yield Trouble(log.application, Problem(text, first))
+        text = f"events {first} to {last} are missing: no file holds them, {Path(path).name} begins behind them"
+        yield Trouble(application, Problem(text, first))

@@ -176,6 +176,19 @@ def test_a_file_with_later_events_that_is_named_first_costs_none_of_the_earlier_
     assert sequences(rows(tmp_path)) == [*range(1, len(told.log) + 1)]
 
 
+def test_what_no_table_of_several_holds_is_missing(told: Told, tmp_path: Path) -> None:
+    """As where somebody has taken a day away."""
+    for name, part in (("a", told.log[:10]), ("b", told.log[20:])):
+        file = ArrowFile(tmp_path / f"{name}.arrow")
+        file.write(APP, part)
+        file.finish()
+    found = rows(tmp_path)
+    assert sequences(found) == [*range(1, 11), *range(21, len(told.log) + 1)]
+    assert problems(found) == ["events 11 to 20 are missing: no file holds them, b.arrow begins behind them"]
+    assert problems(rows(tmp_path, first=22)) == problems(rows(tmp_path, application="other")) == []
+    assert len(problems(rows(tmp_path, first=15, last=25))) == 1
+
+
 def replace_log(told: Told, part: slice) -> list[Segment]:
     return told.segments()[part]
 
