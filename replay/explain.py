@@ -23,6 +23,7 @@ from coordinator.core.ids import (
     add_span,
 )
 from coordinator.core.state import State, empty
+from replay.blocks import Blocks
 from replay.ending import Ending, verdict
 from replay.holding import reasons
 from replay.names import Names
@@ -99,6 +100,7 @@ class Teller:
     reading: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
     call_site: str = ""
     announced: tuple[Span, ...] = ()
+    blocks: Blocks = field(default_factory=Blocks)
     cause: e.Recorded | None = None
     told_last: int = 0
     last: e.Recorded | None = None
@@ -111,10 +113,18 @@ class Teller:
         self.names.hear(recorded)
         self._follow(recorded)
         cause = self._cause_of(recorded)
-        scene = Scene(self.app_shuffle, self.state, self.names, cause, self.reading, self.told_last)
+        scene = Scene(
+            self.app_shuffle, self.state, self.names, cause, self.reading, self.told_last, self._blocks_before(recorded)
+        )
         for shuffle_id, text in tell(scene, recorded.event):
             self._write_down(shuffle_id, recorded, text)
+        self.blocks.hear(recorded, self.state)
         self.last = recorded
+
+    def _blocks_before(self, recorded: e.Recorded) -> tuple[e.Recorded, ...]:
+        """What is known of cached blocks that were taken instead of what is missed now."""
+        event = recorded.event
+        return self.blocks.before(self.app_shuffle, event.shuffle_id) if isinstance(event, e.PrematureDeletion) else ()
 
     def _write_down(self, shuffle_id: ShuffleId, recorded: e.Recorded, text: str) -> None:
         line = Line(recorded.sequence, recorded.time_ms, recorded.because, kind(recorded.event), printable(text))

@@ -20,6 +20,7 @@ from coordinator.core.ids import AppShuffle, JobId, Sequence, ShuffleId, StageAt
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State, empty
 from coordinator.core.values import Policy, Rule
+from replay.blocks import Blocks
 from replay.names import Known, Names
 from replay.numbers import Numbers
 from replay.phrases import phrase
@@ -172,6 +173,7 @@ class _Heard:
     misses: list[_Miss] = field(default_factory=list)
     rewriting: dict[AppShuffle, _Miss] = field(default_factory=dict)  #: Missed, and not complete again.
     beforehand: _Beforehand = field(default_factory=_Beforehand)
+    blocks: Blocks = field(default_factory=Blocks)
 
     def hear(self, recorded: e.Recorded) -> None:
         event = recorded.event
@@ -197,6 +199,7 @@ class _Heard:
             self._wrote(event)
         elif isinstance(event, e.GenerationCompleted):
             self._is_complete(event.shuffle_id)
+        self.blocks.hear(recorded, self.state)
         apply(self.state, recorded)
 
     def _expired(self, recorded: e.Recorded, event: e.GenerationExpired) -> None:
@@ -234,6 +237,7 @@ class _Heard:
         going.missed, going.missed_by = recorded, self.names.stage_of_job(event.stage)
         going.job = job
         going.job_ms = self.job_ms.get(job, recorded.time_ms) if job is not None else recorded.time_ms
+        going.chain += map(self._of_blocks, self.blocks.before(going.app_shuffle, event.shuffle_id))
         going.chain.append(self._cause(recorded))
         self.misses.append(going)
         self.rewriting[going.app_shuffle] = going
@@ -255,6 +259,13 @@ class _Heard:
         generation = self.state.generations.get(shuffle_id)
         if generation is not None:
             self.rewriting.pop(generation.app_shuffle, None)
+
+    def _of_blocks(self, recorded: e.Recorded) -> Cause:
+        event = recorded.event
+        if not isinstance(event, e.StageSubmitted):
+            return self._cause(recorded)
+        told = f"{self.names.stage_of_job(event.stage)} took cached blocks instead of it"
+        return Cause(recorded.sequence, recorded.time_ms, told)
 
     def _cause(self, recorded: e.Recorded) -> Cause:
         return Cause(recorded.sequence, recorded.time_ms, phrase(recorded.event, self.names))

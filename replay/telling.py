@@ -16,6 +16,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
 from coordinator.core.values import Loss
+from replay.blocks import instead
 from replay.names import Names
 from replay.phrases import became, because, held, lineage, phrase, pressed
 from replay.units import clock, count, few, size
@@ -37,6 +38,7 @@ class Scene:
     cause: e.Recorded | None
     reading: dict[StageAttempt, ShuffleId]
     told_last: int = 0  #: The event of the line before.
+    blocks: tuple[e.Recorded, ...] = ()  #: Who took cached blocks instead of it last, and what was lost since.
 
     def is_ours(self, shuffle_id: ShuffleId) -> bool:
         """Whether it is a generation of the app shuffle."""
@@ -111,9 +113,12 @@ def _joined(scene: Scene, event: e.WriterJoined) -> Said:
         yield event.shuffle_id, f"{scene.names.stage_of_job(event.writer)} {does}"
 
 
-def _given_up(scene: Scene, event: e.StageSubmitted) -> Said:
+def _submitted(scene: Scene, event: e.StageSubmitted) -> Said:
     if event.gives_up is not None and scene.is_ours(event.gives_up):
         yield event.gives_up, f"{scene.names.stage_of_job(event.stage)} had asked to write it, and does not"
+    for app_shuffle, shuffle_id in instead(event, scene.state):
+        if app_shuffle == scene.app_shuffle:
+            yield shuffle_id, f"{scene.names.stage_of_job(event.stage)} takes cached blocks instead of it"
 
 
 def _complete(scene: Scene, event: e.GenerationCompleted) -> Said:
@@ -241,7 +246,14 @@ def _missed(scene: Scene, event: e.PrematureDeletion) -> Said:
     if scene.is_ours(event.shuffle_id):
         detail = f" ({event.detail})" if event.detail else ""
         since = ", since something before it was lost" * event.after_loss
-        yield event.shuffle_id, f"missed by {scene.names.stage_of_job(event.stage)}{since}{detail}"
+        yield event.shuffle_id, f"missed by {scene.names.stage_of_job(event.stage)}{since}{detail}{_blocks(scene)}"
+
+
+def _blocks(scene: Scene) -> str:
+    """What went between the last stage that took cached blocks instead of it and now."""
+    lost = [one for one in scene.blocks if isinstance(one.event, e.ExecutorLost)]
+    told = (f"{phrase(one.event, scene.names)} (event {one.sequence})" for one in lost)
+    return f"; cached blocks had been taken instead of it, and since then: {', '.join(told)}" if lost else ""
 
 
 def _opened(scene: Scene, event: e.RecoveryOpened) -> Said:
@@ -287,7 +299,7 @@ _TELLINGS: dict[type, Callable[[Scene, Any], Said]] = {
     e.GenerationStarted: _started,
     e.GenerationAdopted: _adopted,
     e.WriterJoined: _joined,
-    e.StageSubmitted: _given_up,
+    e.StageSubmitted: _submitted,
     e.GenerationCompleted: _complete,
     e.ReaderRegistered: _read,
     e.StageCompleted: _reader_done,

@@ -163,3 +163,23 @@ def deleted_and_missed(settings: Settings = Settings()) -> Told:
     told.done(3, 120_000_000)
     told.stage(4, "collect at chain.py:31", reads=(0,))
     return told
+
+
+def read_from_blocks(*lost: str) -> Told:
+    """App shuffle 0 is deleted; a job takes cached blocks instead, these executors go, and the next job misses it."""
+    told = Told()
+    told.whole_chain()
+    told.carried_out()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.say(c.ReportStageSubmitted(attempt(4), (AppShuffle(0),), None, 4, "sum at chain.py:25", cached=True))
+    told.done(4)
+    told.say(c.ReportJobEnded(JobId(1)))
+    for executor in lost:
+        told.say(c.ReportExecutorLost(executor, "killed"))
+    told.say(c.ReportJobStarted(JobId(2), StageId(6), (AppShuffle(0),), None, (Span(5, 6),)))
+    told.stage(5, "map at chain.py:12", writes=0)
+    told.done(5, 120_000_000)
+    return told

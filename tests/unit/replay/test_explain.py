@@ -15,7 +15,7 @@ from replay.explain import UnknownShuffle, explain
 from replay.names import Names
 from replay.phrases import phrase
 from replay.story import Chapter, Line, shortened
-from tests.unit.replay.logs import Told, attempt, deleted_and_missed
+from tests.unit.replay.logs import Told, attempt, deleted_and_missed, read_from_blocks
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
 
@@ -64,6 +64,21 @@ def test_what_is_told_of_a_prefix_does_not_change_later() -> None:
     for length in range(7, len(told.log)):
         part = explain(told.log[:length], AppShuffle(0)).chapters
         assert all(whole.startswith(texts(one)) for one in part if one.shuffle_id == 1)
+
+
+def test_cached_blocks_that_were_taken_instead_are_told_and_what_was_lost_since() -> None:
+    told = read_from_blocks("7")
+    taken, missed = (
+        next(line.text for line in chapter_lines(told) if line.kind == kind)
+        for kind in ("StageSubmitted", "PrematureDeletion")
+    )
+    (lost,) = [one.sequence for one in told.log if isinstance(one.event, e.ExecutorLost)]
+    assert taken == "stage 4.0 (sum at chain.py:25) of job 1 takes cached blocks instead of it"
+    assert missed == (
+        "missed by stage 5.0 (map at chain.py:12) of job 2; "
+        f"cached blocks had been taken instead of it, and since then: executor 7 lost: killed (event {lost})"
+    )
+    assert "instead" not in texts(chapter(told, 3))
 
 
 def test_what_spark_completes_after_a_loss_that_was_not_ours_is_not_told_as_written_anew() -> None:

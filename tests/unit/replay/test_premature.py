@@ -15,7 +15,7 @@ from coordinator.core.ids import AppShuffle, JobId, Span, StageId
 from coordinator.core.values import Outputs, Policy, Rule
 from replay import names
 from replay.premature import Inquiry, Premature, premature, worth
-from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed, lineage
+from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed, lineage, read_from_blocks
 
 LATER_MS = 12_000
 
@@ -263,6 +263,28 @@ def test_what_a_loss_has_brought_back_is_told_so() -> None:
     told.stage(3, "map at chain.py:12", writes=0)
     (found,) = premature(told.log)
     assert found.chain[-1].text.endswith("wanted it, since something before it was lost")
+
+
+def test_blocks_that_can_have_gone_with_an_executor_are_in_the_chain() -> None:
+    """No look was wrong: what a whole cache stood before is wanted when a block of it is lost."""
+    (found,) = premature(read_from_blocks("7").log)
+    assert [cause.text for cause in found.chain[-3:-1]] == [
+        "stage 4.0 (sum at chain.py:25) of job 1 took cached blocks instead of it",
+        "executor 7 lost: killed",
+    ]
+    assert all(earlier.sequence < later.sequence for earlier, later in pairwise(found.chain))
+
+
+def test_a_cache_that_was_given_up_is_told_without_an_executor() -> None:
+    (found,) = premature(read_from_blocks().log)
+    assert "took cached blocks instead of it" in found.chain[-2].text
+
+
+def test_of_many_executors_that_were_lost_the_first_ones_are_told() -> None:
+    (found,) = premature(read_from_blocks(*map(str, range(50))).log)
+    assert [cause.text for cause in found.chain if "lost" in cause.text] == [
+        f"executor {one} lost: killed" for one in range(3)
+    ]
 
 
 def test_nothing_missed_is_nothing_told() -> None:

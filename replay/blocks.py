@@ -1,0 +1,58 @@
+"""Who took cached blocks instead of a shuffle that was gone, and which executors were lost after that.
+
+Responsible for the facts between which blocks can have gone, so that what is wanted again then is not told as if
+nothing had happened. Refuses to say that blocks went with an executor: no event tells where they lay, and a cache that
+the program gives up looks the same. Invariant: what is told is of the app shuffle's present generation, and bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from coordinator.core import caches, cuts
+from coordinator.core import events as e
+from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.state import State
+
+_LOSSES_KEPT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """Where it was taken last: all blocks were there by then, for Spark submits no stage before."""
+
+    shuffle_id: ShuffleId
+    last: e.Recorded
+    lost: tuple[e.Recorded, ...] = ()
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Listens to a log."""
+
+    taken: dict[AppShuffle, _Taken] = field(default_factory=dict)
+
+    def hear(self, recorded: e.Recorded, state: State) -> None:
+        """One more event."""
+        event = recorded.event
+        if isinstance(event, e.StageSubmitted):
+            self.taken |= {app: _Taken(shuffle_id, recorded) for app, shuffle_id in instead(event, state)}
+        elif isinstance(event, e.ExecutorLost):
+            for app, taken in self.taken.items():
+                self.taken[app] = _Taken(taken.shuffle_id, taken.last, (*taken.lost, recorded)[:_LOSSES_KEPT])
+        elif isinstance(event, (e.GenerationStarted, e.GenerationAdopted, e.ShuffleCleaned)):
+            self.taken.pop(event.app_shuffle, None)
+
+    def before(self, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> tuple[e.Recorded, ...]:
+        """Who took blocks instead of it last, and what was lost since, in the order of the log."""
+        taken = self.taken.get(app_shuffle)
+        return (taken.last, *taken.lost) if taken is not None and taken.shuffle_id == shuffle_id else ()
+
+
+def instead(event: e.StageSubmitted, state: State) -> Iterator[tuple[AppShuffle, ShuffleId]]:
+    """What the stage lists behind persisted RDDs, and is gone: it takes their blocks."""
+    for app_shuffle in caches.behind(event):
+        shuffle = state.shuffles.get(app_shuffle)
+        if shuffle is not None and shuffle.current is not None and cuts.is_gone(state.current(app_shuffle)):
+            yield app_shuffle, shuffle.current
