@@ -9,13 +9,17 @@ texts are taken apart only then.
 
 A job is laid to a thread by a local property of Spark, which a JVM thread's jobs carry. In PySpark's pinned thread mode
 each Python thread has one JVM thread for itself, so the property is set once, with the first call that a thread makes,
-and again where PySpark gives a thread the properties of another one. Without that mode nothing says whose a job is.
+and again where PySpark gives a thread other properties. Those may be of several threads at once: what wraps the tasks
+of `CrossValidator`'s pool gives them all one Java object, in which the last mark is everybody's. So the mark names the
+object there, and a job that carries it is of all threads that were given it. Without pinned threads nothing says whose
+a job is.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import sys
 import threading
 import time
@@ -170,28 +174,31 @@ class Calls:
         return tuple(found)
 
     def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
-        """The calls that a thread's job of that moment belongs to: none where they have returned. None: unknown."""
-        slot = next((slot for slot in list(self._slots.values()) if slot.thread == thread), None)
-        if slot is None:
-            return None
-        mine = tuple(call for call in slot.calls() if call.started_ms <= at_ms + tolerance_ms)
-        if mine or slot.was_calling(at_ms, tolerance_ms):
+        """The calls that a thread's job of that moment belongs to: none where they have returned. None: unknown.
+
+        Of threads that share their properties all that are under way: a clock that was set back hides none.
+        """
+        slots = [slot for slot in list(self._slots.values()) if slot.thread == thread]
+        latest_ms = at_ms + tolerance_ms if len(slots) == 1 else math.inf
+        mine = tuple(call for slot in slots for call in slot.calls() if call.started_ms <= latest_ms)
+        if mine or any(slot.was_calling(at_ms, tolerance_ms) for slot in slots):
             return mine
         return None
 
     def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
         """The program's line that had called into the JVM in that millisecond; empty where that is not known.
 
-        Of one thread's calls the one that began first; of all threads' calls of a JVM method the only one.
+        Of one thread's calls the one that began first; of all threads' calls of a JVM method the only one. Of threads
+        that share their properties the line that is the same for all.
         `called_back`: only of a thread that the JVM itself has called.
         """
         every = (*list(self._slots.values()), *self._over.copy())
         slots = [slot for slot in every if not slot.is_ours and (slot.is_called_back or not called_back)]
         if thread is not None:
-            mine = (slot for slot in slots if slot.thread == thread)
-            return min((found for slot in mine for found in self._lines(slot, None, at_ms)), default=(0.0, ""))[1]
+            mine = [list(self._lines(slot, None, at_ms)) for slot in slots if slot.thread == thread]
+            return _only({min(found)[1] for found in mine if found})
         found = {line for slot in slots for _, line in self._lines(slot, method, at_ms)} if method else set()
-        return found.pop() if len(found) == 1 else ""
+        return _only(found)
 
     def _lines(self, slot: Slot, method: str | None, at_ms: float) -> Iterator[tuple[float, str]]:
         """Of a thread's calls of that moment, with when they began. What returns meanwhile is among the past ones."""
@@ -245,14 +252,15 @@ class Calls:
                     line = "" if slot.is_ours else own_line()
                     slot.past.append(Past(started, ended, _parts(command)[1], line))
                 if len(command) < SHORT_COMMAND and "\nsetLocalProperties\n" in command:
-                    slot.is_marked = not is_pinned  # it has been given another thread's
+                    slot.thread = _named_after(_parts(command)[2])  # it has been given other properties
+                    slot.is_marked = not is_pinned
 
         return send_command
 
     def _enter(self) -> Slot:
         """A thread's first call."""
         ident = threading.get_ident()
-        slot = Slot(f"t{next(_THREADS)}", ident, _is_ours(ident))
+        slot = Slot(_new_mark(), ident, _is_ours(ident))
         slot.is_marked = slot.is_ours or not self._is_pinned
         slot.is_called_back = is_called_back(sys._getframe(1))  # noqa: SLF001 - documented
         self._local.slot = slot
@@ -282,6 +290,20 @@ def _parts(command: str) -> tuple[str, str, str]:
     """What a call is made to, its method, and its arguments; no method where it is no call."""
     kind, target, method, arguments = [*command[:LONGEST_HEAD].split("\n", 3), "", "", ""][:4]
     return target, method if kind == "c" else "", arguments
+
+
+def _new_mark() -> str:
+    return f"t{next(_THREADS)}"
+
+
+def _named_after(arguments: str) -> str:
+    """The mark of a thread that was given properties, by py4j's name of them; its own where they have none."""
+    name = arguments.split("\n", 1)[0]
+    return f"p-{name[1:]}" if name.startswith("r") else _new_mark()
+
+
+def _only(found: set[str]) -> str:
+    return found.pop() if len(found) == 1 else ""
 
 
 def own_line() -> str:

@@ -142,3 +142,38 @@ def test_a_thread_that_inherits_properties_has_its_own_mark(watched: Watched) ->
     watched.log.settle()
     ours, theirs = (job.properties[PROPERTY] for job in watched.log.of(JobStarted)[-2:])
     assert ours != theirs
+
+
+def test_threads_that_share_their_properties_keep_what_each_of_them_writes(watched: Watched, tmp_path: Path) -> None:
+    """As the tasks of `CrossValidator`'s pool do: one Java object, and whoever marks it marks the jobs of all."""
+    context = watched.spark.sparkContext
+    first, beside = gate(tmp_path / "first"), gate(tmp_path / "beside")
+    shared = context._jsc.sc().getLocalProperties().clone()
+
+    def hold(number: int) -> int:
+        first.pass_through("the first exchange")
+        return number
+
+    held = functions.udf(hold, "long")("id").alias("id")
+    frame = watched.spark.range(0, 40, 1, 1).select(held).repartition(3).groupBy("id").count()
+
+    def listed() -> int:
+        context._jsc.sc().setLocalProperties(shared)
+        return int(frame.groupBy("count").count().rdd.count())
+
+    def counted() -> int:
+        context._jsc.sc().setLocalProperties(shared)
+        return int(context.parallelize(range(2), 1).map(lambda _: beside.pass_through("the other thread")).count())
+
+    before = len(watched.log.of(StageSubmitted))
+    with watched.regions_of() as regions, in_background(listed) as running:
+        wait_for(first.arrived, "the first exchange")
+        with in_background(counted) as other:
+            wait_for(beside.arrived, "the other thread's job")
+            first.open()
+            assert running.result() == 1
+            beside.open()
+            assert other.result() == 2
+    written = {s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None}
+    assert len(written) == 3
+    assert wrote(regions, HERE) == written

@@ -27,6 +27,9 @@ FIT = "c\no7\nfit\nro8\ne\n"
 MARK = "c\no1\nsetLocalProperty\nsspark.shuffleLifecycle.thread\ns{}\ne\n"
 
 
+GIVEN = "c\no3\nsetLocalProperties\nro4\ne\n"
+
+
 class Thing:
     """Something of the program's."""
 
@@ -112,11 +115,40 @@ def test_a_thread_is_marked_once_with_its_first_call(calls: Calls, client: Slow)
     assert client.said == ["r\nu\norg\ne\n", MARK.format("t1"), "c\no2\ncount\ne\n", "c\no2\ncount\ne\n"]
 
 
-def test_a_thread_that_is_given_anothers_properties_is_marked_again(calls: Calls, client: Slow) -> None:
-    given = "c\no3\nsetLocalProperties\nro4\ne\n"
+def test_a_thread_that_is_given_other_properties_is_marked_again_by_their_name(calls: Calls, client: Slow) -> None:
+    client.send_command(GIVEN)
+    client.send_command("c\no2\ncount\ne\n")
+    assert client.said == [MARK.format("t1"), GIVEN, MARK.format("p-o4"), "c\no2\ncount\ne\n"]
+
+
+def test_a_thread_that_is_given_none_is_marked_as_itself_again(calls: Calls, client: Slow) -> None:
+    given = "c\no3\nsetLocalProperties\nn\ne\n"
     client.send_command(given)
     client.send_command("c\no2\ncount\ne\n")
-    assert client.said == [MARK.format("t1"), given, MARK.format("t1"), "c\no2\ncount\ne\n"]
+    assert client.said == [MARK.format("t1"), given, MARK.format("t2"), "c\no2\ncount\ne\n"]
+
+
+def test_jobs_of_threads_that_share_their_properties_are_of_all_of_them(calls: Calls, client: Slow) -> None:
+    """The mark of who set it last is on the jobs of all: it must not hide whose call is under way."""
+
+    def fit() -> None:
+        client.send_command(GIVEN)
+        client.send_command(FIT)
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    assert client.arrived.wait(30)
+    client.late_s = 0.01
+    client.send_command(GIVEN)
+    began_ms = time.time() * 1000
+    client.send_command("c\no2\ncount\ne\n")
+    last = [said for said in client.said if said.startswith(MARK.split("{}")[0])][-1].split("\n")[4][1:]
+    (fitting,) = calls.under_way()
+    assert calls.of_thread(last, began_ms + 5, 2.0) == (fitting,)
+    assert calls.of_thread(last, fitting.started_ms - 1000, 2.0) == (fitting,), "the clock was set back"
+    client.answer.set()
+    thread.join()
+    assert calls.of_thread(last, began_ms + 5, 2.0) == ()
 
 
 def test_without_pinned_threads_nobody_is_marked(client: Slow) -> None:
@@ -274,7 +306,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[..., threading.Thread]:
 
     def started(text: str, client: Slow, name: str = "theirs") -> threading.Thread:
         code = compile(text, SCRIPT, "exec")
-        known = {"call": client.send_command, "FIT": FIT, "COUNT": COUNT}
+        known = {"call": client.send_command, "FIT": FIT, "COUNT": COUNT, "GIVEN": GIVEN}
         thread = threading.Thread(target=lambda: exec(code, known), name=name)
         thread.start()
         return thread
@@ -406,6 +438,19 @@ def test_two_lines_that_call_one_method_leave_it_open(
     at_ms = time.time() * 1000
     assert calls.line_of(None, "fit", at_ms) == ""
     assert {calls.line_of(thread, None, at_ms)[-8:] for thread in ("t1", "t2")} == {"etl.py:1", "etl.py:2"}
+    client.answer.set()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize(("below", "line"), [("", "send_command at /home/ann/etl.py:2"), ("\n", "")])
+def test_a_line_of_threads_that_share_their_properties_is_told_where_it_is_the_same(
+    calls: Calls, client: Slow, program: Callable[..., threading.Thread], below: str, line: str
+) -> None:
+    threads = [program(f"call(GIVEN)\n{space}call(FIT)", client) for space in ("", below)]
+    while sum(call.method == "fit" for call in calls.under_way()) < 2:
+        pass
+    assert calls.line_of("p-o4", None, time.time() * 1000) == line
     client.answer.set()
     for thread in threads:
         thread.join()
