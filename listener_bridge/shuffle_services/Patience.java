@@ -14,6 +14,7 @@ public class Patience extends Thread {
   private final String whom;
   private final long limitMs;
   private boolean hasRunOut = false;
+  private boolean isSilent = false;
   private boolean isOver = false;
 
   Patience(Silences silences, String whom, long limitMs) {
@@ -39,12 +40,17 @@ public class Patience extends Thread {
   }
 
   /** What it came to, for whoever waited: the client's own word, or that there was no answer. */
-  public synchronized Exception told(Exception thrown) {
-    if (!hasRunOut) {
-      return thrown;
+  public Exception told(Exception thrown) {
+    return told(thrown, false);
+  }
+
+  /** The same, where the client's own word may be that it has reached nobody: that is silence too. */
+  public synchronized Exception told(Exception thrown, boolean hasReachedNobody) {
+    isSilent = hasRunOut || hasReachedNobody;
+    if (isSilent) {
+      silences.note(whom);
     }
-    silences.note(whom);
-    return new IllegalStateException(whom + " has not answered within " + limitMs + " ms");
+    return hasRunOut ? new IllegalStateException(whom + " has not answered within " + limitMs + " ms") : thrown;
   }
 
   /** The call has come back. To be called by whoever waited. */
@@ -53,7 +59,7 @@ public class Patience extends Thread {
     notifyAll();
     if (hasRunOut) {
       Thread.interrupted();
-    } else {
+    } else if (!isSilent) {
       silences.heard(whom);
     }
   }

@@ -19,6 +19,7 @@ from listener_bridge.shuffle_services import uniffle as uniffle_service
 from listener_bridge.shuffle_services.api import Held, ShuffleService
 from listener_bridge.shuffle_services.choosing import choose
 from listener_bridge.tap.facts import MarkerPassed, StageSubmitted
+from listener_bridge.tap.jvm import JavaObject
 from listener_bridge.tap.tap import Tap
 from tests.spark.bridge.conftest import Run
 from tests.support.celeborn import Celeborn, running_celeborn
@@ -154,6 +155,24 @@ def on_celeborn(cluster: Celeborn, folder: Path, master: str = LOCAL, **conf: st
 def on_cluster(celeborn: Celeborn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCeleborn]:
     with on_celeborn(celeborn, tmp_path_factory.mktemp("spark")) as run:
         yield run
+
+
+def asked_in_vain(run: Remote, silences: tuple[str, ...], times: int) -> None:
+    """As if whoever is silent had been asked so often: each time is 20 s after the one before. Where the adapter's Java
+    keeps them is the name of a field in each holder."""
+    holder = run.service._java  # type: ignore[attr-defined]
+    for name in silences:
+        holder = _kept(holder, name)
+    for whom in list(_kept(holder, "until")):
+        for _ in range(times):
+            holder.note(whom)
+
+
+def _kept(holder: JavaObject, name: str) -> JavaObject:
+    """What a private field holds."""
+    field = holder.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(holder)
 
 
 # ---- Uniffle ----

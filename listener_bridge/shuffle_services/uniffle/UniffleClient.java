@@ -47,6 +47,7 @@ public class UniffleClient {
   private static final String TOLD = "handlerInfoBd";
   /** What a coordinator says that has no servers but those that were excluded; 0.9.2 and 0.10.0. */
   private static final String NO_SERVERS = "There isn't enough shuffle servers";
+  private static final String UNREACHED = ".StatusRuntimeException";
   /** What a server says of an application that it does not know, or not any more: 0.10, 0.9. */
   private static final String[] FORGOTTEN = {"NO_REGISTER", "Can't get shuffle result for appId["};
 
@@ -205,7 +206,7 @@ public class UniffleClient {
       client(server).unregisterShuffle(request(shuffle));
     } catch (Exception refused) {
       if (!isForgotten(refused)) {
-        throw patience.told(refused);
+        throw patience.told(refused, hasReachedNobody(refused));
       }
     } finally {
       patience.over();
@@ -238,10 +239,20 @@ public class UniffleClient {
       if (isForgotten(refused)) {
         return 0L;
       }
-      throw patience.told(refused);
+      throw patience.told(refused, hasReachedNobody(refused));
     } finally {
       patience.over();
     }
+  }
+
+  /** How often in a row it has not answered. */
+  int silencesOf(String server) {
+    return silences.times(server);
+  }
+
+  /** gRPC's own word, by its name, since each jar renames its class: what a server says comes as Uniffle's. */
+  private static boolean hasReachedNobody(Exception refused) {
+    return refused.getClass().getName().endsWith(UNREACHED);
   }
 
   private static boolean isForgotten(Exception refused) {

@@ -1,10 +1,8 @@
 package shufflelifecycle;
 
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.CleanerListener;
@@ -176,12 +174,12 @@ public class UniffleService {
     if (unfenced != null) {
       return Answer.failed(unfenced);
     }
-    List problems = purge(shuffle, partitions, servers, System.nanoTime() + timeoutMs * 1000000L);
-    if (!problems.isEmpty()) {
-      return Answer.failed(problems.toString());
+    Outcome outcome = purge(shuffle, partitions, servers, System.nanoTime() + timeoutMs * 1000000L);
+    if (!outcome.isDone()) {
+      return Answer.failed(outcome.problems.toString());
     }
     Long bytes = (Long) books.bytes.remove(shuffle + "/" + generation);
-    return Answer.freed(bytes == null ? 0L : bytes.longValue());
+    return Answer.freed(bytes == null || outcome.hasGivenUp ? 0L : bytes.longValue());
   }
 
   /** Why this must not be purged; null where the shuffle has left these servers. */
@@ -201,26 +199,42 @@ public class UniffleService {
     return null;
   }
 
-  private List purge(int shuffle, int partitions, String[] servers, long end) {
-    ArrayList problems = new ArrayList();
+  private Outcome purge(int shuffle, int partitions, String[] servers, long end) {
+    Outcome outcome = new Outcome();
+    Map problems = ask(shuffle, servers);
+    for (int i = 0; i < servers.length; i++) {
+      String problem = (String) problems.get(servers[i]);
+      problem = problem == null ? see(shuffle, partitions, servers[i], end) : problem;
+      if (problem != null) {
+        String server = "server " + servers[i];
+        String what = "blocks of app shuffle " + shuffle;
+        outcome.left(what, server, server + ": " + problem, client.silencesOf(servers[i]));
+      }
+    }
+    return outcome;
+  }
+
+  /** Server -> why it was not asked, or does not do it. All are asked first, since each answers before it is done. */
+  private Map ask(int shuffle, String[] servers) {
+    Map problems = new HashMap();
     for (int i = 0; i < servers.length; i++) {
       try {
         client.purge(servers[i], shuffle);
       } catch (Exception refused) {
-        problems.add("server " + servers[i] + ": " + refused);
-      }
-    }
-    for (int i = 0; problems.isEmpty() && i < servers.length; i++) {
-      try {
-        long left = await(shuffle, partitions, servers[i], end);
-        if (left > 0L) {
-          problems.add("server " + servers[i] + " still has " + left + " blocks");
-        }
-      } catch (Exception silent) {
-        problems.add("server " + servers[i] + ": " + silent);
+        problems.put(servers[i], String.valueOf(refused));
       }
     }
     return problems;
+  }
+
+  /** Null once nothing of it is left there. */
+  private String see(int shuffle, int partitions, String server, long end) {
+    try {
+      long left = await(shuffle, partitions, server, end);
+      return left > 0L ? "still has " + left + " blocks" : null;
+    } catch (Exception silent) {
+      return String.valueOf(silent);
+    }
   }
 
   private long await(int shuffle, int partitions, String server, long end) throws Exception {
