@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.celeborn.client.LifecycleManager;
+import org.apache.celeborn.client.ShuffleCommittedInfo;
 import org.apache.celeborn.client.commit.CommitHandler;
 import org.apache.celeborn.common.meta.ShufflePartitionLocationInfo;
 import org.apache.celeborn.common.meta.WorkerInfo;
@@ -129,7 +130,20 @@ public class CelebornClient {
     return !isCommitted(id) && (hasBegun || isWritten(id));
   }
 
-  /** Where the files of an id lie, or may lie where it is half-written; replicas too; null where there are none. */
+  /** The files of an id by worker, where each lies or may lie; null where there are none. */
+  Map files(Integer id) throws Exception {
+    List locations = locations(id);
+    if (locations == null || !locations.isEmpty() || !isCommitted(id)) {
+      return locations == null ? null : FilesOnWorkers.at(locations);
+    }
+    Object committed = lifecycle().commitManager().committedPartitionInfo().get(id);
+    return committed == null ? null : FilesOnWorkers.anywhere(workers(id).keySet(), (ShuffleCommittedInfo) committed);
+  }
+
+  /**
+   * Where the files of an id lie, or may lie where it is half-written; replicas too; null where there are none. Empty where
+   * its commit lost a part of it.
+   */
   List locations(Integer id) throws Exception {
     return isCommitted(id) ? committed(id) : given(id);
   }

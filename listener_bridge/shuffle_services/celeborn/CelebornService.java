@@ -160,8 +160,8 @@ public class CelebornService implements Rewrites {
       problems.add(uncommitted);
       return 0L;
     }
-    List locations = locations(id, known);
-    Destroying.Outcome outcome = locations == null ? new Destroying.Outcome() : destroying.destroy(id, locations, end);
+    Map files = files(id, known);
+    Outcome outcome = files == null ? new Outcome() : destroying.destroy(id, files, end);
     problems.addAll(outcome.problems);
     known.freed = outcome.isDone();
     known.given = known.freed ? null : known.given;
@@ -172,14 +172,14 @@ public class CelebornService implements Rewrites {
    * Celeborn is told that a half-written id is over: whenever it cleans the shuffle it would have the workers commit what
    * is gone by then, and take them for broken.
    */
-  private List locations(Integer id, FencedIds.One known) throws Exception {
+  private Map files(Integer id, FencedIds.One known) throws Exception {
     if (known.given == null && !client.isCommitted(id)) {
-      known.given = client.locations(id);
+      known.given = client.files(id);
       if (known.given != null) {
         client.end(id);
       }
     }
-    return known.given != null ? known.given : client.locations(id);
+    return known.given != null ? known.given : client.files(id);
   }
 
   /**

@@ -1,16 +1,12 @@
 package shufflelifecycle;
 
 import java.lang.reflect.Constructor;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.celeborn.common.meta.WorkerInfo;
-import org.apache.celeborn.common.protocol.PartitionLocation;
 import org.apache.celeborn.common.rpc.RpcEndpointRef;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.concurrent.Future;
 import scala.reflect.ClassTag;
@@ -24,7 +20,6 @@ import scala.reflect.ClassTag;
  * of an id that is forgotten, if it ever comes back.
  */
 public class Destroying {
-  private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
   private static final long LOOK_MS = 5L;
   private static final String COMMIT = "the commit";
 
@@ -48,33 +43,24 @@ public class Destroying {
     return "id " + id + " is still being committed by its workers; ask again";
   }
 
-  /** What became of the files of an id. */
-  static class Outcome {
-    final List problems = new ArrayList(); // why it is not done, worker by worker; empty: it is
-    boolean hasGivenUp = false; // on a worker, whose files may be left
-
-    boolean isDone() {
-      return problems.isEmpty();
-    }
-  }
-
-  Outcome destroy(Integer id, List locations, long end) throws Exception {
+  Outcome destroy(Integer id, Map files, long end) throws Exception {
     Map workers = client.workers(id);
-    Map asked = new HashMap(); // name of the worker -> its answer to come
-    Map problems = new HashMap(); // name of the worker -> why it is not done
-    Map files = byWorker(locations);
+    Map asked = new HashMap(); // whom -> its answer to come
+    Map problems = new HashMap(); // whom -> why it is not done
     Iterator it = files.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
       WorkerInfo worker = (WorkerInfo) workers.get(entry.getKey());
-      String silent = silences.of((String) entry.getKey());
+      boolean isKnown = worker != null && worker.endpoint() != null;
+      String whom = isKnown ? (String) entry.getKey() : entry.getKey() + " of id " + id; // other ids may know it
+      String silent = silences.of(whom);
       if (silent != null) {
-        problems.put(entry.getKey(), silent);
-      } else if (worker == null || worker.endpoint() == null) {
-        problems.put(entry.getKey(), "is not known to this driver any more");
-        silences.note((String) entry.getKey());
+        problems.put(whom, silent);
+      } else if (!isKnown) {
+        problems.put(whom, "is not known to this driver any more");
+        silences.note(whom);
       } else {
-        asked.put(entry.getKey(), ask(worker, id, (List[]) entry.getValue()));
+        asked.put(whom, ask(worker, id, (List[]) entry.getValue()));
       }
     }
     hear(asked, problems, System.nanoTime() + Silences.limitMs(end) * 1000000L);
@@ -86,32 +72,11 @@ public class Destroying {
     Iterator it = problems.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
-      if (silences.times((String) entry.getKey()) < Silences.TIMES_MAX) {
-        outcome.problems.add("worker " + entry.getKey() + " " + entry.getValue());
-      } else {
-        outcome.hasGivenUp = true;
-        LOG.warn("files of Celeborn's id {} may be left on worker {}, which was asked {} times in vain",
-            new Object[] {id, entry.getKey(), Integer.valueOf(Silences.TIMES_MAX)});
-      }
+      String worker = "worker " + entry.getKey();
+      int times = silences.times((String) entry.getKey());
+      outcome.left("files of Celeborn's id " + id, worker, worker + " " + entry.getValue(), times);
     }
     return outcome;
-  }
-
-  /** Worker -> {names of primary files, names of replicas}. */
-  private static Map byWorker(List locations) {
-    Map found = new HashMap();
-    for (int i = 0; i < locations.size(); i++) {
-      PartitionLocation location = (PartitionLocation) locations.get(i);
-      String worker = location.getWorker().toUniqueId();
-      List[] files = (List[]) found.get(worker);
-      if (files == null) {
-        files = new List[] {new ArrayList(), new ArrayList()};
-        found.put(worker, files);
-      }
-      boolean primary = location.getMode() == PartitionLocation.Mode.PRIMARY;
-      files[primary ? 0 : 1].add(location.getUniqueId());
-    }
-    return found;
   }
 
   private Object ask(WorkerInfo worker, Integer id, List[] files) throws Exception {

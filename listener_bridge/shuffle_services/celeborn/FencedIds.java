@@ -20,7 +20,7 @@ class FencedIds {
     final long olderThan;
     final boolean isFenced; // else Celeborn itself took the flag down
     long bytes = 0L;
-    List given = null; // where its files may lie, of one that was half-written when it was freed first
+    Map given = null; // where its files may lie, of one that was half-written when it was freed first
     boolean freed = false;
     boolean forgotten = false;
 

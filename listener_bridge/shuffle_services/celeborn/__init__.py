@@ -32,6 +32,7 @@ _NEEDED = {
         "isStageEnd",
         "isStageEndOrInProcess",
         "setStageEnd",
+        "committedPartitionInfo",
     ),
 }
 _KEPT = {

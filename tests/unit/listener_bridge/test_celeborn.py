@@ -20,6 +20,7 @@ METHODS = {
         "isStageEnd",
         "isStageEndOrInProcess",
         "setStageEnd",
+        "committedPartitionInfo",
     ],
 }
 FIELDS = {
