@@ -59,7 +59,7 @@ class EventsReader(DataSourceReader):
 
 
 class PushedReader(EventsReader):
-    """The same where Spark pushes filters down (4.1 and later, `spark.sql.python.filterPushdown.enabled`)."""
+    """The same where Spark pushes filters down and keeps them apart (`reading.register`)."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
         """Takes from them which applications, events and kinds are wanted; all are left for Spark to apply."""
