@@ -20,7 +20,7 @@ _LOSSES_KEPT = 3
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """Where it was taken last: all blocks were there by then, for Spark submits no stage before."""
+    """Where it was taken last, and the last executors lost since it was first: Spark hears of a loss late."""
 
     shuffle_id: ShuffleId
     last: e.Recorded
@@ -37,17 +37,24 @@ class Blocks:
         """One more event."""
         event = recorded.event
         if isinstance(event, e.StageSubmitted):
-            self.taken |= {app: _Taken(shuffle_id, recorded) for app, shuffle_id in instead(event, state)}
+            for app, shuffle_id in instead(event, state):
+                self.taken[app] = _Taken(shuffle_id, recorded, self._lost(app, shuffle_id))
         elif isinstance(event, e.ExecutorLost):
             for app, taken in self.taken.items():
-                self.taken[app] = _Taken(taken.shuffle_id, taken.last, (*taken.lost, recorded)[:_LOSSES_KEPT])
+                self.taken[app] = _Taken(taken.shuffle_id, taken.last, (*taken.lost, recorded)[-_LOSSES_KEPT:])
         elif isinstance(event, (e.GenerationStarted, e.GenerationAdopted, e.ShuffleCleaned)):
             self.taken.pop(event.app_shuffle, None)
 
     def before(self, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> tuple[e.Recorded, ...]:
-        """Who took blocks instead of it last, and what was lost since, in the order of the log."""
+        """Who took blocks instead of it last, and what was lost since somebody first did, in the order of the log."""
         taken = self.taken.get(app_shuffle)
-        return (taken.last, *taken.lost) if taken is not None and taken.shuffle_id == shuffle_id else ()
+        if taken is None or taken.shuffle_id != shuffle_id:
+            return ()
+        return tuple(sorted((taken.last, *taken.lost), key=lambda one: one.sequence))
+
+    def _lost(self, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> tuple[e.Recorded, ...]:
+        taken = self.taken.get(app_shuffle)
+        return taken.lost if taken is not None and taken.shuffle_id == shuffle_id else ()
 
 
 def instead(event: e.StageSubmitted, state: State) -> Iterator[tuple[AppShuffle, ShuffleId]]:

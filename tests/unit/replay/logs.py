@@ -165,7 +165,7 @@ def deleted_and_missed(settings: Settings = Settings()) -> Told:
     return told
 
 
-def read_from_blocks(*lost: str) -> Told:
+def read_from_blocks(*lost: str, taken_after: bool = False) -> Told:
     """App shuffle 0 is deleted; a job takes cached blocks instead, these executors go, and the next job misses it."""
     told = Told()
     told.whole_chain()
@@ -179,6 +179,9 @@ def read_from_blocks(*lost: str) -> Told:
     told.say(c.ReportJobEnded(JobId(1)))
     for executor in lost:
         told.say(c.ReportExecutorLost(executor, "killed"))
+    if taken_after:
+        told.say(c.ReportJobStarted(JobId(3), StageId(8), (AppShuffle(0),), None, (Span(7, 8),)))
+        told.say(c.ReportStageSubmitted(attempt(8), (AppShuffle(0),), None, 4, "sum at chain.py:25", cached=True))
     told.say(c.ReportJobStarted(JobId(2), StageId(6), (AppShuffle(0),), None, (Span(5, 6),)))
     told.stage(5, "map at chain.py:12", writes=0)
     told.done(5, 120_000_000)

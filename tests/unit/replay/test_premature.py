@@ -275,15 +275,22 @@ def test_blocks_that_can_have_gone_with_an_executor_are_in_the_chain() -> None:
     assert all(earlier.sequence < later.sequence for earlier, later in pairwise(found.chain))
 
 
+def test_an_executor_is_told_that_was_lost_just_before_a_stage_wanted_its_blocks() -> None:
+    """Spark submits a stage that is to take blocks of an executor of whose end the listeners have heard already."""
+    told = read_from_blocks("7", taken_after=True)
+    (found,) = premature(told.log)
+    assert [cause.text.split(" (")[0] for cause in found.chain[-3:-1]] == ["executor 7 lost: killed", "stage 8.0"]
+
+
 def test_a_cache_that_was_given_up_is_told_without_an_executor() -> None:
     (found,) = premature(read_from_blocks().log)
     assert "took cached blocks instead of it" in found.chain[-2].text
 
 
-def test_of_many_executors_that_were_lost_the_first_ones_are_told() -> None:
+def test_of_many_executors_that_were_lost_the_last_ones_are_told() -> None:
     (found,) = premature(read_from_blocks(*map(str, range(50))).log)
     assert [cause.text for cause in found.chain if "lost" in cause.text] == [
-        f"executor {one} lost: killed" for one in range(3)
+        f"executor {one} lost: killed" for one in range(47, 50)
     ]
 
 
