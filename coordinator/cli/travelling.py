@@ -259,7 +259,7 @@ class _Walk:
         if said in ("q", "quit", "exit"):
             return False
         if said == "s":
-            output.say(Group(*_parts(moment(self.traveller))))
+            output.say(self._state())
         elif is_number(said):
             await self._go(int(said))
         elif said:
@@ -269,6 +269,11 @@ class _Walk:
         else:
             output.say("That was the last one.")
         return True
+
+    def _state(self) -> Any:
+        if self.traveller.last is None:
+            return "Nothing has happened yet: enter takes the first event in."
+        return Group(*_parts(moment(self.traveller)))
 
     async def _go(self, number: int) -> None:
         """Goes to the event of this number; where there is none it stays where it is, at the log's end if nowhere."""

@@ -177,7 +177,7 @@ def test_a_point_before_damage_is_still_shown(shufflectl: Shufflectl, tmp_path: 
 async def test_a_walk_on_a_terminal_goes_on_back_and_to_its_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    says(monkeypatch, "", "5", "s", "99", "abc", "32", "", "q")
+    says(monkeypatch, "", "5", "s", "99", "abc", "32", "", "0", "s", "q")
     await _Walk(LogSource(log_file(tmp_path / "app.log", deleted_and_missed())), APP).walk(AtEvent(18))
     shown = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
     steps = [int(line[:7]) for line in shown if line[:7].strip().isdecimal()]
@@ -186,6 +186,7 @@ async def test_a_walk_on_a_terminal_goes_on_back_and_to_its_end(
     assert "There is no event 99." in shown
     assert any(line.startswith("'abc' is none of these; enter: next") for line in shown)
     assert shown.count("That was the last one.") == 1
+    assert shown[-1].startswith("Nothing has happened yet"), "before the first event there is no state to show"
 
 
 async def test_a_walk_on_a_terminal_holds_no_more_of_a_long_log_than_it_reads_at_a_time(
