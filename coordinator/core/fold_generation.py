@@ -35,8 +35,6 @@ _fencing = altering(Generation, "life", "directive", "hold")
 _fenced_off = altering(Generation, "life", "directive", "bytes", "locator", "readers", "writers", "retrying")
 _writing = altering(Attempt, "writing")
 _reading = altering(Attempt, "reading")
-
-
 _moved = altering(Generation, "life")
 _guessed = altering(Shuffle, "guess")
 _asked = maker(Directive)
