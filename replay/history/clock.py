@@ -47,7 +47,8 @@ class Clock:
     back_ms: int = 0
     rest_ms: int = 0  #: Which only the last line told of, and which is not believed.
     wrong: list[Leap] = field(default_factory=list)
-    further: int = 0  #: That could not be either.
+    further: int = 0  #: That could not be either, and are not remembered one by one.
+    further_ms: int = 0  #: The first of these.
     _leap: Leap | None = None
     _second_ms: int = 0  #: What is told against the first time of all, once so far.
 
@@ -113,7 +114,7 @@ class Clock:
         if len(self.wrong) < MOST_WRONG:
             self.wrong.append(leap)
         else:
-            self.further += 1
+            self.further, self.further_ms = self.further + 1, self.further_ms or leap.to_ms
         self.now_ms = leap.from_ms
         return leap
 
@@ -123,8 +124,10 @@ class Clock:
         contradicted = len(self.wrong) + self.further - bool(self.rest_ms)
         if contradicted:
             others = f" and {contradicted - 1:,} more" if contradicted > 1 else ""
-            first = moment(self.wrong[0].to_ms)
-            told.append(f"the time {first}{others} is not believed: all that was written after it is earlier")
+            first_ms = self.wrong[0].to_ms if self.wrong else self.further_ms
+            told.append(
+                f"the time {moment(first_ms)}{others} is not believed: all that was written after it is earlier"
+            )
         if self.rest_ms:
             told.append(
                 f"the time {moment(self.now_ms + self.rest_ms)} is not believed: only the last line tells of it, "

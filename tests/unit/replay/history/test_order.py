@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.core.values import Policy, Rule
+from replay.history.clock import MOST_WRONG
 from replay.history.finding import Log as Found
 from replay.history.finding import Part
 from replay.history.reading import read
@@ -200,6 +201,20 @@ def test_in_any_order_it_counts_or_it_is_told(tmp_path: Path) -> None:
         random.Random(seed).shuffle(lines)
         found = run_of(tmp_path, lines)
         assert found.warnings or (found.shuffles, found.facts) == (expected.shuffles, expected.facts), seed
+
+
+def test_of_two_hours_whose_lines_stand_in_turn_all_counts_or_is_told(tmp_path: Path) -> None:
+    """Each line contradicts the one before it, more often than is remembered; at the end all of them can have been."""
+    early, late = (
+        Log().stage(Stage(first, rdd=first), hours_s, hours_s + 1, written=1_000, tasks=MOST_WRONG).lines
+        for first, hours_s in ((0, 10), (1, 7_200))
+    )
+    begin = Log().start().job(0, 0, Stage(0, rdd=0), Stage(1, rdd=1)).lines
+    in_turn = [line for pair in zip(early, late, strict=True) for line in pair]
+    ends = Log().end(7_300).job(1, 7_201, Stage(2, rdd=2)).job_end(1, 7_202).lines
+    run = run_of(tmp_path, [*begin, *in_turn, *ends])
+    assert (run.ended_ms, sum(one.bytes for one in run.shuffles)) == (at(7_300), 2_000)
+    assert any("is not believed" in warning for warning in run.warnings), run.warnings
 
 
 def test_what_ends_in_a_tail_counts_there_and_no_earlier(tmp_path: Path) -> None:
