@@ -69,8 +69,8 @@ def test_a_run_teaches_how_often_each_kind_is_read() -> None:
     }
 
 
-def fails_for_good(tries: int, then: str = "") -> Told:
-    """A map stage reads app shuffle 0; another one that reads it too fails so often, and so does its job."""
+def being_read() -> Told:
+    """App shuffle 0, and 1 that was made from it; the stage that reads 1 has begun."""
     told = Told(policy=OBSERVE)
     told.chain_job()
     told.stage(0, "a", writes=0)
@@ -78,6 +78,12 @@ def fails_for_good(tries: int, then: str = "") -> Told:
     told.stage(1, "b", reads=(0,), writes=1)
     told.done(1, 1_000)
     told.stage(2, "c", reads=(1,))
+    return told
+
+
+def fails_for_good(tries: int, then: str = "") -> Told:
+    """A map stage reads app shuffle 0; another one that reads it too fails so often, and so does its job."""
+    told = being_read()
     told.done(2)
     told.say(c.ReportJobEnded(JobId(0)))
     told.say(
@@ -106,13 +112,7 @@ def test_who_failed_while_it_read_will_read_in_another_run(tries: int, failure: 
 
 def repaired(then_read: bool = False) -> Told:
     """App shuffle 0 is read by the map stage of 1, and once more by it, since outputs of 1 were lost."""
-    told = Told(policy=OBSERVE)
-    told.chain_job()
-    told.stage(0, "a", writes=0)
-    told.done(0, 1_000)
-    told.stage(1, "b", reads=(0,), writes=1)
-    told.done(1, 1_000)
-    told.stage(2, "c", reads=(1,))
+    told = being_read()
     told.now_ms += 5_000
     told.say(c.ReportOutputs((Outputs(AppShuffle(1), 2, 4),)))
     told.say(c.ReportStageCompleted(attempt(2), "a fetch failed"))
