@@ -18,6 +18,7 @@ from typing import Any
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge import settings, words
+from listener_bridge.cached import Cached
 from listener_bridge.disks import Usage
 from listener_bridge.lineage import Memory
 from listener_bridge.tap import facts
@@ -36,6 +37,7 @@ class Translator:
 
     def __init__(self) -> None:
         self._memory = Memory()
+        self._cached = Cached()
         self._executions: dict[int, service_pb2.ReportExecutionStarted] = {}
         self._warned: set[str] = set()
 
@@ -164,6 +166,7 @@ class Translator:
 
     def _submitted(self, stage: StageFact) -> service_pb2.ReportStageSubmitted:
         behind = self._memory.behind(stage)
+        self._cached.learn(stage, behind)
         return service_pb2.ReportStageSubmitted(
             stage=_attempt(stage),
             reads=self._memory.reads(stage),
@@ -221,6 +224,16 @@ class Translator:
 
     def _executor_removed(self, fact: facts.ExecutorRemoved) -> Iterator[Request]:
         yield Request(report_executor_lost=service_pb2.ReportExecutorLost(executor=fact.executor, reason=fact.reason))
+
+    def _blocks_gone(self, fact: facts.BlocksGone) -> Iterator[Request]:
+        behind = self._cached.under(fact.rdd_ids)
+        if behind:
+            told = service_pb2.ReportCachedBlocksLost(executor=fact.executor, app_shuffles=behind)
+            yield Request(report_cached_blocks_lost=told)
+
+    def _unpersisted(self, fact: facts.RddUnpersisted) -> Iterator[Request]:
+        self._cached.forget(fact.rdd_id)
+        return iter(())
 
     def _mixed(self, fact: facts.GenerationsMixed) -> Iterator[Request]:
         yield Request(
@@ -302,6 +315,8 @@ _READERS: dict[type, Callable[[Translator, Any], Iterator[Request]]] = {
     facts.StageCompleted: Translator._stage_completed,  # noqa: SLF001
     facts.FetchFailed: Translator._fetch_failed,  # noqa: SLF001
     facts.ExecutorRemoved: Translator._executor_removed,  # noqa: SLF001
+    facts.BlocksGone: Translator._blocks_gone,  # noqa: SLF001
+    facts.RddUnpersisted: Translator._unpersisted,  # noqa: SLF001
     facts.ExecutionStarted: Translator._execution_started,  # noqa: SLF001
     facts.ExecutionEnded: Translator._execution_ended,  # noqa: SLF001
     facts.ShuffleCleaned: Translator._cleaned,  # noqa: SLF001

@@ -220,6 +220,11 @@ def _deleted(event: e.GenerationDeleted, names: Names) -> str:
     return f"{names.generation(event.shuffle_id)} {gone} ({event.cause.value}){freed}{later}"
 
 
+def _cached_blocks_lost(event: e.CachedBlocksLost, names: Names) -> str:
+    instead = few(names.shuffle(app_shuffle) for app_shuffle in event.app_shuffles)
+    return f"cached blocks went with executor {event.executor}; they had been taken instead of {instead}"
+
+
 # --- being missed -----------------------------------------------------------------------------------------------------
 
 
@@ -288,6 +293,7 @@ _PHRASES: dict[type, Phrase] = {
     e.ExecutionEnded: _execution_ended,
     e.DiskReported: lambda v, n: f"disk {v.disk} is used to {used(v)} %, {size(v.free_bytes)} free",
     e.ExecutorLost: lambda v, n: f"executor {v.executor} lost{because(v.reason)}",
+    e.CachedBlocksLost: _cached_blocks_lost,
     e.ShuffleCleaned: lambda v, n: f"{n.shuffle(v.app_shuffle)}: Spark's cleaner says that nothing can read it again",
     e.LookBegan: lambda v, n: f"look {v.look} at the program began",
     e.CutReported: _cut,

@@ -6,7 +6,7 @@ anything. Invariant: an event that concerns another app shuffle alone is passed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,9 +251,18 @@ def _missed(scene: Scene, event: e.PrematureDeletion) -> Said:
 
 def _blocks(scene: Scene) -> str:
     """What went between the last stage that took cached blocks instead of it and now."""
+    gone = tuple(_gone(scene.blocks))
+    if gone:
+        return f"; cached blocks that were taken instead of it had gone {', '.join(gone)}"
     lost = [one for one in scene.blocks if isinstance(one.event, e.ExecutorLost)]
     told = (f"{phrase(one.event, scene.names)} (event {one.sequence})" for one in lost)
     return f"; cached blocks had been taken instead of it, and since then: {', '.join(told)}" if lost else ""
+
+
+def _gone(blocks: Iterable[e.Recorded]) -> Iterator[str]:
+    for one in blocks:
+        if isinstance(one.event, e.CachedBlocksLost):
+            yield f"with executor {one.event.executor} (event {one.sequence})"
 
 
 def _opened(scene: Scene, event: e.RecoveryOpened) -> Said:

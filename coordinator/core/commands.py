@@ -175,6 +175,14 @@ class ReportExecutorLost:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportCachedBlocksLost:
+    """Blocks of persisted RDDs may have gone with an executor; ``app_shuffles``: what is read where one is missing."""
+
+    executor: str
+    app_shuffles: tuple[AppShuffle, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportDisk:
     """How full a disk is that holds shuffle data."""
 
@@ -345,6 +353,7 @@ Command: TypeAlias = (
     | ReportStageCompleted
     | ReportOutputs
     | ReportExecutorLost
+    | ReportCachedBlocksLost
     | ReportDisk
     | ReportGenerationsMixed
     | ReportResultsMayDiffer

@@ -49,14 +49,23 @@ def reached(state: State, starts: Iterable[AppShuffle], stop_at_losses: bool = F
 
 
 def _was_lost(shuffle: Shuffle, generation: Generation | None) -> bool:
-    """It was whole, and went without our doing, all of it or a part."""
+    """It was whole, and went without our doing, all of it or a part; or blocks that stood before it did."""
+    if _was_uncovered(shuffle):
+        return True
     if generation is None:
         return shuffle.fate is Life.LOST and shuffle.was_whole
     return generation.completed > 0 and not generation.complete and generation.life is not Life.FENCED
 
 
+def _was_uncovered(shuffle: Shuffle | None) -> bool:
+    """It was gone when cached blocks that are taken instead of it were lost, and nobody has written it since."""
+    return shuffle is not None and shuffle.uncached is not None and shuffle.uncached == shuffle.current
+
+
 def is_behind_a_loss(state: State, app_shuffle: AppShuffle) -> bool:
     """Whether live jobs come to it, and would not, had nothing been lost."""
+    if _was_uncovered(state.shuffles.get(app_shuffle)):
+        return True
     starts = {start for job in state.jobs.values() for start in starts_of(job)}
     is_met = app_shuffle in reached(state, starts)
     return is_met and app_shuffle not in reached(state, starts, stop_at_losses=True)

@@ -372,6 +372,7 @@ _FACTS: dict[type, Callable[[Desk, Any], None]] = {
     c.ReportStageCompleted: scheduler.stage_completed,
     c.ReportOutputs: scheduler.outputs,
     c.ReportExecutorLost: scheduler.executor_lost,
+    c.ReportCachedBlocksLost: scheduler.cached_blocks_lost,
     c.ReportDisk: scheduler.disk,
     c.ReportGenerationsMixed: scheduler.generations_mixed,
     c.ReportResultsMayDiffer: scheduler.results_may_differ,

@@ -224,6 +224,14 @@ class ExecutorLost:
 
 
 @dataclass(frozen=True, slots=True)
+class CachedBlocksLost:
+    """Blocks of persisted RDDs went with an executor. ``app_shuffles``: what lies behind them, and is gone or to go."""
+
+    executor: str
+    app_shuffles: tuple[AppShuffle, ...]  #: Ascending.
+
+
+@dataclass(frozen=True, slots=True)
 class DiskReported:
     """A disk that holds shuffle data, told when it has filled or emptied by some percent. For policy `pressure`."""
 
@@ -537,6 +545,7 @@ Event: TypeAlias = (
     | ExecutionStarted
     | ExecutionEnded
     | ExecutorLost
+    | CachedBlocksLost
     | ShuffleCleaned
     | LookBegan
     | CutReported

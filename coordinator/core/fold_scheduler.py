@@ -359,6 +359,12 @@ def _forget_recovery(state: State, recovery: Recovery) -> None:
     del state.recoveries[recovery.recovery]
 
 
+def _cached_blocks_lost(state: State, at: e.Recorded, event: e.CachedBlocksLost) -> None:
+    for app_shuffle in event.app_shuffles:
+        shuffle = state.shuffles.get(app_shuffle, _UNHEARD)
+        edit(state.shuffles, app_shuffle, uncached=shuffle.current)
+
+
 APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.LineageLearned: _lineage_learned,
     e.JobStarted: _job_started,
@@ -368,5 +374,6 @@ APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.ExecutionStarted: _execution_started,
     e.ExecutionEnded: _execution_ended,
     e.ExecutorLost: _nothing,
+    e.CachedBlocksLost: _cached_blocks_lost,
     e.ShuffleCleaned: _shuffle_cleaned,
 }

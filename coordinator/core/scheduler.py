@@ -196,6 +196,20 @@ def executor_lost(desk: Desk, command: c.ReportExecutorLost) -> None:
     desk.emit(e.ExecutorLost(command.executor, command.reason))
 
 
+def cached_blocks_lost(desk: Desk, command: c.ReportCachedBlocksLost) -> None:
+    """What is there, and is to stay, is read where a block is missing: that needs no word."""
+    going = tuple(sorted({app for app in command.app_shuffles if _is_gone_or_going(desk.state, app)}))
+    if going:
+        desk.emit(e.CachedBlocksLost(command.executor, going))
+
+
+def _is_gone_or_going(state: State, app_shuffle: AppShuffle) -> bool:
+    shuffle, generation = state.shuffles.get(app_shuffle), state.current(app_shuffle)
+    if shuffle is None or shuffle.current is None:
+        return False
+    return generation is None or generation.life in (Life.EXPIRED, Life.FENCING, Life.FENCED)
+
+
 def disk(desk: Desk, command: c.ReportDisk) -> None:
     """How full it is. Nothing to be told where the application was given a capacity: then data are counted."""
     meta = desk.state.meta

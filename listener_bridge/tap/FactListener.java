@@ -30,6 +30,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   private final Scheduler scheduler;
   private final Outputs outputs;
   private final SparkRemovals removals;
+  private final CachedOn cachedOn = new CachedOn();
   private final long promptBytes; // what moved so much is much; 0: everything is prompt
   private final Allowance some = new Allowance(2000000000L, 30L); // the listener's thread alone
   private volatile Counter busDrops; // known once the queue exists
@@ -214,7 +215,29 @@ public class FactListener extends SparkListener implements CleanerListener {
     return row.number("taskMs", m.executorRunTime());
   }
 
+  public void onBlockUpdated(SparkListenerBlockUpdated event) {
+    try {
+      cachedOn.updated(event);
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
+  /** Spark says so at once; that the executor is lost it may only say when it knows why. */
+  public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
+    try {
+      String executor = event.blockManagerId().executorId();
+      String rdds = cachedOn.takeOf(executor);
+      if (rdds != null) {
+        put(new Row("blocksGone").text("executor", executor).raw("rdds", rdds));
+      }
+    } catch (Throwable t) {
+      failed();
+    }
+  }
+
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
+    cachedOn.unpersisted(event.rddId());
     putInTime(new Row("unpersisted").number("rdd", event.rddId()));
   }
 

@@ -149,6 +149,15 @@ class ExecutionEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class BlocksGone:
+    """An executor's blocks have gone, and these persisted RDDs may have had some there."""
+
+    seq: int
+    executor: str
+    rdd_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RddUnpersisted:
     seq: int
     rdd_id: int
@@ -223,6 +232,7 @@ Fact: TypeAlias = (
     | OutputsChanged
     | ExecutionStarted
     | ExecutionEnded
+    | BlocksGone
     | RddUnpersisted
     | ShuffleCleaned
     | GenerationsMixed

@@ -197,6 +197,7 @@ _READERS: dict[str, Callable[[Json], Fact]] = {
     "outputs": _outputs_changed,
     "executionStarted": _execution_started,
     "executionEnded": _execution_ended,
+    "blocksGone": lambda row: facts.BlocksGone(row["seq"], row["executor"], tuple(row["rdds"])),
     "unpersisted": lambda row: facts.RddUnpersisted(row["seq"], row["rdd"]),
     "cleaned": lambda row: facts.ShuffleCleaned(row["seq"], row["shuffle"]),
     "mixed": _generations_mixed,

@@ -33,6 +33,7 @@ FACTS: frozenset[type] = frozenset(
         e.ExecutionStarted,
         e.ExecutionEnded,
         e.ExecutorLost,
+        e.CachedBlocksLost,
         e.DiskReported,
         e.ShuffleCleaned,
         e.LookBegan,

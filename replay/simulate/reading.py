@@ -337,6 +337,7 @@ _READ: dict[type, Callable[[Reader, Any, list[e.Event]], _Read]] = {
     e.ExecutionStarted: _fact(lambda ev: c.ReportExecutionStarted(ev.execution, ev.name, ev.writes_output)),
     e.ExecutionEnded: _fact(lambda ev: c.ReportExecutionEnded(ev.execution, ev.failed)),
     e.ExecutorLost: _fact(lambda ev: c.ReportExecutorLost(ev.executor, ev.reason)),
+    e.CachedBlocksLost: _fact(lambda ev: c.ReportCachedBlocksLost(ev.executor, ev.app_shuffles)),
     e.DiskReported: _fact(lambda ev: c.ReportDisk(ev.disk, ev.used_bytes, ev.free_bytes)),
     e.GenerationsMixed: _fact(
         lambda ev: c.ReportGenerationsMixed(

@@ -246,6 +246,10 @@ class Spark:
         if reported:
             self.told.append(c.ReportOutputs((Outputs(app_shuffle, left, MAPS),)))
 
+    def lose_blocks(self, app_shuffle: AppShuffle) -> None:
+        """An executor takes cached blocks with it that stages took instead of this one."""
+        self.told.append(c.ReportCachedBlocksLost("1", (app_shuffle,)))
+
     def clean(self) -> None:
         """Spark's cleaner lets go of what no lineage mentions."""
         mentioned = self.lineage((*self.held, *(one for job in self.jobs.values() for one in job.lists)))

@@ -144,6 +144,11 @@ class Machine(RuleBasedStateMachine):
         if written:
             self.spark.lose(data.draw(st.sampled_from(written)), left, reported)
 
+    @precondition(lambda self: self.spark.shuffles)
+    @rule(data=st.data())
+    def lose_blocks(self, data: st.DataObject) -> None:
+        self.spark.lose_blocks(data.draw(st.sampled_from(sorted(self.spark.shuffles))))
+
     def clean(self) -> None:
         self.spark.clean()
 

@@ -117,6 +117,7 @@ _LINES: dict[type, Callable[[Teller, Any], str]] = {
     e.ExecutionEnded: lambda t, x: f"execution {x.execution} ended",
     e.DiskReported: lambda t, x: f"disk {x.disk}: {x.used_bytes} used, {x.free_bytes} free",
     e.ExecutorLost: lambda t, x: f"executor {x.executor} lost",
+    e.CachedBlocksLost: lambda t, x: f"cached blocks before {''.join(map(letter, x.app_shuffles))} lost",
     e.ShuffleCleaned: lambda t, x: f"{letter(x.app_shuffle)} cleaned",
     e.LookBegan: lambda t, x: "look",
     e.CutReported: _cut,

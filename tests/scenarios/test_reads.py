@@ -205,6 +205,61 @@ def test_11_a_block_that_was_lost_is_a_recovery() -> None:
     assert story.submit("s3", cached=True) == ["s3.0 submitted", "A2 read by s3.0"]
 
 
+def test_11_what_is_wanted_since_blocks_went_with_an_executor_uses_up_no_budget() -> None:
+    story = Story(settings=Settings(premature_budget=0))
+    story.whole("s0>A, s1:A>B, s2:B!")
+    story.look("")
+    story.delete_all()
+    assert story.do(c.ReportCachedBlocksLost("7", (shuffle("B"),))) == ["cached blocks before B lost"]
+    story.job("s3>A, s4:A>B, s5:B!")
+    assert story.submit("s3") == [  # B is wanted because of the loss, and A because of B
+        "s3.0 submitted",
+        "A1 missed by s3.0",
+        "recovery 1 of A1 B1",
+        "A2 begun by s3.0 for recovery 1",
+    ]
+    story.complete("s3")
+    assert story.submit("s4") == [
+        "s4.0 submitted",
+        "A2 read by s4.0",
+        "B1 missed by s4.0",
+        "B2 begun by s4.0 for recovery 1",
+    ]
+    assert (story.state.meta.premature, story.state.meta.suspended) == (0, None)
+
+
+def test_11_a_loss_of_blocks_excuses_one_generation_alone() -> None:
+    story = Story(settings=Settings(premature_budget=0))
+    story.whole("s0>A, s1:A!")
+    story.look("")
+    story.delete_all()
+    story.do(c.ReportCachedBlocksLost("7", (shuffle("A"),)))
+    story.whole("s2>A, s3:A!")
+    story.do(c.ReportShuffleCleaned(shuffle("A")))
+    story.whole("s4>A, s5:A!")
+    story.look("")
+    story.delete_all()
+    story.job("s6>A, s7:A!")
+    assert "suspended: premature deletions passed the budget" in story.submit("s6")
+
+
+def test_11_of_blocks_before_what_is_there_nobody_needs_to_be_told() -> None:
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    assert story.do(c.ReportCachedBlocksLost("7", (shuffle("A"), shuffle("Z")))) == []
+
+
+def test_11_blocks_that_go_while_what_they_stood_before_is_being_deleted() -> None:
+    story = Story(settings=Settings(premature_budget=0))
+    story.whole("s0>A, s1:A!")
+    story.look("")
+    assert story.do(c.ReportCachedBlocksLost("7", (shuffle("A"),))) == ["cached blocks before A lost"]
+    story.delete_all()
+    story.job("s2>A, s3:A!")
+    assert "A1 missed by s2.0" in story.submit("s2")
+    assert story.state.meta.suspended is None
+
+
 def test_15_sparks_own_cleaner_is_never_premature() -> None:
     story = Story()
     story.whole("s0>A, s1:A!")

@@ -47,7 +47,7 @@ class Batch(_message.Message):
     def __init__(self, requests: _Optional[_Iterable[_Union[NumberedRequest, _Mapping]]] = ..., confirmed: _Optional[int] = ...) -> None: ...
 
 class NumberedRequest(_message.Message):
-    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept", "report_disk")
+    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept", "report_disk", "report_cached_blocks_lost")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     GET_SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     REPORT_STAGE_SUBMITTED_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +78,7 @@ class NumberedRequest(_message.Message):
     REPORT_RESULTS_MAY_DIFFER_FIELD_NUMBER: _ClassVar[int]
     REPORT_KEPT_FIELD_NUMBER: _ClassVar[int]
     REPORT_DISK_FIELD_NUMBER: _ClassVar[int]
+    REPORT_CACHED_BLOCKS_LOST_FIELD_NUMBER: _ClassVar[int]
     number: int
     get_shuffle_id: GetShuffleId
     report_stage_submitted: ReportStageSubmitted
@@ -108,7 +109,8 @@ class NumberedRequest(_message.Message):
     report_results_may_differ: ReportResultsMayDiffer
     report_kept: ReportKept
     report_disk: ReportDisk
-    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ..., report_disk: _Optional[_Union[ReportDisk, _Mapping]] = ...) -> None: ...
+    report_cached_blocks_lost: ReportCachedBlocksLost
+    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ..., report_disk: _Optional[_Union[ReportDisk, _Mapping]] = ..., report_cached_blocks_lost: _Optional[_Union[ReportCachedBlocksLost, _Mapping]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()
@@ -445,6 +447,14 @@ class ReportExecutorLost(_message.Message):
     executor: str
     reason: str
     def __init__(self, executor: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ReportCachedBlocksLost(_message.Message):
+    __slots__ = ("executor", "app_shuffles")
+    EXECUTOR_FIELD_NUMBER: _ClassVar[int]
+    APP_SHUFFLES_FIELD_NUMBER: _ClassVar[int]
+    executor: str
+    app_shuffles: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, executor: _Optional[str] = ..., app_shuffles: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class ReportGenerationsMixed(_message.Message):
     __slots__ = ("app_shuffle", "job", "stage", "delivered", "partitions", "late", "failed")

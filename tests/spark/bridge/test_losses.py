@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 
 from tests.spark.bridge.conftest import kill_an_executor
 from tests.support.spark import wait_for
@@ -50,3 +51,24 @@ def test_25_what_a_lost_executor_takes_is_computed_from_the_source(cluster: Any)
         attempts = Counter(log.map_stages()[3:])
         assert set(attempts) == {a, b, c}
         assert max(attempts.values()) == 1  # each stage once more
+
+
+def test_11_what_is_wanted_since_cached_blocks_went_with_an_executor_uses_up_no_budget(cluster: Any) -> None:
+    with cluster.attached("eager", budget_premature=0) as (attachment, log):
+        cached = cluster.again(cluster.again(cluster.keyed(maps=6))).mapValues(lambda v: v + 1)
+        cached.persist(StorageLevel.DISK_ONLY)
+        expected = sorted(cached.collect())
+        cluster.again(cached).count()  # a reader that writes: what lies behind goes under this policy
+        cluster.settled(attachment)
+        behind = log.map_stages()[2]
+        wait_for(lambda: behind in log.app_shuffles("generation_deleted"), "what lies behind the cache to go")
+        kill_an_executor(cluster.folder)
+        wait_for(lambda: log.events("cached_blocks_lost"), "the loss in the log")
+        assert list(log.events("cached_blocks_lost")[0].app_shuffles) == [behind]
+        assert sorted(cached.collect()) == expected
+        cluster.settled(attachment)
+        missed = log.events("premature_deletion")
+        assert missed
+        assert all(one.after_loss for one in missed)
+        assert log.events("deletion_suspended") == []
+        cached.unpersist()

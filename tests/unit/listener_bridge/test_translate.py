@@ -93,6 +93,19 @@ def with_caches(direct: tuple[int, ...]) -> list[str]:
     return told(translator, facts.StageSubmitted(0, 0, reader))
 
 
+def test_11_blocks_that_go_with_an_executor_are_told_by_what_lies_behind_them() -> None:
+    translator = Translator()
+    reader = replace(stage(2, parents=(0, 1)), cached_rdd_ids=(20, 21), direct_rdd_ids=(1,))
+    told(
+        translator, job(1, stage(0, writes=7), stage(1, writes=8), reader, final=2), facts.StageSubmitted(0, 0, reader)
+    )
+    gone = 'report_cached_blocks_lost { executor: "1" app_shuffles: 7 }'
+    assert told(translator, facts.BlocksGone(0, "1", (20, 21, 22))) == [gone]
+    assert told(translator, facts.BlocksGone(0, "1", (22,))) == []
+    assert told(translator, facts.RddUnpersisted(0, 20), facts.BlocksGone(0, "1", (20,))) == []
+    assert told(translator, facts.BlocksGone(0, "1", (20, 21))) == [gone]
+
+
 def test_11_what_lies_behind_persisted_rdds_is_told_and_not_asked_for() -> None:
     assert with_caches(direct=(1,)) == [
         "report_stage_submitted { stage { stage: 2 } reads: 7 reads: 8 tasks: 4 cached: true behind: 7 }",

@@ -165,8 +165,11 @@ def deleted_and_missed(settings: Settings = Settings()) -> Told:
     return told
 
 
-def read_from_blocks(*lost: str, taken_after: bool = False) -> Told:
-    """App shuffle 0 is deleted; a job takes cached blocks instead, these executors go, and the next job misses it."""
+def read_from_blocks(*lost: str, taken_after: bool = False, told_of_blocks: bool = False) -> Told:
+    """App shuffle 0 is deleted; a job takes cached blocks instead, these executors go, and the next job misses it.
+
+    `told_of_blocks`: the driver says that they had some.
+    """
     told = Told()
     told.whole_chain()
     told.carried_out()
@@ -178,6 +181,8 @@ def read_from_blocks(*lost: str, taken_after: bool = False) -> Told:
     told.done(4)
     told.say(c.ReportJobEnded(JobId(1)))
     for executor in lost:
+        if told_of_blocks:
+            told.say(c.ReportCachedBlocksLost(executor, (AppShuffle(0),)))
         told.say(c.ReportExecutorLost(executor, "killed"))
     if taken_after:
         told.say(c.ReportJobStarted(JobId(3), StageId(8), (AppShuffle(0),), None, (Span(7, 8),)))

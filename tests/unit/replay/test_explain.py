@@ -81,6 +81,16 @@ def test_cached_blocks_that_were_taken_instead_are_told_and_what_was_lost_since(
     assert "instead" not in texts(chapter(told, 3))
 
 
+def test_where_it_is_told_that_blocks_went_nobody_guesses_at_executors() -> None:
+    told = read_from_blocks("7", told_of_blocks=True)
+    (missed,) = [line.text for line in chapter_lines(told) if line.kind == "PrematureDeletion"]
+    (gone,) = [one.sequence for one in told.log if isinstance(one.event, e.CachedBlocksLost)]
+    assert missed == (
+        "missed by stage 5.0 (map at chain.py:12) of job 2, since something before it was lost; "
+        f"cached blocks that were taken instead of it had gone with executor 7 (event {gone})"
+    )
+
+
 def test_what_spark_completes_after_a_loss_that_was_not_ours_is_not_told_as_written_anew() -> None:
     """Nothing was deleted: Spark writes again what is gone, and of what was made from it the missing part alone."""
     told = Told(policy=Policy())

@@ -275,6 +275,16 @@ def test_blocks_that_can_have_gone_with_an_executor_are_in_the_chain() -> None:
     assert all(earlier.sequence < later.sequence for earlier, later in pairwise(found.chain))
 
 
+def test_blocks_that_are_known_to_have_gone_are_in_the_chain_and_no_executor_is_suspected() -> None:
+    (found,) = premature(read_from_blocks("7", "8", told_of_blocks=True).log)
+    assert [cause.text.split(" (")[0] for cause in found.chain[-4:-1]] == [
+        "stage 4.0",
+        "cached blocks went with executor 7; they had been taken instead of app shuffle 0",
+        "cached blocks went with executor 8; they had been taken instead of app shuffle 0",
+    ]
+    assert found.chain[-1].text.endswith("wanted it, since something before it was lost")
+
+
 def test_an_executor_is_told_that_was_lost_just_before_a_stage_wanted_its_blocks() -> None:
     """Spark submits a stage that is to take blocks of an executor of whose end the listeners have heard already."""
     told = read_from_blocks("7", taken_after=True)

@@ -64,6 +64,7 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
             facts.ExecutionStarted(0, 5, "d", "s", 9, True),
         ),
         ({"e": "executionEnded", "execution": 5, "time": 9, "failed": False}, facts.ExecutionEnded(0, 5, False, 9)),
+        ({"e": "blocksGone", "executor": "1", "rdds": [3, 8]}, facts.BlocksGone(0, "1", (3, 8))),
         ({"e": "unpersisted", "rdd": 8}, facts.RddUnpersisted(0, 8)),
         ({"e": "cleaned", "shuffle": 2}, facts.ShuffleCleaned(0, 2)),
         ({"e": "marker", "name": "m", "payload": None}, facts.MarkerPassed(0, "m", "")),
