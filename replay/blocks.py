@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from coordinator.core import caches, cuts
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.lifecycle import GOING
 from coordinator.core.state import State
 
 _LOSSES_KEPT = 3
@@ -48,7 +49,7 @@ class Blocks:
             for app, shuffle_id in instead(event, state):
                 self.taken[app] = _Taken(shuffle_id, recorded, self._lost(app, shuffle_id))
         elif isinstance(event, e.CachedBlocksLost):
-            for app, shuffle_id in _current(state, event.app_shuffles):
+            for app, shuffle_id in _going(state, event.app_shuffles):
                 known = self.taken.get(app)
                 known = known if known is not None and known.shuffle_id == shuffle_id else _Taken(shuffle_id, None)
                 self.taken[app] = known.also(recorded)
@@ -73,13 +74,15 @@ class Blocks:
 
 def instead(event: e.StageSubmitted, state: State) -> Iterator[tuple[AppShuffle, ShuffleId]]:
     """What the stage lists behind persisted RDDs, and is gone: it takes their blocks."""
-    for app_shuffle, shuffle_id in _current(state, caches.behind(event)):
-        if cuts.is_gone(state.current(app_shuffle)):
-            yield app_shuffle, shuffle_id
-
-
-def _current(state: State, app_shuffles: Iterable[AppShuffle]) -> Iterator[tuple[AppShuffle, ShuffleId]]:
-    for app_shuffle in app_shuffles:
+    for app_shuffle in caches.behind(event):
         shuffle = state.shuffles.get(app_shuffle)
-        if shuffle is not None and shuffle.current is not None:
+        if shuffle is not None and shuffle.current is not None and cuts.is_gone(state.current(app_shuffle)):
+            yield app_shuffle, shuffle.current
+
+
+def _going(state: State, app_shuffles: Iterable[AppShuffle]) -> Iterator[tuple[AppShuffle, ShuffleId]]:
+    for app_shuffle in app_shuffles:
+        shuffle, generation = state.shuffles.get(app_shuffle), state.current(app_shuffle)
+        is_going = generation is None or generation.life in GOING
+        if shuffle is not None and shuffle.current is not None and is_going:
             yield app_shuffle, shuffle.current

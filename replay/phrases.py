@@ -222,7 +222,7 @@ def _deleted(event: e.GenerationDeleted, names: Names) -> str:
 
 def _cached_blocks_lost(event: e.CachedBlocksLost, names: Names) -> str:
     instead = few(names.shuffle(app_shuffle) for app_shuffle in event.app_shuffles)
-    return f"cached blocks went with executor {event.executor}; they had been taken instead of {instead}"
+    return f"cached blocks may have gone with executor {event.executor}, which are taken instead of {instead}"
 
 
 # --- being missed -----------------------------------------------------------------------------------------------------

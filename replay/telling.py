@@ -253,7 +253,7 @@ def _blocks(scene: Scene) -> str:
     """What went between the last stage that took cached blocks instead of it and now."""
     gone = tuple(_gone(scene.blocks))
     if gone:
-        return f"; cached blocks that were taken instead of it had gone {', '.join(gone)}"
+        return f"; cached blocks that are taken instead of it may have gone {', '.join(gone)}"
     lost = [one for one in scene.blocks if isinstance(one.event, e.ExecutorLost)]
     told = (f"{phrase(one.event, scene.names)} (event {one.sequence})" for one in lost)
     return f"; cached blocks had been taken instead of it, and since then: {', '.join(told)}" if lost else ""

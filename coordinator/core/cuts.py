@@ -58,7 +58,7 @@ def _was_lost(shuffle: Shuffle, generation: Generation | None) -> bool:
 
 
 def _was_uncovered(shuffle: Shuffle | None) -> bool:
-    """It was gone when cached blocks that are taken instead of it were lost, and nobody has written it since."""
+    """It was gone, or to go, when cached blocks that are taken instead of it were lost; nobody has written it since."""
     return shuffle is not None and shuffle.uncached is not None and shuffle.uncached == shuffle.current
 
 

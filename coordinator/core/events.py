@@ -225,7 +225,7 @@ class ExecutorLost:
 
 @dataclass(frozen=True, slots=True)
 class CachedBlocksLost:
-    """Blocks of persisted RDDs went with an executor. ``app_shuffles``: what lies behind them, and is gone or to go."""
+    """Blocks of persisted RDDs may have gone with an executor. ``app_shuffles``: what is read where one is missing."""
 
     executor: str
     app_shuffles: tuple[AppShuffle, ...]  #: Ascending.

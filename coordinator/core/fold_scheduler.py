@@ -22,6 +22,7 @@ from coordinator.core.ids import (
     StageId,
     add_span,
 )
+from coordinator.core.lifecycle import GOING
 from coordinator.core.making import altering, maker, replace
 from coordinator.core.state import (
     Attempt,
@@ -360,9 +361,11 @@ def _forget_recovery(state: State, recovery: Recovery) -> None:
 
 
 def _cached_blocks_lost(state: State, at: e.Recorded, event: e.CachedBlocksLost) -> None:
+    """Of what is there, and is to stay, the rest is read where a block is missing."""
     for app_shuffle in event.app_shuffles:
-        shuffle = state.shuffles.get(app_shuffle, _UNHEARD)
-        edit(state.shuffles, app_shuffle, uncached=shuffle.current)
+        generation = state.current(app_shuffle)
+        if generation is None or generation.life in GOING:
+            edit(state.shuffles, app_shuffle, uncached=state.shuffles.get(app_shuffle, _UNHEARD).current)
 
 
 APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {

@@ -68,6 +68,9 @@ TRANSITIONS: dict[tuple[Life, Turn], Life] = {
 #: Where data may be read, perhaps after a rescue; what expired half-written is here too (`Generation.intact`).
 THERE = frozenset({Life.READABLE, Life.EXPIRED})
 
+#: On its way out, or fenced already.
+GOING = frozenset({Life.EXPIRED, Life.FENCING, Life.FENCED})
+
 
 def after(life: Life, turn: Turn) -> Life:
     """The state that follows. What the table does not allow leaves the state as it is: ``evolve`` never refuses."""

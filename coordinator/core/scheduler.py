@@ -197,17 +197,11 @@ def executor_lost(desk: Desk, command: c.ReportExecutorLost) -> None:
 
 
 def cached_blocks_lost(desk: Desk, command: c.ReportCachedBlocksLost) -> None:
-    """What is there, and is to stay, is read where a block is missing: that needs no word."""
-    going = tuple(sorted({app for app in command.app_shuffles if _is_gone_or_going(desk.state, app)}))
-    if going:
-        desk.emit(e.CachedBlocksLost(command.executor, going))
-
-
-def _is_gone_or_going(state: State, app_shuffle: AppShuffle) -> bool:
-    shuffle, generation = state.shuffles.get(app_shuffle), state.current(app_shuffle)
-    if shuffle is None or shuffle.current is None:
-        return False
-    return generation is None or generation.life in (Life.EXPIRED, Life.FENCING, Life.FENCED)
+    """What of that behind them was ever written."""
+    shuffles = desk.state.shuffles
+    behind = {one for one in command.app_shuffles if one in shuffles and shuffles[one].current is not None}
+    if behind:
+        desk.emit(e.CachedBlocksLost(command.executor, tuple(sorted(behind))))
 
 
 def disk(desk: Desk, command: c.ReportDisk) -> None:

@@ -145,7 +145,7 @@ class Shuffle:
     recoveries: int = 0
     pin: str | None = None
     task_ms: int = 0  #: What it takes to write it, as far as it was measured: the most that one attempt has taken.
-    uncached: ShuffleId | None = None  #: The last generation that was gone when cached blocks before it were lost.
+    uncached: ShuffleId | None = None  #: The last one that was gone, or to go, when cached blocks were lost.
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,10 +243,15 @@ def test_11_a_loss_of_blocks_excuses_one_generation_alone() -> None:
     assert "suspended: premature deletions passed the budget" in story.submit("s6")
 
 
-def test_11_of_blocks_before_what_is_there_nobody_needs_to_be_told() -> None:
-    story = Story()
+def test_11_blocks_before_what_is_there_excuse_nothing_that_is_deleted_later() -> None:
+    story = Story(settings=Settings(premature_budget=0))
     story.whole("s0>A, s1:A!")
-    assert story.do(c.ReportCachedBlocksLost("7", (shuffle("A"), shuffle("Z")))) == []
+    assert story.do(c.ReportCachedBlocksLost("7", (shuffle("A"), shuffle("Z")))) == ["cached blocks before A lost"]
+    assert story.do(c.ReportCachedBlocksLost("7", (shuffle("Z"),))) == []
+    story.look("")
+    story.delete_all()
+    story.job("s2>A, s3:A!")
+    assert "suspended: premature deletions passed the budget" in story.submit("s2")
 
 
 def test_11_blocks_that_go_while_what_they_stood_before_is_being_deleted() -> None:

@@ -279,8 +279,8 @@ def test_blocks_that_are_known_to_have_gone_are_in_the_chain_and_no_executor_is_
     (found,) = premature(read_from_blocks("7", "8", told_of_blocks=True).log)
     assert [cause.text.split(" (")[0] for cause in found.chain[-4:-1]] == [
         "stage 4.0",
-        "cached blocks went with executor 7; they had been taken instead of app shuffle 0",
-        "cached blocks went with executor 8; they had been taken instead of app shuffle 0",
+        "cached blocks may have gone with executor 7, which are taken instead of app shuffle 0",
+        "cached blocks may have gone with executor 8, which are taken instead of app shuffle 0",
     ]
     assert found.chain[-1].text.endswith("wanted it, since something before it was lost")
 
