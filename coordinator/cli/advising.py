@@ -40,7 +40,8 @@ _PANEL = "Where results go"
 def advise(
     here: Here,
     places: Annotated[
-        list[str], typer.Argument(metavar="DIR", help="Directories, files or URLs of Spark history logs.")
+        list[str],
+        typer.Argument(metavar="DIR", help="Directories, files or URLs of Spark history logs; wildcards are taken."),
     ],
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="One page, works offline.", rich_help_panel=_PANEL)

@@ -11,7 +11,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from glob import glob
+from itertools import chain, pairwise
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -73,9 +74,24 @@ def local_path(place: str) -> Path:
     return Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(place)
 
 
+def is_pattern(place: str) -> bool:
+    """Whether a place that is not there may name several, as a shell does it, and Hadoop: `/logs/app-2026*`."""
+    return bool(re.search(r"[*?\[{]", place))
+
+
 def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
     """Every file at or below a local place, and what there could not be looked into."""
     root = local_path(place)
+    is_one = root.exists() or not is_pattern(place)
+    named = [str(root)] if is_one else glob(str(root), recursive=True)  # noqa: PTH207 - Path's takes no absolute one
+    if not named:
+        return [], [Missing(place, "nothing is called so; expected files or directories of Spark history logs")]
+    found, missing = zip(*(_below(Path(one), place if len(named) == 1 else one) for one in sorted(named)), strict=True)
+    return list(chain.from_iterable(found)), list(chain.from_iterable(missing))
+
+
+def _below(root: Path, place: str) -> tuple[list[Part], list[Missing]]:
+    """``place``: what it is called where something is wrong with it."""
     try:
         if not root.exists() and root.is_symlink():
             return [], [Missing(place, "it is a link that leads nowhere; expected a file or a directory")]

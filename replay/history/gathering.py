@@ -72,14 +72,26 @@ def _remote_parts(spark: SparkSession, place: str) -> tuple[list[Part], list[Mis
     try:
         path = context._jvm.org.apache.hadoop.fs.Path(place)  # noqa: SLF001 - PySpark has no other way
         system = path.getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
-        found, files = [], system.listFiles(path, True)
-        while files.hasNext():
-            status = files.next()
-            found.append(Part(status.getPath().toString(), status.getLen()))
+        found = []
+        for named in _named(system, path) if finding.is_pattern(place) else (path,):
+            files = system.listFiles(named, True)
+            while files.hasNext():
+                status = files.next()
+                found.append(Part(status.getPath().toString(), status.getLen()))
     except Exception as error:  # noqa: BLE001 - whatever a file system throws
         reason = str(getattr(error, "java_exception", error)).splitlines()[0]
         return [], [Missing(place, f"the Spark session cannot list it ({reason})")]
-    return found, [] if found else [Missing(place, "it holds no file; expected Spark history logs")]
+    why = "nothing is called so, or it" if finding.is_pattern(place) else "it"
+    return found, [] if found else [Missing(place, f"{why} holds no file; expected Spark history logs")]
+
+
+def _named(system: Any, pattern: Any) -> Iterator[Any]:
+    """What a path with wildcards names; itself, where something is really called so."""
+    if system.exists(pattern):
+        yield pattern
+        return
+    for status in system.globStatus(pattern) or ():
+        yield status.getPath()
 
 
 def spread(

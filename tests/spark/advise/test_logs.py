@@ -13,6 +13,7 @@ from replay.advise import frames, report
 from replay.history import read
 from replay.history.finding import Part, local_parts, sort
 from replay.history.framing import pieces
+from replay.history.gathering import find
 from replay.history.reading import open_local
 from tests.support.spark import spark_session
 
@@ -174,3 +175,5 @@ def test_what_python_cannot_open_the_session_reads(spark: SparkSession, logs: Pa
     assert sum("it is the same run" in (row.why or "") for row in rows) == len(PACKINGS)
     assert sorted(row.place.partition(":")[0] for row in rows) == ["nosuchscheme", *["viewfs"] * (len(PACKINGS) + 2)]
     assert any("the Spark session cannot list it" in (row.why or "") for row in rows)
+    assert find(spark, ["viewfs://advise/logs/*"]) == find(spark, ["viewfs://advise/logs"])
+    assert find(spark, ["viewfs://advise/none-*"])[1][0].why.startswith("nothing is called so")

@@ -126,6 +126,22 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     assert "holds no file" in empty.why
 
 
+def test_a_pattern_names_what_a_shell_would(tmp_path: Path) -> None:
+    for name in ("app-1", "app-2", "other", "app-[3]"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log").write_text("x")
+    named = {pattern: _parts(f"{tmp_path}/{pattern}") for pattern in ("app-?", "**/log", "app-[3]", "app-1")}
+    counts = {pattern: [Path(part.path).parent.name for part in parts] for pattern, parts in named.items()}
+    assert counts == {
+        "app-?": ["app-1", "app-2"],
+        "**/log": ["app-1", "app-2", "app-[3]", "other"],
+        "app-[3]": ["app-[3]"],
+        "app-1": ["app-1"],
+    }
+    [nothing] = local_parts(f"{tmp_path}/none-*")[1]
+    assert (nothing.place, nothing.why[:24]) == (f"{tmp_path}/none-*", "nothing is called so; ex")
+
+
 def test_what_may_not_be_looked_into_costs_itself_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("a", "closed", "z"):
         (tmp_path / folder).mkdir()
