@@ -7,6 +7,7 @@ Invariant: `ready` returns only while there is a connection, so a call sent afte
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import grpc
 
@@ -53,7 +54,7 @@ class Member:
         """Waits for the connection, or raises `Unavailable` as soon as it cannot be made."""
         if self._channel.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY:
             return
-        await self._look_for_certificates()
+        self._look_for_certificates()
         try:
             await within(timeout_seconds, self._connected())
         except asyncio.TimeoutError:
@@ -62,16 +63,16 @@ class Member:
     async def close(self) -> None:
         await self._channel.close()
 
-    async def _look_for_certificates(self) -> None:
-        """A connection that stands is left alone: it is the next one that shows a certificate."""
-        before = self._channel
-        try:
-            if _stamp(self._tls) == self._stamp:
-                return
-            self._open()
-        except OSError:  # one of them is just being put there
-            return
-        await before.close()
+    def _look_for_certificates(self) -> None:
+        """A connection that stands is left alone: it is the next one that shows a certificate.
+
+        So is one that an etcd that stops has asked us to leave, on which answers and watches may still come: closing
+        its channel would cancel them, and with them the tasks that wait there, which nobody has cancelled. Nobody
+        holds the channel from here on; with its last call it goes.
+        """
+        with suppress(OSError):  # one of them is just being put there
+            if _stamp(self._tls) != self._stamp:
+                self._open()
 
     async def _connected(self) -> None:
         state = self._channel.get_state(try_to_connect=True)
