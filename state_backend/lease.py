@@ -93,6 +93,9 @@ class Lease:
             self._lose_when_overdue(str(error))
         except asyncio.TimeoutError:
             self._lose_when_overdue("the store did not answer in time")
+        except Exception as error:  # a mistake of ours: who waits for the loss must not wait for ever
+            logger.exception("lease %x is renewed no more", self.id)
+            self._lose(f"its renewal failed: {type(error).__name__}: {error}")
 
     def _lose_when_overdue(self, cause: str) -> None:
         logger.warning("lease %x was not renewed: %s", self.id, cause)
