@@ -27,6 +27,7 @@ from state_backend.api import Keyspace, StateBackend
 from state_backend.errors import Corrupt, StateBackendError
 from state_backend.open import open_backend
 from state_backend.threads import Threads, or_here
+from state_backend.waiting import within
 
 #: How long starting or stopping from another thread may take, in seconds.
 _PATIENCE_S = 30.0
@@ -75,9 +76,7 @@ async def running(
         kept = open_archive(archive) if archive else None
         figures = Figures() if metrics is not None else None
         asked, snapshots = Threads(_ARCHIVE_CALLS, "archive"), or_here(Threads(_SNAPSHOTS, "snapshot"))
-        coordinator = Replica(
-            backend, told, aside=snapshots, archive=kept, archive_aside=asked, observer=figures
-        )
+        coordinator = Replica(backend, told, aside=snapshots, archive=kept, archive_aside=asked, observer=figures)
         listening = Server(coordinator, replace(server, replica=server.replica or options.replica))
         opened.push_async_callback(listening.stop)  # stops the replica too; both may be stopped before they started
         listening.bind()
@@ -96,7 +95,7 @@ async def running(
 async def _check(backend: StateBackend) -> None:
     """A store that is damaged serves nobody: raises what it says. One that is away may come back."""
     try:
-        await asyncio.wait_for(backend.scan_keys(Keyspace.REPLICAS, limit=1), _CHECK_S)
+        await within(_CHECK_S, backend.scan_keys(Keyspace.REPLICAS, limit=1))
     except (StateBackendError, asyncio.TimeoutError) as error:
         if isinstance(error, Corrupt):
             raise

@@ -27,6 +27,7 @@ from coordinator.server.interfaces import is_local
 from coordinator.server.web import Listener, Question, Reply
 from replay.timeline.page import live_page, policy
 from replay.units import count, moment
+from state_backend.waiting import within
 
 _ANSWER_S = 30.0
 _LISTED = 200  #: The newest; how many more there are is said.
@@ -60,7 +61,7 @@ class Pages:
 
     async def _guarded(self, target: str) -> Reply:
         try:
-            return await asyncio.wait_for(self._page(target), _ANSWER_S)
+            return await within(_ANSWER_S, self._page(target))
         except UnknownApplication as error:
             return Reply("404 Not Found", f"{error}\n".encode())
         except Archived:

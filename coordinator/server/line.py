@@ -31,6 +31,7 @@ from coordinator.server.shown import directive_shown
 from coordinator.server.statuses import refuse
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import Numbered, answers_to_message, requests_of
+from state_backend.waiting import within
 
 
 class Line:
@@ -173,7 +174,7 @@ class Line:
             self._changed.notify_all()
             answered = self._changed.wait_for(lambda: not self._answering)
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(answered, self._options.farewell_s)
+                await within(self._options.farewell_s, answered)
 
     def _reply(self, message: Message) -> service_pb2.SessionReply:
         if isinstance(message, Directive):
@@ -187,7 +188,7 @@ class Line:
         """One reply at a time; a driver that does not read holds up its own line, and not for ever."""
         async with self._writing:
             try:
-                await asyncio.wait_for(self._context.write(reply), self._options.write_within_s)
+                await within(self._options.write_within_s, self._context.write(reply))
             except asyncio.TimeoutError:
                 raise refuse(
                     Reason.EXHAUSTED,

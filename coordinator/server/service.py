@@ -29,6 +29,7 @@ from coordinator.server.reading import check_read
 from coordinator.server.security import Gate
 from coordinator.server.sessions import Sessions
 from coordinator.server.statuses import RETRY_MS, abort, audited, expected_errors, peer_of, refuse
+from state_backend.waiting import within
 
 log = logs.logger(__name__)
 
@@ -145,7 +146,7 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
     async def _written(self, reply: Any, context: Context) -> None:
         within_s = self._options.write_within_s
         try:
-            await asyncio.wait_for(context.write(reply), within_s)
+            await within(within_s, context.write(reply))
         except asyncio.TimeoutError:
             fact = f"nothing was read for {within_s:g} s"
             raise refuse(

@@ -27,6 +27,7 @@ from coordinator.server.security import Gate, Role, Shown, token_of
 from coordinator.server.statuses import accept, refuse
 from coordinator.wire.errors import Malformed
 from coordinator.wire.messages import command_of
+from state_backend.waiting import within
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Sessions:
 
     async def _hello(self, context: Context) -> service_pb2.Hello:
         try:
-            first: Any = await asyncio.wait_for(context.read(), self.options.hello_within_s)
+            first: Any = await within(self.options.hello_within_s, context.read())
         except asyncio.TimeoutError:
             raise Malformed(
                 f"no Hello came within {self.options.hello_within_s:g} s",
