@@ -12,7 +12,8 @@ import secrets
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
@@ -133,9 +134,8 @@ class Bridge:
             return
         end_s = time.monotonic() + limit_s
         try:
-            self._wind_up(why, end_s, ending)
-        except Exception:
-            log.exception("the end of the bridge was not orderly; the job is not touched by this")
+            for step in self._steps_of_the_end(why, end_s, ending):
+                _take(step)
         finally:
             self.is_stopped.set()
             self._let_go(end_s)
@@ -146,22 +146,29 @@ class Bridge:
         except Exception:
             log.exception("the embedded coordinator did not stop in order; its file is whole all the same")
 
-    def _wind_up(self, why: str, end_s: float, ending: common_pb2.Ending) -> None:
+    def _steps_of_the_end(self, why: str, end_s: float, ending: common_pb2.Ending) -> Iterator[Callable[[], None]]:
+        """In their order. One that fails keeps nothing else from ending."""
         if self.looker is not None:
-            self.looker.stop(_left(end_s) / 4)
+            yield partial(self.looker.stop, _left(end_s) / 4)
         if self._disks is not None:
-            self._disks.stop(_left(end_s) / 8)
-        self.executor.stop(why, _left(end_s) / 2)
+            yield partial(self._disks.stop, _left(end_s) / 8)
+        yield partial(self.executor.stop, why, _left(end_s) / 2)
+        yield partial(self._hear_the_rest, end_s)
+        yield self._tap.close
+        yield partial(self._tell_the_end, end_s, ending)
+        yield partial(self.client.close, _left(end_s))
+        yield self._service.close
+
+    def _hear_the_rest(self, end_s: float) -> None:
         if self._listening.is_alive() and threading.current_thread() is not self._listening:
             self._tap.post_marker(LAST_MARKER)
             self._last_passed.wait(_left(end_s) / 2)
-        self._tap.close()
+
+    def _tell_the_end(self, end_s: float, ending: common_pb2.Ending) -> None:
         self.client.leave()
         if not self._is_ended:
             self.reporter.tell(translate.end_of_application(ending))
         self.reporter.wait_empty(_left(end_s), lambda: self.client.is_hopeless)
-        self.client.close(_left(end_s))
-        self._service.close()
 
     def _looker(self, sight: Sight, tap: Tap, prompt_bytes: int) -> Looker:
         looker = Looker(sight, tap.post_marker, self.reporter.settle, self.reporter.missed, prompt_bytes)
@@ -292,6 +299,13 @@ class Bridge:
 
     def noticed(self, text: str) -> None:
         log.warning("%s", text)
+
+
+def _take(step: Callable[[], None]) -> None:
+    try:
+        step()
+    except Exception:
+        log.exception("the end of the bridge was not orderly; the job is not touched by this")
 
 
 def _left(end_s: float) -> float:

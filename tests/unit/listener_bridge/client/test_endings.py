@@ -39,6 +39,23 @@ def test_an_application_that_cannot_be_listened_to_lives_on(coordinator: FakeCoo
     assert endings(coordinator) == [DETACHED]
 
 
+@pytest.mark.parametrize("fails", ["post_marker", "close"])
+def test_what_fails_at_the_end_keeps_nothing_else_from_ending(
+    coordinator: FakeCoordinator, attached: Attached, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    """Else the session would go on, and be tried again and again, for as long as the driver lives."""
+
+    def failing(*_: object) -> None:
+        raise ValueError("an error of the JVM's")
+
+    monkeypatch.setattr(attached.tap, fails, failing)
+    attached.bridge.stop("detached", ending=DETACHED)
+    assert endings(coordinator) == [DETACHED]
+    assert attached.bridge.client.is_hopeless
+    assert attached.service.calls[-1] == ("close",)
+    attached.tap.end()
+
+
 def endings(coordinator: FakeCoordinator) -> list[int]:
     told = [one for one in coordinator.requests if one.WhichOneof("command") == "end_application"]
     return [one.end_application.ending for one in told]
