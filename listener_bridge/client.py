@@ -134,16 +134,20 @@ class Client:
             if self._closed.is_set() or self.refused:
                 return
             address = self._known[0]
-            self._talk(address)
-            self._known.remove(address)
-            self._known.append(address)
+            try:
+                self._talk(address)
+            finally:  # whatever came of it, the next one is asked next
+                self._known.remove(address)
+                self._known.append(address)
 
     def _talk(self, address: str) -> None:
         session = self._session = Session(self._desk, address, self._open_channel, len(self._known) > 1)
         if self._closed.is_set():
             return
-        ending = session.converse()
-        self.address = ""
+        try:
+            ending = session.converse()
+        finally:
+            self.address = ""
         self._learn(address, session.elsewhere)
         if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.OVER, Ending.REFUSED, Ending.NOT_HEARD):
             self._closed.set()

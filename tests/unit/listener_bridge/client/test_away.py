@@ -59,6 +59,26 @@ def test_several_addresses_go_on_at_the_next_one(
         here.bridge.stop("the test has ended")
 
 
+def test_an_answer_that_cannot_be_taken_ends_the_session_and_the_next_one_is_asked(
+    coordinator: FakeCoordinator, caplog: pytest.LogCaptureFixture
+) -> None:
+    with FakeCoordinator() as other, caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        here = Attached(coordinator.address, other.address)
+        heard, other.welcomes = here.bridge.client.answered, False
+
+        def failing() -> None:
+            here.bridge.client.answered = heard  # type: ignore[method-assign]
+            raise ValueError("no sense")
+
+        here.bridge.client.answered = failing  # type: ignore[method-assign]
+        here.bridge.start()
+        here.tell(1)
+        other.wait(lambda: other.hellos, "a session elsewhere")
+        assert here.bridge.client.address == "", "it has answered nothing yet"
+        here.bridge.stop("the test has ended")
+    assert "ValueError: no sense" in caplog.text
+
+
 def test_go_away_goes_elsewhere(coordinator: FakeCoordinator, attached: Attached) -> None:
     attached.tell(1)
     coordinator.wait(lambda: coordinator.requests, "the session")
