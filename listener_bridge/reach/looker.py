@@ -114,11 +114,16 @@ class Looker:
         self._thread.start()
 
     def resync(self, present: Snapshot) -> None:
-        """What there is now: at the beginning, and after facts were missed."""
-        self._sight.resync(present)
-        self.candidates.known(present)
-        self._is_stale = True
-        self._call_for_one()
+        """What there is now: at the beginning, and after facts were missed. What goes wrong ends the looks alone."""
+        if self._stopped:
+            return
+        try:
+            self._sight.resync(present)
+            self.candidates.known(present)
+            self._is_stale = True
+            self._call_for_one()
+        except Exception as error:  # noqa: BLE001 - as in `hear`: the snapshot is the coordinator's too
+            self._give_up(error)
 
     def stop(self, timeout_s: float) -> None:
         """Take no more looks, and leave the program as it was. A look under way is not waited for any longer."""

@@ -172,6 +172,22 @@ def test_a_sight_that_cannot_hear_ends_the_looks_and_not_the_listening() -> None
     assert stream.told == []
 
 
+def test_a_sight_that_cannot_take_in_what_there_is_ends_the_looks_and_not_who_tells_it() -> None:
+    """It is told by whoever took the snapshot for the coordinator: after a gap nothing expires until that has it."""
+    eyes = Eyes((HELD,))
+    looker, stream = looking(eyes)
+
+    def fail(_: Snapshot) -> None:
+        raise RuntimeError("planted")
+
+    eyes.resync = fail  # type: ignore[method-assign, assignment]
+    looker.start(present(0))
+    looker._thread.join(LIMIT_S)
+    looker.resync(present(0))
+    looker.stop(LIMIT_S)
+    assert stream.told == []
+
+
 def test_a_sight_that_raises_ends_the_looks_and_not_the_bridge() -> None:
     eyes = Eyes((HELD,))
 
