@@ -57,12 +57,14 @@ class Audit:
             self._writing = asyncio.create_task(self._write_soon(), name="audit")
 
     async def flush(self) -> None:
-        """Writes what was gathered. What the store refuses is told to the log, and not kept."""
-        counts, self._counts = self._counts, Counter()
-        details, self._details = self._details, {}
-        for place, count in counts.items():
+        """Writes what was gathered. What the store refuses is told to the log, and not kept.
+
+        Whoever is cancelled leaves what it has not come to.
+        """
+        for place in list(self._counts):
+            count, detail = self._counts.pop(place), self._details.pop(place)
             try:
-                await self._add(place, count, details[place])
+                await self._add(place, count, detail)
             except StateBackendError as error:
                 log.warning("refusals not written", error=str(error), peer=place[1], kind=place[2], count=count)
         await self._prune()

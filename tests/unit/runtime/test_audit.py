@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from coordinator.runtime.audit import CLOSING_S, Audit
+from coordinator.runtime.audit import CLOSING_S, WRITE_EVERY_S, Audit
 from coordinator.wire.records import AuditRecord, decode
 from state_backend.errors import Unavailable
 from state_backend.memory import MemoryBackend
@@ -81,6 +81,26 @@ def test_a_strangers_words_are_safe_and_an_outage_is_no_error() -> None:
             running.backend.weather = Refused()
             await running.replica.audit("peer", "token", "")
             await asyncio.sleep(3)
+
+    virtual.run(story())
+
+
+def test_who_stops_while_refusals_are_being_written_writes_the_others_too() -> None:
+    class Slow(MemoryBackend):
+        async def get(self, keyspace: Keyspace, key: str) -> Reading:
+            await asyncio.sleep(0.1)
+            return await super().get(keyspace, key)
+
+    async def story() -> None:
+        backend = Slow()
+        audit = Audit(backend, OPTIONS, virtual.clock())
+        for number in range(5):
+            audit.note(f"peer-{number}", "token", "")
+        await asyncio.sleep(WRITE_EVERY_S + 0.15)  # the second one is under way
+        await audit.close()
+        page = await backend.scan_all(Keyspace.AUDIT)
+        told = [decode(AuditRecord, entry.value, entry.key).peer for entry in page.entries]
+        assert {"peer-0", "peer-2", "peer-3", "peer-4"} <= set(told)
 
     virtual.run(story())
 
