@@ -18,7 +18,7 @@ from listener_bridge.shorten import shortened
 from listener_bridge.words import Request
 
 WAITING_MAX = 20_000
-UNANSWERED_MAX = 2_048  # the coordinator keeps 4,096 answers for a client
+UNANSWERED_MAX = 2_048  # a coordinator takes 4,096 that are not confirmed, unless it is told otherwise
 REQUEST_OVERHEAD_BYTES = 8
 MESSAGE_OVERHEAD_BYTES = 64
 

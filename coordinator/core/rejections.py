@@ -55,7 +55,7 @@ class AlreadyConfirmed:
 
 
 class Reason(Enum):
-    """Kinds of refusal; each has one gRPC status (``wire.messages``)."""
+    """Kinds of refusal; each has one gRPC status (``wire.status``)."""
 
     NOT_FOUND = "not found"
     INVALID = "invalid"

@@ -1,7 +1,7 @@
 """The driver's sign of life, and who holds its session.
 
 Responsible for one record an application in `sessions`, written at most every few seconds. Refuses to know what silence
-means (`housekeeping`). Invariant: a replica writes over the record only as it has last seen it, so the newest session
+means (`reaping`). Invariant: a replica writes over the record only as it has last seen it, so the newest session
 wins and the older one learns of it; nothing here is ever in the log.
 
 The record begins with the registration and goes with the end of the application: where there is none, it is over.
