@@ -33,7 +33,7 @@ from coordinator.core.proving import Proof
 from coordinator.core.state import State, empty, settle
 from coordinator.core.values import DirectiveKind, Driver, Policy, Rule
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
-from coordinator.wire.logfile import stream_log, write_log
+from coordinator.wire.logfile import stream_salvage, write_log
 
 _JOBS, _QUICK = 8_000, 8
 _LONGER = 8
@@ -156,7 +156,7 @@ def _prove(segments: list[Segment]) -> Piece:
 
 def _segments(path: Path) -> Iterator[Segment]:
     with path.open("rb") as file:
-        yield from stream_log(file, path.name)
+        yield from (found for found in stream_salvage(file, path.name) if isinstance(found, Segment))
 
 
 def _fold_file(path: Path) -> Sequence:

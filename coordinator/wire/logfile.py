@@ -30,11 +30,6 @@ def read_log(content: bytes, name: str = "the log") -> Iterator[Segment]:
     yield from _consecutive(unpack(MAGIC, content, name))
 
 
-def stream_log(file: BinaryIO, name: str = "the log") -> Iterator[Segment]:
-    """The same of an open file, segment by segment: it may be longer than memory."""
-    yield from _consecutive(stream(MAGIC, file, name))
-
-
 def _consecutive(values: Iterable[tuple[str, bytes]]) -> Iterator[Segment]:
     expected = None
     for place, sealed in values:
@@ -51,7 +46,7 @@ def salvage(content: bytes, name: str) -> Iterator[Segment | WireError]:
 
 
 def stream_salvage(file: BinaryIO, name: str) -> Iterator[Segment | WireError]:
-    """The same of an open file, segment by segment."""
+    """The same of an open file, segment by segment: it may be longer than memory."""
     yield from _salvaged(stream(MAGIC, file, name))
 
 

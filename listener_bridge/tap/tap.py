@@ -11,7 +11,6 @@ threads or makes them wait. When the application has ended, `take` answers None:
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -65,17 +64,6 @@ class Tap:
         found = rows.parse(str(text), self._next_seq)
         self._next_seq += len(found)
         return found
-
-    def drain(self, consume: Callable[[tuple[Fact, ...]], None]) -> threading.Thread:
-        """Have a daemon thread hand every batch to `consume` until the stream ends."""
-        thread = threading.Thread(target=self._drain, args=(consume,), name="shuffle-lifecycle-tap", daemon=True)
-        thread.start()
-        return thread
-
-    def _drain(self, consume: Callable[[tuple[Fact, ...]], None]) -> None:
-        while (batch := self.take()) is not None:
-            if batch:
-                consume(batch)
 
     def post_marker(self, name: str, payload: str = "") -> None:
         """Put a mark on the listener bus; it comes back as `MarkerPassed` at its place among the facts."""

@@ -98,12 +98,3 @@ class Outcome:
     def saved_byte_seconds(self) -> float:
         """Against never deleting."""
         return self.never_byte_seconds - self.held_byte_seconds
-
-    @property
-    def saved_of_possible(self) -> float | None:
-        """What was saved, of what the oracle would have; None where there was nothing to save.
-
-        More than 1 is possible: what is deleted too early is not held either, and is paid for by writing it again.
-        """
-        possible = self.never_byte_seconds - self.needed_byte_seconds
-        return self.saved_byte_seconds / possible if possible > 0 else None

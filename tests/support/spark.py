@@ -152,7 +152,13 @@ class FactLog:
         self.facts: list[Any] = []
         self._changed = threading.Condition()
         self.tap = tap
-        self.thread = tap.drain(self._add)
+        self.thread = threading.Thread(target=self._drain, name="shuffle-lifecycle-tap", daemon=True)
+        self.thread.start()
+
+    def _drain(self) -> None:
+        while (batch := self.tap.take()) is not None:
+            if batch:
+                self._add(batch)
 
     def _add(self, batch: tuple[Any, ...]) -> None:
         with self._changed:
