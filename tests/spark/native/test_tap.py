@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.tap import facts
-from listener_bridge.tap.jvm import _class
+from listener_bridge.tap.jvm import JAVA_PACKAGE, _class
 from listener_bridge.tap.tap import Tap
 from tests.support.spark import FactLog, in_background, wait_for
 
@@ -284,9 +284,10 @@ class Hurry:
         self._gateway = driver.gateway
         self._rows = driver.construct(loader, "RowBuffer", 1_000_000)
         outputs = driver.construct(loader, "Outputs", run.tap.java.scheduler(), driver.map_output_tracker)
+        removals = self._removals(loader, driver.map_output_tracker)
         self._listener = driver.construct(
-            loader, "FactListener", self._rows, run.tap.java.scheduler(), outputs, MUCH
-        )  # fmt: skip
+            loader, "FactListener", self._rows, run.tap.java.scheduler(), outputs, removals, MUCH
+        )
 
     def end_stage(self, moved: int) -> bool:
         """A stage that has written so many bytes has ended: whether its row is prompt."""
@@ -312,6 +313,14 @@ class Hurry:
         field = of.getClass().getDeclaredField(name)
         field.setAccessible(True)
         return field
+
+    def _removals(self, loader: Any, tracker: Any) -> Any:
+        """Its constructor is the tap's own."""
+        constructor = loader.loadClass(f"{JAVA_PACKAGE}.SparkRemovals").getDeclaredConstructors()[0]
+        constructor.setAccessible(True)
+        given = self._gateway.new_array(self._gateway.jvm.java.lang.Object, 1)
+        given[0] = tracker
+        return constructor.newInstance(given)
 
     def _stage(self, metrics: Any) -> Any:
         """Its constructor takes more from one Spark to the next: each argument by its type."""
