@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -120,7 +121,10 @@ class ReplicaThread:
 def start_replica(
     store: str, bind: str = "127.0.0.1:0", options: Options | None = None, server: ServerOptions | None = None
 ) -> ReplicaThread:
-    """Starts a replica in a daemon thread and waits until it serves. Raises what kept it from serving."""
+    """Starts a replica in a daemon thread and waits until it serves. Raises what kept it from serving.
+
+    One that does not serve in time is given up: should it come to serve later, it stops at once.
+    """
     chosen = options or Options(replica=replica_name())
     listening = replace(server or ServerOptions(), bind=bind)
     served: Future[ReplicaThread] = Future()
@@ -130,7 +134,15 @@ def start_replica(
         daemon=True,
     )
     thread.start()
-    return served.result(_PATIENCE_S)
+    try:
+        return served.result(_PATIENCE_S)
+    except FutureTimeout:
+        if not served.cancel():
+            return served.result()  # it has just come to serve, or failed
+        raise TimeoutError(
+            f"the coordinator did not serve within {_PATIENCE_S:g} s; expected a store that opens at once: "
+            "see whether its disk answers, and who else holds it"
+        ) from None
 
 
 async def _serve(
@@ -139,9 +151,12 @@ async def _serve(
     stop = asyncio.Event()
     try:
         async with running(store, server, options) as listening:
-            served.set_result(ReplicaThread(listening.address, asyncio.get_running_loop(), stop, thread))
-            await stop.wait()
+            if served.set_running_or_notify_cancel():
+                served.set_result(ReplicaThread(listening.address, asyncio.get_running_loop(), stop, thread))
+                await stop.wait()
     except BaseException as error:
+        if served.cancelled():
+            return  # who would have heard of it was told something else
         if served.done():
             raise
         served.set_exception(error)
