@@ -9,6 +9,8 @@ and no ration.
 
 from __future__ import annotations
 
+import asyncio
+
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.errors import TooManyApplications
@@ -27,12 +29,14 @@ class Census:
         self._clock = clock
         self._count = 0
         self._counted_s = float("-inf")
+        self._counting = asyncio.Lock()  #: Whoever comes meanwhile waits for the count, and is in none of it yet.
 
     async def let_in(self, application: ApplicationId) -> None:
         """Counts one more. Raises `TooManyApplications`, and what the store says."""
-        if self._clock.monotonic_s() - self._counted_s >= _COUNT_EVERY_S:
-            self._counted_s = self._clock.monotonic_s()
-            self._count = len((await self._backend.scan_keys(Keyspace.SESSIONS, limit=self._most)).keys)
-        if self._count >= self._most:
-            raise TooManyApplications(application, self._most)
-        self._count += 1
+        async with self._counting:
+            if self._clock.monotonic_s() - self._counted_s >= _COUNT_EVERY_S:
+                self._count = len((await self._backend.scan_keys(Keyspace.SESSIONS, limit=self._most)).keys)
+                self._counted_s = self._clock.monotonic_s()
+            if self._count >= self._most:
+                raise TooManyApplications(application, self._most)
+            self._count += 1

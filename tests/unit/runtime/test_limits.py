@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,12 @@ from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ExecutionId, JobId, LookId, StageId
 from coordinator.core.rejections import Accepted, Reason, Rejection
 from coordinator.core.values import CLIENT_IDLE_MS, Lineage, Outputs, Policy, RootKind, Rule
+from coordinator.runtime.census import Census
 from coordinator.runtime.errors import TooManyApplications
 from coordinator.runtime.limits import Limits
+from state_backend.errors import Unavailable
+from state_backend.memory import MemoryBackend
+from state_backend.values import KeyPage, Revision
 from tests.simulation import facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 
@@ -126,6 +131,38 @@ def test_what_is_told_anew_as_a_whole_is_looked_through() -> None:
             (refusal,) = await replica.submit(facts.APP, number([resync]))
             assert isinstance(refusal, Rejection)
             assert "Resync adds one" in refusal.fact
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("is_away", [True, False], ids=["a count fails", "two come at once"])
+def test_nobody_is_let_in_before_the_store_was_asked(is_away: bool) -> None:
+    """One who waits for the count, or met a store that was away, has not made it a moment old."""
+
+    class Full(MemoryBackend):
+        is_away = False
+
+        async def scan_keys(self, *asked: Any, **named: Any) -> KeyPage:
+            await asyncio.sleep(0.1)
+            if self.is_away:
+                raise Unavailable("a store", "it does not answer")
+            return KeyPage(("one",), Revision(1), more=False)
+
+    async def story() -> None:
+        backend = Full()
+        census = Census(backend, 1, virtual.clock())
+        backend.is_away = is_away
+        first = asyncio.ensure_future(census.let_in(facts.APP))
+        await asyncio.sleep(0.05)
+        if is_away:
+            with pytest.raises(Unavailable):
+                await first
+            backend.is_away = False
+        with pytest.raises(TooManyApplications):
+            await census.let_in(ApplicationId("another"))
+        if not is_away:
+            with pytest.raises(TooManyApplications):
+                await first
 
     virtual.run(story())
 
