@@ -6,36 +6,13 @@ Invariant: the signal is cleared before the history is read, so a commit between
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 
+from state_backend.signal import Signal
 from state_backend.values import Commit, Keyspace, Revision
 from state_backend.watch import Watch
-
-
-class Signal:
-    """Tells any number of readers that something changed; a reader that is busy hears of it when it next waits."""
-
-    def __init__(self) -> None:
-        self._events: set[asyncio.Event] = set()
-
-    def subscribe(self) -> asyncio.Event:
-        event = asyncio.Event()
-        self._events.add(event)
-        return event
-
-    def unsubscribe(self, event: asyncio.Event) -> None:
-        self._events.discard(event)
-
-    def tell(self) -> None:
-        for event in self._events:
-            event.set()
-
-    @property
-    def has_readers(self) -> bool:
-        return bool(self._events)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Compacted, NoSuchLease
-from state_backend.following import FollowingWatch, History, Signal, Stretch
+from state_backend.following import FollowingWatch, History, Stretch
 from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
@@ -28,6 +28,7 @@ from state_backend.limits import (
     check_ttl,
     check_watch,
 )
+from state_backend.signal import Signal
 from state_backend.transaction import Effect, check_compares, effects_of
 from state_backend.values import (
     Change,

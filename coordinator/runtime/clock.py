@@ -71,25 +71,3 @@ async def wait_event(event: asyncio.Event, seconds: float | None) -> None:
         await within(seconds, event.wait())
     except asyncio.TimeoutError:
         return
-
-
-class Signal:
-    """Tells any number of listeners that something changed; one that is busy hears of it when it next waits."""
-
-    def __init__(self) -> None:
-        self._listeners: set[asyncio.Event] = set()
-
-    def subscribe(self) -> asyncio.Event:
-        """An event that is set at each change; its owner clears it before looking at what changed."""
-        event = asyncio.Event()
-        self._listeners.add(event)
-        return event
-
-    def unsubscribe(self, event: asyncio.Event) -> None:
-        """It is set no more."""
-        self._listeners.discard(event)
-
-    def tell(self) -> None:
-        """Something changed."""
-        for event in self._listeners:
-            event.set()

@@ -24,7 +24,7 @@ from coordinator.core.rejections import Answer
 from coordinator.core.state import State, copy, rows, settle
 from coordinator.core.values import Ending
 from coordinator.runtime import loading, moves, snapshot
-from coordinator.runtime.clock import Clock, EventTime, Signal, back_off_s, wait_event
+from coordinator.runtime.clock import Clock, EventTime, back_off_s, wait_event
 from coordinator.runtime.drafting import Draft
 from coordinator.runtime.due import Due
 from coordinator.runtime.errors import (
@@ -44,6 +44,7 @@ from coordinator.runtime.proposing import Proposer
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.waiting import Batch, Waiting
 from state_backend.errors import Closed, Compacted, Conflict, NothingHappened, OutcomeUnknown, StateBackendError
+from state_backend.signal import Signal
 from state_backend.values import Compare, Revision
 
 log = logs.logger(__name__)

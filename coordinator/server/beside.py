@@ -17,10 +17,10 @@ from grpc_health.v1 import health_pb2  # type: ignore[import-untyped]
 from grpc_reflection.v1alpha import reflection
 
 from coordinator.core.rejections import Reason
-from coordinator.runtime.clock import Signal
 from coordinator.server.reading import check_read
 from coordinator.server.statuses import abort, expected_errors, refuse
 from coordinator.wire.bounds import Bounds
+from state_backend.signal import Signal
 
 _Reply = health_pb2.HealthCheckResponse
 _SHOWN = 100  #: Characters of a name that is refused.

@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from state_backend.api import StateBackend
 from state_backend.errors import Closed, Compacted, NoSuchLease, StateBackendError
-from state_backend.following import FollowingWatch, History, Signal, Stretch
+from state_backend.following import FollowingWatch, History, Stretch
 from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
@@ -32,6 +32,7 @@ from state_backend.limits import (
     check_ttl,
     check_watch,
 )
+from state_backend.signal import Signal
 from state_backend.sqlite.file import connect
 from state_backend.sqlite.records import Records
 from state_backend.sqlite.worker import Worker
@@ -189,7 +190,7 @@ class SqliteBackend(StateBackend, History):
     async def _look(self) -> None:
         """Notices what other processes committed, and what ran out; a reader that is woken meets errors itself."""
         seen, pause_seconds = 0, LOOK_SECONDS_MIN
-        while self._signal.has_readers and not self._closed.is_set():
+        while self._signal.has_listeners and not self._closed.is_set():
             before = seen
             with suppress(StateBackendError):
                 seen = await self._read(self._data_version)
