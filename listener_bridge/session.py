@@ -123,6 +123,8 @@ class Session:
         connecting.daemon = True
         call = service_pb2_grpc.ShuffleLifecycleStub(channel).Session(self._say(connecting))
         self._call = call
+        if self.is_over:  # closed before there was a call to cancel
+            call.cancel()
         connecting.start()
         try:
             for reply in call:

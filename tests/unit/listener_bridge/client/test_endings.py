@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import grpc
 import pytest
 from shuffle_lifecycle.v1 import errors_pb2, service_pb2
 
 from listener_bridge.bridge import DETACHED, ENDED
+from listener_bridge.session import Ending, Session
 from listener_bridge.tap.facts import ApplicationEnded, JobEnded
-from tests.support.spark import wait_for
+from tests.support.spark import in_background, wait_for
 from tests.unit.listener_bridge.client.attached import Attached
-from tests.unit.listener_bridge.fakes import FakeCoordinator
+from tests.unit.listener_bridge.fakes import PATIENCE, FakeCoordinator
 
 
 def test_the_end_is_told_at_once(coordinator: FakeCoordinator, attached: Attached) -> None:
@@ -37,6 +41,30 @@ def test_an_application_that_cannot_be_listened_to_lives_on(coordinator: FakeCoo
     attached.tap.fail(ValueError("no sense"))
     assert attached.bridge.is_stopped.wait(5)
     assert endings(coordinator) == [DETACHED]
+
+
+class Deaf(FakeCoordinator):
+    """It does not hear that a driver hangs up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+
+    def Session(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:  # noqa: N802
+        self.go_on.wait(PATIENCE)
+        yield service_pb2.SessionReply()
+
+
+def test_a_session_that_is_closed_before_it_has_begun_waits_for_nobody() -> None:
+    coordinator = Deaf()
+    with coordinator:
+        session = Session(Attached(coordinator.address).bridge, coordinator.address)
+        session.close()
+        with in_background(session.converse) as ending:
+            try:
+                assert ending.result(PATIENCE / 2) is Ending.CLOSED
+            finally:
+                coordinator.go_on.set()
 
 
 @pytest.mark.parametrize("fails", ["post_marker", "close"])
