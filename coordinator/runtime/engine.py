@@ -89,6 +89,7 @@ class Engine:
         self._failures = 0
         self._closing = False
         self._snapshotting: asyncio.Task[None] | None = None
+        self._snapshot_failed = 0  #: The event of the last one that a mistake of ours has kept from being written.
         self._work = asyncio.create_task(self._run(), name=f"engine {self.application}")
 
     # ---- asked by others --------------------------------------------------------------------------------------------
@@ -370,14 +371,17 @@ class Engine:
         """
         if moves.over(self.state):
             return False
-        behind = self.state.meta.next_sequence - 1 - self.mark.head.last_snapshot
+        behind = self.state.meta.next_sequence - 1 - max(self.mark.head.last_snapshot, self._snapshot_failed)
         if behind < self._options.snapshot_every_events:
             return False
         under_way = self._snapshotting is not None and not self._snapshotting.done()
         return not under_way and behind >= rows(self.state)
 
     async def _snapshot(self, state: State) -> None:
-        """Writes the state down beside the log, then lets the head name it. What fails is tried after more events."""
+        """Writes the state down beside the log, then lets the head name it.
+
+        What the store refuses is tried with the next commit; where it is a mistake of ours, after as many more events.
+        """
         try:
             parts = await self._snapshots.write(state)
             if parts is not None:
@@ -385,6 +389,9 @@ class Engine:
                 await self._snapshots.prune(self.mark.head)
         except (StateBackendError, CoordinatorError) as error:
             log.warning("no snapshot", application=self.application, error=str(error))
+        except Exception:
+            self._snapshot_failed = state.meta.next_sequence - 1
+            log.exception("a defect in a snapshot", application=self.application)
 
     async def _name_snapshot(self, sequence: int, parts: int) -> None:
         while True:

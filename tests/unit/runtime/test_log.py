@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from coordinator.core.commands import EndApplication, Request
 from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
-from coordinator.core.state import copy, empty, rows
+from coordinator.core.state import State, copy, empty, rows
 from coordinator.runtime import journal, places
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
 from coordinator.runtime.replica import Replica
@@ -61,6 +62,27 @@ def test_the_load_of_every_prefix_is_the_state_that_was_live_there() -> None:
             assert await fresh.view(facts.APP) == lives[-1]
 
     virtual.run(story())
+
+
+def test_a_mistake_in_a_snapshot_is_told_and_tried_after_more_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for its task: it would be told when that is collected, and tried with every commit meanwhile."""
+    tried: list[int] = []
+
+    async def mistaken(_: Snapshots, state: State) -> int | None:
+        tried.append(state.meta.next_sequence - 1)
+        raise ZeroDivisionError("a mistake")
+
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 12)
+
+    monkeypatch.setattr(Snapshots, "write", mistaken)
+    with capture_logs() as told:
+        virtual.run(story())
+    assert len(tried) >= 2
+    assert all(later - earlier >= OFTEN.snapshot_every_events for earlier, later in pairwise(tried))
+    said = [one for one in told if one["event"] == "a defect in a snapshot"]
+    assert len(said) == len(tried)
 
 
 def test_small_segments_are_read_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
