@@ -43,7 +43,7 @@ NAMES_SHOWN = 3
 class ReadNames(Protocol):
     """Which names are dead, and which live ones hold what."""
 
-    def __call__(self, is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> Dead: ...
+    def __call__(self, is_own: Callable[[FrameType], bool]) -> Dead: ...
 
 
 class Handles:
@@ -105,7 +105,7 @@ class Handles:
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _reading(self, census: Census) -> tuple[Reading | None, Dead]:
-        names = self._read_names(whose.is_own, whose.is_interactive())
+        names = self._read_names(whose.is_own)
         return (None if names.moved else census.read(names.references, self._counts)), names
 
 

@@ -38,7 +38,7 @@ def eyes(spark: SparkSession, tap: Tap, uses_liveness: bool) -> ProgramSight:
     return sight
 
 
-def _all_alive(is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> liveness.Dead:
+def _all_alive(is_own: Callable[[FrameType], bool]) -> liveness.Dead:
     """No name is dead; what people call the handles is told all the same."""
-    found = liveness.dead_references(is_own, is_interactive)
+    found = liveness.dead_references(is_own)
     return liveness.Dead({}, found.names, found.moved)

@@ -1,6 +1,6 @@
 """Whose code a frame runs: the program's own, or somebody's library.
 
-Responsible for: telling by its file name whether code belongs to the program, or could; whether people type at it.
+Responsible for: telling by its file name whether code belongs to the program, or could.
 Refuses to know: what the code does.
 Invariant: in doubt code is not the program's own: its names then count as alive.
 """
@@ -48,11 +48,6 @@ def is_machinery_file(name: str) -> bool:
         return not name or name.startswith("<") or any(_is_machinery(path) for path in _both(name))
     except _NO_PATH:
         return True
-
-
-def is_interactive() -> bool:
-    """Whether people may type any name at any time."""
-    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or "IPython" in sys.modules
 
 
 def _is_library(path: Path) -> bool:

@@ -68,7 +68,7 @@ class Thing:
 class Program:
     """One program, what it made, and what its probes found."""
 
-    def __init__(self, source: str, is_interactive: bool = False, is_file: bool = True) -> None:
+    def __init__(self, source: str, is_file: bool = True) -> None:
         self.file = f"/nowhere/program_{next(_numbers)}.py"
         self.main = types.ModuleType("__main__")
         if is_file:
@@ -77,7 +77,6 @@ class Program:
         self.failures: list[str] = []
         self.probes = 0
         self.last: Any = None
-        self._is_interactive = is_interactive
         self._things: list[weakref.ref[Thing]] = []
         self._code = compile(source, self.file, "exec", dont_inherit=True)
 
@@ -105,7 +104,7 @@ class Program:
         return found
 
     def _unused(self) -> Iterator[str]:
-        self.last = liveness.dead_references(self.is_own, is_interactive=self._is_interactive)
+        self.last = liveness.dead_references(self.is_own)
         things = list(filter(None, map(_referent, self._things)))
         counts = liveness.counts(things)
         for thing, references in zip(things, counts, strict=True):

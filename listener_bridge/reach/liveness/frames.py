@@ -54,7 +54,7 @@ class _Stand(NamedTuple):
     held: list[tuple[str, int]]
 
 
-def dead_references(is_own: IsOwn, is_interactive: bool = False) -> Dead:
+def dead_references(is_own: IsOwn) -> Dead:
     """References that the program will never use; `is_own` says which frames are of its own code.
 
     Whatever goes wrong, the answer is that nothing is known.
@@ -64,7 +64,7 @@ def dead_references(is_own: IsOwn, is_interactive: bool = False) -> Dead:
             return Dead()
         namespace = namespace_of_main()
         running = _running_code(is_own, namespace)
-        survey = surveyed(running, namespace, is_interactive or _is_interactive())
+        survey = surveyed(running, namespace, _is_interactive())
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
@@ -95,6 +95,7 @@ def _is_watched() -> bool:
 
 
 def _is_interactive() -> bool:
+    """Whether people may type any name, now or when the program has ended."""
     return bool(
         hasattr(sys, "ps1")
         or sys.flags.interactive

@@ -72,7 +72,7 @@ def names(*dead: object, alive: Mapping[int, tuple[Name, ...]] | None = None) ->
         places[id(thing)] = places.get(id(thing), 0) + 1
     said = Dead(places, alive or {})
 
-    def read(is_own: Callable[[FrameType], bool], is_interactive: bool = False) -> Dead:
+    def read(is_own: Callable[[FrameType], bool]) -> Dead:
         return said
 
     return read

@@ -65,9 +65,8 @@ def expecting(labels: str) -> str:
 
 
 @bytecode
-def test_interactive_use_keeps_every_global() -> None:
+def test_a_main_module_without_a_file_keeps_every_global() -> None:
     assert Program(expecting("global local")).run().failures == []
-    assert Program(expecting("local"), is_interactive=True).run().failures == []
     assert Program(expecting("local"), is_file=False).run().failures == []
 
 
