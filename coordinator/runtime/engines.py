@@ -55,13 +55,16 @@ class Engines:
         self._alive: dict[ApplicationId, Engine] = {}
         self._loading: dict[ApplicationId, asyncio.Task[Engine]] = {}
         self._forgetting: asyncio.Task[None] | None = None
+        self._stopped = False
 
     def start(self, on_forgotten: Callable[[ApplicationId], None]) -> None:
         """Begins to forget what is idle."""
+        self._stopped = False
         self._forgetting = asyncio.create_task(self._forget_idle(on_forgotten), name="forget idle applications")
 
     async def stop(self, drain: bool) -> None:
-        """Closes all engines."""
+        """Closes all engines; whoever still looks for one is told that there will be none."""
+        self._stopped = True
         for task in (self._forgetting, *self._loading.values()):
             if task is not None:
                 task.cancel()
@@ -108,6 +111,8 @@ class Engines:
         if engine is not None:
             return engine
         task = self._loading.get(application)
+        if task is None and self._stopped:
+            raise Draining(self._options.replica)
         if task is None:
             task = asyncio.create_task(self._load(application, end), name=f"load {application}")
             self._loading[application] = task

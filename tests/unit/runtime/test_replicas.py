@@ -15,10 +15,10 @@ from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Ready, Recover
 from coordinator.core.values import DirectiveKind
-from coordinator.runtime.errors import Unavailable
-from state_backend.values import Keyspace, Page
+from coordinator.runtime.errors import Draining, Unavailable
+from state_backend.values import Keyspace, Page, Reading
 from tests.simulation import checks, facts, virtual
-from tests.simulation.world import World, registered
+from tests.simulation.world import Distant, World, registered
 from tests.unit.runtime.listening import directive_of
 
 
@@ -193,5 +193,32 @@ def test_a_list_is_read_page_by_page_and_in_time() -> None:
             hung.set()
             with pytest.raises(Unavailable, match="in time"):
                 await running.replica.applications()
+
+    virtual.run(story())
+
+
+def test_who_is_asked_while_it_stops_loads_nothing_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it would load then, nobody would ever close."""
+    stopped = asyncio.Event()
+    get = Distant.get
+
+    async def slow(self: Distant, keyspace: Keyspace, key: str) -> Reading:
+        reading = await get(self, keyspace, key)
+        if keyspace is Keyspace.HEADS:
+            await stopped.wait()
+        return reading
+
+    async def story() -> None:
+        async with World() as world:
+            await registered((await world.start(reap=False)).replica)
+            late = (await world.start(reap=False)).replica
+            monkeypatch.setattr(Distant, "get", slow)
+            asked = asyncio.ensure_future(late.view(facts.APP))
+            await asyncio.sleep(1)
+            await late.stop()
+            stopped.set()
+            with pytest.raises(Draining):
+                await asked
+            assert list(late._engines) == []
 
     virtual.run(story())
