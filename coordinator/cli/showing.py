@@ -25,15 +25,16 @@ def demo(
     on: Annotated[str, typer.Option("--on", help="Store of the coordinator, etcd://…; none: SQLite, embedded.")] = "",
 ) -> Any:
     """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""
-    _need(java(), found=java().verdict is not Verdict.FAIL)
-    _need(spark(), found=bool(release("pyspark")))
+    found = java()
+    _need(found, found.verdict is not Verdict.FAIL)
+    _need(spark(), bool(release("pyspark")))
     from coordinator.demo.__main__ import main
 
     raise typer.Exit(main(megabytes, policy, on))
 
 
-def _need(finding: Finding, found: bool) -> None:
-    if not found:
+def _need(finding: Finding, is_there: bool) -> None:
+    if not is_there:
         raise Failure(Exit.FAILED, f"{finding.check}: {finding.found}. {finding.advice}")
 
 
