@@ -161,12 +161,18 @@ def take_stock(desk: Desk, output: Outputs) -> None:
     """What is there now: perhaps completed, lost, or fenced and written anew unseen, perhaps new to us."""
     generation = desk.state.current(output.app_shuffle)
     if generation is None or generation.life is Life.FENCED:
-        if output.available > 0:
+        if _is_of_use(desk.state, output):
             _adopt(desk, output)
     elif output.available >= output.total > 0 and not generation.complete:
         desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
     else:
         _note_outputs(desk, output)
+
+
+def _is_of_use(state: State, output: Outputs) -> bool:
+    """Whole, or can be made whole. Else it is what is left of something lost, or who writes it will be told."""
+    completes = output.available > 0 and state.meta.capabilities.completes_after_loss
+    return completes or output.available >= output.total > 0
 
 
 def _adopt(desk: Desk, output: Outputs) -> None:

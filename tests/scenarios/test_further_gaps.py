@@ -12,6 +12,7 @@ from coordinator.core.ids import (
     spans_of,
 )
 from coordinator.core.values import (
+    Capabilities,
     Level,
     Lineage,
 )
@@ -100,6 +101,42 @@ def test_16_a_resync_that_names_a_running_stage_nobody_knew() -> None:
         "s0.0 completed",
         "A1 complete",
     ]
+
+
+def attached_late(service: Capabilities) -> Story:
+    """s0 is being written when the coordinator is first told of anything: three of its ten outputs are there."""
+    story = Story(EAGER, service)
+    story.do(c.ReportGap(0, "attach"))
+    story.do(c.ReportOutputs(found(A=3)))
+    running = c.ReportStageSubmitted(attempt_of("s0"), (), shuffle("A"), 10)
+    job = c.ReportJobStarted(
+        JobId(0), StageId(1), (shuffle("A"),), None, spans_of((0, 1)), (Lineage(shuffle("A"), maps=10),)
+    )
+    story.do(c.Resync((job,), (running,), (), found(A=3)))
+    return story
+
+
+def test_16_what_is_being_written_when_the_driver_attaches_is_no_loss_where_a_loss_could_not_be_repaired() -> None:
+    story = attached_late(REMOTE)
+    assert story.lives() == "A1 writing"
+    assert story.recoveries == 0
+    assert story.do(c.ReportStageCompleted(attempt_of("s0"), shuffle_bytes_written=9)) == [
+        "s0.0 completed",
+        "A1 complete",
+    ]
+
+
+def test_16_what_was_torn_in_a_gap_and_cannot_be_repaired_is_lost_once() -> None:
+    """Its outputs are told twice, before the resync and in it: what is left of A1 is no generation of its own."""
+    story = Story(EAGER, REMOTE)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    story.do(c.ReportGap(1, "bus"))
+    assert story.do(c.ReportOutputs(found(A=9))) == ["A1 lost: outputs gone"]
+    assert story.do(c.Resync((job_of(0, 1, "A", (0, 1)),), (), (), found(A=9))) == ["resync, until jobs [0] have ended"]
+    assert story.read("A", "s1") == "recover A1: recovery 1 of A"
+    story.run("s0.1")
+    assert story.lives() == "A2 readable"
 
 
 def test_16_told_twice_a_resync_changes_nothing_the_second_time() -> None:

@@ -7,7 +7,7 @@ import pytest
 from coordinator.core import asking
 from coordinator.core import commands as c
 from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
-from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of
+from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of, delayed
 
 
 @pytest.mark.parametrize("is_told", [True, False], ids=["the loss is told", "only its repair is submitted"])
@@ -36,13 +36,26 @@ def test_a_report_takes_nothing_from_under_who_writes_it_anew() -> None:
 
 
 def test_a_report_of_what_an_unfinished_one_lacks_takes_it_from_nobody_who_completes_it() -> None:
-    """Found half-written by a resync, it has never been whole."""
+    """Given up half-written, it has never been whole."""
+    story = Story(delayed(EAGER, 1_000), REMOTE)
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.fail("s0")
+    story.end(succeeded=False)
+    story.job("s2>A, s3:A!")
+    assert story.lives() == "A1 partial"
+    assert story.submit("s2", tasks=4) == ["s2.0 submitted", "A1 continued by s2.0"]
+    assert story.miss("A1", None) == "not ready: some of its outputs are gone; its map stage will run again"
+    assert story.log == []
+    assert story.complete("s2") == ["s2.0 completed", "A1 complete"]
+
+
+def test_what_a_resync_finds_half_written_is_begun_by_who_writes_the_rest_where_nothing_can_be_completed() -> None:
     story = Story(EAGER, REMOTE)
     story.job("s0>A, s1:A!")
     story.do(c.Resync((job_of(0, 1, "A", (0, 1)),), (), (), found(A=6)))
-    assert story.submit("s0", tasks=4) == ["s0.0 submitted", "A1 continued by s0.0"]
-    assert story.miss("A1", None) == "not ready: some of its outputs are gone; its map stage will run again"
-    assert story.log == []
+    assert story.submit("s0", tasks=4) == ["s0.0 submitted", "A1 begun by s0.0"]
+    assert story.miss("A1", None) == "not ready: being written; nobody can have missed it"
     assert story.complete("s0") == ["s0.0 completed", "A1 complete"]
 
 
