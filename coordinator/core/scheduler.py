@@ -184,12 +184,13 @@ def _note_outputs(desk: Desk, output: Outputs) -> None:
     """Some, or all, of what we hold for intact is gone.
 
     While writers run it says nothing: what they leave missing, Spark submits again, and that writer tells how much.
-    Of what is being fenced some are gone at the most: its outcome decides what becomes of the rest.
+    Of what is being fenced some are gone at the most: its outcome decides what becomes of the rest. What waits for its
+    fence and has lost a part may lose what was left.
     """
     generation = desk.state.current(output.app_shuffle)
     if generation is None or output.available >= output.total or generation.life is Life.FENCED:
         return
-    if generation.writers or not (generation.complete or generation.life is Life.PARTIAL):
+    if generation.writers or not (generation.completed or generation.life is Life.PARTIAL):
         return  # it is being written; completeness will be told
     completes = output.available > 0 and desk.state.meta.capabilities.completes_after_loss
     if not completes and generation.life is not Life.FENCING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from coordinator.core import commands as c
 from coordinator.core.ids import ClientId, ShuffleId
 from coordinator.core.values import Capabilities
-from tests.scenarios.story import EAGER, OBSERVE, Story, shuffle
+from tests.scenarios.story import EAGER, OBSERVE, Story, delayed, shuffle
 
 CANNOT_COMPLETE = Capabilities(completes_after_loss=False)
 
@@ -236,3 +236,16 @@ def test_28_and_when_what_it_would_mix_was_never_whole_again() -> None:
     assert (story.state.recoveries, story.state.recovered) == ({}, {})
     assert story.lose(B=0) == ["B1 lost: outputs gone"]
     assert story.read("B", "s2.1") == "recover B1: recovery 2 of B"
+
+
+def test_what_waits_for_its_fence_and_is_wholly_lost_in_two_losses_is_lost() -> None:
+    """Nothing is left to be deleted, so nobody can miss what was: no budget is used up."""
+    story = Story(delayed(EAGER, 1_000))
+    story.whole("s0>A, s1:A!")
+    assert story.lives() == "A1 expired"
+    assert story.lose(A=4) == ["A1 partial, 4 of 10"]
+    assert story.lives() == "A1 expired"
+    assert story.lose(A=0) == ["A1 lost: outputs gone"]
+    assert story.tick(2_000) == []
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2") == ["s2.0 submitted", "recovery 1 of A1", "A2 begun by s2.0 for recovery 1"]
