@@ -98,6 +98,12 @@ def _is_past(state: State, stage: StageAttempt) -> bool:
     return _is_over(state, stage) or any(at.submitted or not runs for at in later)
 
 
+def _has_failed(state: State, stage: StageAttempt) -> bool:
+    """It has ended badly, and no later attempt is known yet: what that reads it still holds, but it writes no more."""
+    known = state.attempts.get(stage)
+    return known is not None and known.submitted and not known.running
+
+
 def _told_late(desk: Desk, generation: Generation) -> Answer:
     """The truth, for one whom nothing waits for."""
     if generation.life is Life.FENCING:
@@ -162,7 +168,7 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
     shuffle = desk.state.shuffles.get(app_shuffle)
     if missing_tasks is None and _writes_another(desk.state, app_shuffle, stage):
         return _not_its_own(app_shuffle, stage, _own(desk.state, desk.state.attempts[stage]))
-    if missing_tasks is None and _is_past(desk.state, stage):
+    if missing_tasks is None and (_is_past(desk.state, stage) or _has_failed(desk.state, stage)):
         return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
         return _start(desk, app_shuffle, stage, None)
@@ -195,6 +201,8 @@ def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
     if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
         return Ready(generation.shuffle_id, generation.locator)
     shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
+    if not _is_past(desk.state, stage):
+        return _not_ready(desk, shuffle_id, f"stage {stage} has failed: its next attempt writes")
     what = "over" if stage.stage < desk.state.meta.next_stage else "far off"
     return _not_ready(desk, shuffle_id, f"stage {stage} is {what}: no live job lists it, or a later attempt writes")
 

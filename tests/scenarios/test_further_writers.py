@@ -181,3 +181,23 @@ def test_nor_is_who_asked_for_a_job_that_is_not_told_yet(monkeypatch: pytest.Mon
     story.job("s3>A, s4:A!")
     story.submit("s3", tasks=6)
     assert story.state.generations[1].written_by == {attempt_of("s3"), attempt_of("s6")}
+
+
+def test_24_a_task_that_outlived_its_failed_attempt_begins_nothing() -> None:
+    """It asks when what its attempt had joined is fenced, and before the next attempt is told."""
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.job("s2>A, s3:A!")
+    assert story.submit("s2", tasks=4) == ["s2.0 submitted", "A1 continued by s2.0"]
+    story.fail("s2")
+    assert story.fenced() == ["A1 fenced", "delete A1"]
+    assert story.write("A", "s2") == "not ready: stage 2.0 has failed: its next attempt writes"
+    assert story.log == []
+    assert story.submit("s2.1") == [
+        "s2.1 submitted",
+        "A1 missed by s2.1",
+        "recovery 1 of A1",
+        "A2 begun by s2.1 for recovery 1",
+    ]
+    assert story.write("A", "s2") == "not ready: stage 2.0 is over: no live job lists it, or a later attempt writes"
+    assert story.write("A", "s2.1") == "ready A2"
