@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -169,8 +170,9 @@ class LogFile:
         self._draft.replace(self._path)
 
     def give_up(self) -> None:
-        """Leaves nothing behind."""
-        self._file.close()
+        """Leaves nothing behind: least of all on a disk that is full, where closing fails too."""
+        with suppress(OSError):
+            self._file.close()
         self._draft.unlink(missing_ok=True)
 
 

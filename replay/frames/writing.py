@@ -11,7 +11,8 @@ Arrow or Parquet.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.parse import quote
@@ -41,7 +42,11 @@ class ArrowFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._draft = _draft(path)
-        self._writer = pa.ipc.new_file(str(self._draft), _ALL)
+        try:
+            self._writer = pa.ipc.new_file(str(self._draft), _ALL)
+        except OSError:
+            self._draft.unlink(missing_ok=True)
+            raise
         self.written = 0  #: Events.
 
     def write(self, application: str, records: Sequence[Recorded]) -> None:
@@ -56,8 +61,9 @@ class ArrowFile:
         self._draft.replace(self._path)
 
     def give_up(self) -> None:
-        """Leaves nothing behind."""
-        self._writer.close()
+        """Leaves nothing behind: least of all on a disk that is full, where closing fails too."""
+        with suppress(OSError):
+            self._writer.close()
         self._draft.unlink(missing_ok=True)
 
 
@@ -66,6 +72,7 @@ class ParquetFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._is_new = not folder.exists()
         self._day: Path | None = None
         self._drafts: dict[Path, Path] = {}
         self._writer: pq.ParquetWriter | None = None
@@ -109,10 +116,20 @@ class ParquetFolder:
                 old.unlink()
 
     def give_up(self) -> None:
-        """Leaves nothing behind."""
-        self._end()
+        """Leaves nothing behind: least of all on a disk that is full, where closing fails too."""
+        with suppress(OSError):
+            self._end()
         for draft in self._drafts.values():
             draft.unlink(missing_ok=True)
+        for folder in sorted({above for draft in self._drafts for above in self._made_for(draft)}, reverse=True):
+            with suppress(OSError):  # something is in it
+                folder.rmdir()
+
+    def _made_for(self, path: Path) -> Iterator[Path]:
+        """Folders that are there for this file's sake, if nothing else is in them."""
+        yield from (path.parent, path.parent.parent)
+        if self._is_new:
+            yield self._folder
 
 
 def application_folder(application: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,41 @@ def test_what_the_system_refuses_is_told_in_a_line(
     told = shufflectl(*arguments, "-o", tmp_path / ("x" * 300))
     assert (told.code, "cannot be written (File name too long)" in told.err) == (Exit.FAILED, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log"]
+
+
+@pytest.mark.parametrize("form", ["log", "arrow", "parquet"])
+@pytest.mark.parametrize("room", [0, 20, 1000])
+def test_an_export_that_finds_no_room_leaves_nothing(
+    shufflectl: Shufflectl, tmp_path: Path, form: str, room: int
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    with files_of_at_most(room):
+        told = shufflectl("export", "--log", log, "-o", tmp_path / "to", "--format", form)
+    assert (told.code, "to cannot be written" in told.err, "File too large" in told.err) == (Exit.FAILED, True, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log"]
+
+
+@pytest.mark.parametrize("inside", ["", "notes"])
+def test_of_a_folder_that_was_there_it_leaves_what_was_in_it(
+    shufflectl: Shufflectl, tmp_path: Path, inside: str
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    (tmp_path / "to" / inside).mkdir(parents=True)
+    with files_of_at_most(20):
+        told = shufflectl("export", "--log", log, "-o", tmp_path / "to", "--format", "parquet", "--force")
+    assert told.code == Exit.FAILED
+    assert [path.name for path in (tmp_path / "to").iterdir()] == [inside] * bool(inside)
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """As on a disk that is full: what goes beyond is refused."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_what_is_read_is_never_written_over(shufflectl: Shufflectl, tmp_path: Path, arguments: list[str]) -> None:
