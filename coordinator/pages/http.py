@@ -41,6 +41,7 @@ _STYLE = (
     "body{font:15px system-ui,sans-serif;max-width:900px;margin:40px auto;padding:0 20px;color-scheme:light dark}"
     "td,th{text-align:left;padding:5px 18px 5px 0}th{font-weight:500;opacity:.6}"
 )
+_NO_PAGE = Reply("404 Not Found", b"There is no such page; / lists the applications.\n")
 _REFUSED = Reply("403 Forbidden", b"Ask under the name or address that the pages are served at.\n")
 _ARCHIVED = b"Its first events are in the archive: draw it with `shufflectl timeline APP --archive URL -o FILE`.\n"
 
@@ -75,7 +76,10 @@ class Pages:
             return Reply("500 Internal Server Error", b"The coordinator's log says more.\n")
 
     async def _page(self, target: str) -> Reply:
-        asked = urlsplit(target)
+        try:
+            asked = urlsplit(target)
+        except ValueError:  # half an address in brackets
+            return _NO_PAGE
         parts = [unquote(part) for part in asked.path.split("/")]
         if asked.path == "/":
             return _html(_list(*await self._newest()))
@@ -84,7 +88,7 @@ class Pages:
         if len(parts) == 3 and parts[1] and parts[2] == "numbers.json":
             after = parse_qs(asked.query).get("after", ["0"])[0]
             return await self._numbers(ApplicationId(parts[1]), int(after) if _is_place(after) else 0)
-        return Reply("404 Not Found", b"There is no such page; / lists the applications.\n")
+        return _NO_PAGE
 
     async def _newest(self) -> tuple[list[ApplicationRecord], int]:
         """Those that registered last, and how many more there are: the store has them in the order of their ids."""

@@ -109,6 +109,7 @@ async def test_what_is_not_there(site: Site) -> None:
     assert (await site.ask("/nobody/numbers.json"))[0] == 404
     assert (await site.ask("/a/b/c"))[0] == 404
     assert (await site.ask("//%00/../"))[0] == 404
+    assert (await site.ask("//["))[0] == 404
 
 
 async def test_a_page_of_another_site_in_a_browser_here_is_refused(site: Site) -> None:
