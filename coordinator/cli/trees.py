@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from coordinator.cli.output import styled
 from coordinator.cli.rows import Row
+from replay.phrases import became
 from replay.units import place, printable, size
 
 _COLOURS = {
@@ -59,16 +60,20 @@ def _label(app_shuffle: int, told: Row | None) -> Text:
     for one in told["generations"]:
         held = f", held: {one['held_by']}" if one["held_by"] not in (None, "none") else ""
         bytes_ = f" {size(one['bytes'])}" if one["bytes"] else ""
-        label.append(f"  #{one['shuffle_id']} ", style="not bold").append(styled(one["state"]))
+        label.append(f"  #{one['shuffle_id']} ", style="not bold").append(styled(_state(one)))
         label.append(f"{bytes_}{held}", style="not bold")
     return label
+
+
+def _state(generation: Row) -> str:
+    return became(generation["state"], generation["deleted_because"])
 
 
 def dot(graph: Row) -> str:
     """The same for Graphviz; arrows go the way of the data."""
     lines = ["digraph lineage {", "  rankdir=LR; node [shape=box, style=filled, fontname=sans];"]
     for one in graph["shuffles"]:
-        states = [f"#{g['shuffle_id']} {g['state']}" for g in one["generations"]] or ["announced"]
+        states = [f"#{g['shuffle_id']} {_state(g)}" for g in one["generations"]] or ["announced"]
         colour = _COLOURS.get(one["generations"][-1]["state"], "white") if one["generations"] else "white"
         label = "\\n".join(map(_quoted, (f"app shuffle {one['app_shuffle']}", place(one["call_site"]), *states)))
         lines.append(f'  s{one["app_shuffle"]} [label="{label}", fillcolor={colour}];')

@@ -140,7 +140,8 @@ def test_a_generation_that_its_driver_has_left_to_spark_is_not_called_deleted(
     told.whole_chain()
     told.say(c.EndApplication(Ending.DETACHED))
     log = log_file(tmp_path / "app.log", told)
-    for words in (("explain", "0"), ("shuffles",), ("replay",), ("events", "--kind", "GenerationDeleted")):
+    graphs = (("graph",), ("graph", "-o", "dot"))
+    for words in (("explain", "0"), ("shuffles",), ("replay",), ("events", "--kind", "GenerationDeleted"), *graphs):
         lines = [line for line in shufflectl(*words, "--log", log).out.splitlines() if "#" in line]
         assert any("left to Spark" in line for line in lines), words
         assert not any(re.search(r"\bdeleted\b", line) for line in lines), lines
