@@ -8,6 +8,9 @@ Invariant: a fact loses nothing: Spark's own name of a stage stays beside the li
 PySpark tells Spark the program's line for RDDs, and for `collect`. All other SQL is called by whatever Java method
 stands outside of Spark's own: `count at NativeMethodAccessorImpl.java:0`, and an exchange of an adaptive plan, which
 runs in a thread of a pool, `$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768`.
+
+And PySpark takes for the program whoever has called it first. In a thread that it wraps (`InheritableThread`,
+`inheritable_thread_target`) that is Python's own library: `copy_local_properties at /usr/lib/python3/threading.py:982`.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from listener_bridge.reach.calls import PROPERTY
+from listener_bridge.reach.naming import Kind, kind_of_file
 from listener_bridge.tap.facts import (
     ActiveJob,
     ExecutionStarted,
@@ -41,6 +45,7 @@ Where the last is true, only of a thread that the JVM has called.
 """
 
 _NOT_THE_PROGRAMS = re.compile(r"\A\Z|\.(?:java|scala):\d+\Z|<unknown>:\d*\Z|[/\\]py4j[/\\]\w+\.py:\d+\Z")
+_OF_PYTHON = re.compile(r" at (.+\.py):\d+\Z")
 _OF_SPARK = re.compile(r"\.scala:\d+\Z")
 
 
@@ -131,11 +136,14 @@ class Lines:
 
 
 def is_no_line(name: str | None) -> bool:
-    """Whether Spark's name tells nothing of the program: it is empty, or a line of Java, of Spark or of py4j.
+    """Whether Spark's name tells nothing of the program: it is empty, or a line of Java, Spark, py4j or Python itself.
 
     `collect` in a function of `foreachBatch` has PySpark tell a line of py4j's.
     """
-    return _NOT_THE_PROGRAMS.search(name or "") is not None
+    if _NOT_THE_PROGRAMS.search(name or ""):
+        return True
+    told = _OF_PYTHON.search(name or "")
+    return told is not None and kind_of_file(told[1]) is Kind.MACHINERY
 
 
 def _beside(line: str, name: str | None) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from pyspark import InheritableThread, inheritable_thread_target
 
 pytestmark = pytest.mark.spark
 
@@ -46,6 +48,29 @@ def test_sql_is_called_by_the_line_that_runs_it(run: Any) -> None:
     assert all(".java:" in one.stage_name for one in lineage if one.call_site in expected.values())
     assert {expected["count"], expected["save"]} <= set(executions)
     assert not [name for name in (*jobs, *executions, *(one.call_site for one in lineage)) if ".java:" in name]
+
+
+def test_rdds_of_threads_that_pyspark_wraps_have_the_programs_line(run: Any) -> None:
+    """PySpark itself names them by the line of Python's `threading` or pool that has called the wrapper."""
+    numbers = run.spark.sparkContext.parallelize(range(40), 2)
+    lines: dict[str, int] = {}
+
+    def work(name: str) -> None:
+        numbers.map(lambda n: (n % 5, n)).groupByKey(2).count()
+        lines[name] = here(1)
+
+    with run.attached("reachable") as (attachment, log):
+        wrapped = InheritableThread(target=work, args=("thread",))
+        wrapped.start()
+        wrapped.join()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(inheritable_thread_target(work), "pool").result()
+        run.settled(attachment)
+        jobs = [event.call_site for event in log.events("job_started")]
+        lineage = [event.lineage.call_site for event in log.events("lineage_learned")]
+        stages = [event.name for event in log.events("stage_submitted")]
+    assert jobs == lineage == [f"count at {__file__}:{lines[name]}" for name in ("thread", "pool")]
+    assert set(stages) == set(jobs)
 
 
 def test_what_an_algorithm_writes_has_its_line_and_sparks_step(run: Any) -> None:

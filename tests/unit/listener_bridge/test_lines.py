@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -167,8 +169,11 @@ def test_a_snapshot_has_the_lines_that_are_known() -> None:
         ("flatMap at ALS.scala:1782", True),
         ("call at /opt/venv/site-packages/py4j/clientserver.py:644", True),
         ("count at <unknown>:0", True),
+        (f"copy_local_properties at {threading.__file__}:982", True),
+        (f"wrapped at {concurrent.futures.thread.__file__}:58", True),
         ("", True),
         (LINE, False),
+        ("main at /opt/venv/lib/python3.11/site-packages/their/job.py:5", False),
         ("collect at <stdin>:1", False),
         ("nightly load", False),
     ],
