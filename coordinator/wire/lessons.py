@@ -26,6 +26,20 @@ VERSION = 1
 #: Of one application, that its coordinator takes: they are in the first event of its log and in its state.
 KINDS_MAX = LESSONS_MAX
 
+_NUMBER_MAX = (1 << 53) - 1  #: What every reader of JSON reads alike.
+_SHOWN = 40
+_NUMBER = (int, "a whole number from 0 on")
+_CHOICE = (bool, "true or false")
+_TEXT = (str, "text in quotes")
+_FIELDS: Mapping[str, tuple[type, str]] = {
+    "lineage": _TEXT,
+    "call_site": _TEXT,
+    "reads": _NUMBER,
+    "loops": _CHOICE,
+    "late": _CHOICE,
+    "seen": _NUMBER,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -89,17 +103,14 @@ def parse(text: str, place: str) -> dict[str, Taught]:
     if "checksum" in found and found["checksum"] != _checksum(applications):
         told = "the checksum; who has edited the file takes its line out"
         raise Corrupt(place, f"its lessons do not fit its checksum {found['checksum']}", told)
-    try:
-        return {str(name): _taught(one) for name, one in applications.items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        fact = f"{place}: its lessons make no sense ({error!r})"
-        raise Malformed(fact, "what `shufflectl learn` writes", "Learn anew.") from error
+    named = _table(applications, f"{place}: applications")
+    return {name: _taught(one, f"{place}: application {name!r}") for name, one in named.items()}
 
 
 def _check_version(version: object, place: str) -> None:
-    if not isinstance(version, int):
-        raise Corrupt(place, f"its version is {version!r}", f"a number up to {VERSION}")
-    if version != VERSION:
+    if type(version) is not int or version < 1:
+        raise Corrupt(place, f"its version is {version!r}", f"a number from 1 to {VERSION}")
+    if version > VERSION:
         raise TooNew(place, version, VERSION)
 
 
@@ -121,15 +132,44 @@ def _written(taught: Taught) -> dict[str, Any]:
     }
 
 
-def _taught(written: Mapping[str, Any]) -> Taught:
-    kinds = (_kind(**one) for one in written["shuffles"])
-    return Taught(int(written["runs"]), tuple(kinds))
+def _taught(written: Any, place: str) -> Taught:
+    """Of what else people have written beside it nothing is told: it says what they like."""
+    told = _table(written, place)
+    shuffles = told.get("shuffles")
+    if not isinstance(shuffles, list):
+        raise _refused(place, f"shuffles is {_shown(shuffles)}", "a list in brackets")
+    kinds = (_kind(one, f"{place}, shuffle {number}") for number, one in enumerate(shuffles, 1))
+    return Taught(_checked(told, "runs", place, *_NUMBER), tuple(kinds))
 
 
-def _kind(lineage: str, call_site: str, reads: int, seen: int, loops: bool = False, late: bool = False) -> Kind:
-    if reads < 0 or seen < 0:
-        raise ValueError(f"{reads} reads of {seen}")
-    return Kind(str(lineage), str(call_site), int(reads), int(seen), bool(loops), bool(late))
+def _kind(written: Any, place: str) -> Kind:
+    """A name that is misspelt would be a lesson that nobody heeds, so no other one may stand here."""
+    told = {"loops": False, "late": False, **_table(written, place)}
+    if odd := sorted(told.keys() - _FIELDS.keys()):
+        raise _refused(place, f"it has a field {odd[0]!r}", f"no others than {', '.join(_FIELDS)}")
+    return Kind(**{name: _checked(told, name, place, *kind) for name, kind in _FIELDS.items()})
+
+
+def _table(written: Any, place: str) -> dict[str, Any]:
+    if not isinstance(written, dict):
+        raise _refused(place, f"it is {_shown(written)}", "names and values in braces")
+    return written
+
+
+def _checked(told: Mapping[str, Any], name: str, place: str, kind: type, expected: str) -> Any:
+    value = told.get(name)
+    if type(value) is not kind or (isinstance(value, int) and not 0 <= value <= _NUMBER_MAX):
+        raise _refused(place, f"{name} is {_shown(value)}", expected)
+    return value
+
+
+def _shown(value: Any) -> str:
+    """As the file has it, or as much of it as tells which it is."""
+    return "missing" if value is None else json.dumps(value, ensure_ascii=False)[:_SHOWN]
+
+
+def _refused(place: str, fact: str, expected: str) -> Malformed:
+    return Malformed(f"{place}: {fact}", expected, "Correct it, or learn anew.")
 
 
 def _checksum(applications: Any) -> str:

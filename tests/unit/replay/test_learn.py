@@ -268,6 +268,53 @@ def test_a_file_that_makes_no_sense_is_an_error() -> None:
         lessons.parse("{", "f")
 
 
+@pytest.mark.parametrize(
+    ("edited", "told"),
+    [
+        ({"reads": "2"}, 'shuffle 1: reads is "2"; expected a whole number from 0 on'),
+        ({"reads": 2.5}, "reads is 2.5; expected a whole number"),
+        ({"reads": -1}, "reads is -1; expected a whole number"),
+        ({"reads": True}, "reads is true; expected a whole number"),
+        ({"seen": 10**30}, "seen is 1000000000000000000000000000000; expected a whole number"),
+        ({"late": "no"}, 'late is "no"; expected true or false'),
+        ({"lineage": None}, "lineage is missing; expected text"),
+        ({"raeds": 3}, "it has a field 'raeds'; expected no others than lineage, call_site, reads, loops, late, seen"),
+    ],
+)
+def test_a_slip_in_a_file_that_a_person_has_edited_is_named_with_its_place(
+    edited: dict[str, object], told: str
+) -> None:
+    kind = {"lineage": "aa", "call_site": "map at a.py:1", "reads": 1, "seen": 1, **edited}
+    written = {"format": lessons.FORMAT, "version": 1, "applications": {"job": {"runs": 1, "shuffles": [kind]}}}
+    with pytest.raises(Malformed, match="f: application 'job', shuffle 1: ") as refused:
+        lessons.parse(json.dumps(written), "f")
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("applications", "told"),
+    [
+        ([], "f: applications: it is []; expected names and values in braces"),
+        (None, "f: applications: it is missing"),
+        ({"job": 3}, "f: application 'job': it is 3"),
+        ({"job": {"runs": 1, "shuffles": {}}}, "f: application 'job': shuffles is {}; expected a list in brackets"),
+        ({"job": {"shuffles": []}}, "f: application 'job': runs is missing"),
+        ({"job": {"runs": 1, "shuffles": [3]}}, "f: application 'job', shuffle 1: it is 3"),
+    ],
+)
+def test_so_is_a_wrong_shape(applications: object, told: str) -> None:
+    written = {"format": lessons.FORMAT, "version": 1, "applications": applications}
+    with pytest.raises(Malformed) as refused:
+        lessons.parse(json.dumps(written), "f")
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("version", [0, -1, True, "1", None])
+def test_a_version_that_never_was_is_not_called_a_newer_one(version: object) -> None:
+    with pytest.raises(Corrupt, match="expected a number from 1 to 1"):
+        lessons.parse(json.dumps({"format": lessons.FORMAT, "version": version, "applications": {}}), "f")
+
+
 def test_a_run_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
     from coordinator.wire.logfile import write_log
 
