@@ -74,10 +74,13 @@ public class Outputs implements Work {
     }
   }
 
-  private synchronized void begin() {
-    isPosted = false;
-    if (again) {
-      suspect();
+  // By a block: see `Call`.
+  private void begin() {
+    synchronized (this) {
+      isPosted = false;
+      if (again) {
+        suspect();
+      }
     }
   }
 
