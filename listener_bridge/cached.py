@@ -2,7 +2,8 @@
 
 Responsible for: naming, for persisted RDDs of which blocks have gone, the app shuffles that may be wanted again.
 Refuses to know: whether an RDD is wholly cached, and where its blocks lie.
-Invariant: it holds persisted RDDs only, from the first stage that was submitted with them until they are unpersisted.
+Invariant: it holds persisted RDDs only, from the first stage that was submitted with them until they are unpersisted,
+and app shuffles that Spark has not let go.
 """
 
 from __future__ import annotations
@@ -27,6 +28,17 @@ class Cached:
     def forget(self, rdd: int) -> None:
         """It was unpersisted."""
         self._over.pop(rdd, None)
+
+    def clean(self, app_shuffle: int) -> None:
+        """Spark has let it go: nothing is computed from it any more."""
+        for behind in self._over.values():
+            behind.discard(app_shuffle)
+
+    def keep(self, app_shuffles: Iterable[int]) -> None:
+        """Facts were missed; these are all that Spark has."""
+        there = set(app_shuffles)
+        for behind in self._over.values():
+            behind.intersection_update(there)
 
     def under(self, rdds: Iterable[int]) -> list[int]:
         """What lies behind them, ascending."""

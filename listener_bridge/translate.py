@@ -69,6 +69,7 @@ class Translator:
 
     def _truth(self, snapshot: facts.Snapshot) -> service_pb2.Resync:
         self._memory.clear({shuffle.app_shuffle: shuffle.total for shuffle in snapshot.shuffles})
+        self._cached.keep(shuffle.app_shuffle for shuffle in snapshot.shuffles)
         jobs = [self._active_job(job) for job in snapshot.active_jobs]
         named = {job.execution for job in jobs if job.HasField("execution")}
         if snapshot.executions is not None:  # the end of one may have been dropped, or its start
@@ -220,6 +221,7 @@ class Translator:
 
     def _cleaned(self, fact: facts.ShuffleCleaned) -> Iterator[Request]:
         self._memory.clean(fact.app_shuffle)
+        self._cached.clean(fact.app_shuffle)
         yield Request(report_shuffle_cleaned=service_pb2.ReportShuffleCleaned(app_shuffle=fact.app_shuffle))
 
     def _executor_removed(self, fact: facts.ExecutorRemoved) -> Iterator[Request]:

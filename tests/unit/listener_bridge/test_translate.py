@@ -106,6 +106,32 @@ def test_11_blocks_that_go_with_an_executor_are_told_by_what_lies_behind_them() 
     assert told(translator, facts.BlocksGone(0, "1", (20, 21))) == [gone]
 
 
+def over_a_cache_of_all_day(translator: Translator, rounds: int) -> None:
+    """RDD 20 stays persisted; in each round a stage reads it beside an RDD of its own, behind which a shuffle lies."""
+    for number in range(rounds):
+        writer = stage(2 * number, writes=number)
+        reader = replace(stage(2 * number + 1, parents=(2 * number,)), cached_rdd_ids=(20, 100 + number))
+        told(translator, job(number, writer, reader, final=reader.stage_id), facts.StageSubmitted(0, 0, reader))
+
+
+def test_11_what_spark_has_let_go_lies_behind_no_persisted_rdd() -> None:
+    """Else what lies behind one that stays grows with each round of a loop, and is told whole with every executor."""
+    translator = Translator()
+    over_a_cache_of_all_day(translator, 4)
+    told(translator, *(facts.ShuffleCleaned(0, number) for number in range(3)))
+    gone = 'report_cached_blocks_lost { executor: "1" app_shuffles: 3 }'
+    assert told(translator, facts.BlocksGone(0, "1", (20,))) == [gone]
+    assert told(translator, facts.BlocksGone(0, "1", (100,))) == []
+
+
+def test_16_what_was_let_go_unheard_lies_behind_none_after_the_next_truth() -> None:
+    translator = Translator()
+    over_a_cache_of_all_day(translator, 4)
+    translator.resync(facts.Snapshot("m", (facts.KnownShuffle(2, 4, 4), facts.KnownShuffle(9, 4, 4)), (), ()))
+    gone = 'report_cached_blocks_lost { executor: "1" app_shuffles: 2 }'
+    assert told(translator, facts.BlocksGone(0, "1", (20,))) == [gone]
+
+
 def test_11_what_lies_behind_persisted_rdds_is_told_and_not_asked_for() -> None:
     assert with_caches(direct=(1,)) == [
         "report_stage_submitted { stage { stage: 2 } reads: 7 reads: 8 tasks: 4 cached: true behind: 7 }",
