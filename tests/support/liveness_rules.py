@@ -273,6 +273,43 @@ def f(how=eval):
     probe("")
 f()
 """,
+    "eval as an argument": """
+def f(how, text):
+    a = thing("a")
+    probe("")
+    return how(text)
+f(eval, "a")
+""",
+    "locals as an argument, the last one and by its name": """
+def f(how):
+    a = thing("a")
+    probe("")
+    return how()
+def g():
+    return f(locals), f(how=locals)
+g()
+""",
+    "eval and the like called hand nothing on": """
+def f():
+    a = thing("a")
+    probe("a")
+def g(text, *more, **named):
+    use(eval(text)) if more else exec(text)
+    "{a}".format(**vars()), "{b}".format_map(locals())
+    return eval(*more), [globals()["f"] for _ in more], named.update(**globals())
+class C:
+    here = dict(locals())
+use(*vars(C))
+exec("pass", globals())
+f()
+""",
+    "a name such as dir as an argument": """
+dir = "/data"
+def f(path):
+    a = thing("a")
+    probe("a")
+f(dir)
+""",
     "eval imported": """
 def f():
     from builtins import eval as e

@@ -18,7 +18,7 @@ from itertools import chain
 from types import CodeType
 from typing import Any
 
-from listener_bridge.reach.liveness.dataflow import Lives, lives_of
+from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import BY_NAME, Space
 
 CO_OPTIMIZED = 0x1
@@ -41,8 +41,16 @@ MODULES = frozenset({
 
 _MAIN = "__main__"
 
+_NULL_IS_BEHIND = RUNNING >= (3, 13)
+
+#: Of these builtins, those that give values: whoever is handed one reads the variables of the code that calls it there.
+READERS = frozenset({"eval", "exec", "globals", "locals", "vars"})
+
 #: What follows the loading of a function that is called. Anything else passes it on, under a name that we do not know.
-_CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "EXTENDED_ARG", "POP_TOP")
+_CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "POP_TOP")
+
+#: Where this bit of its argument is set, a function is loaded to be called: with the null that stands beside it.
+_WITH_NULL = 1
 
 #: How libraries that look into their callers are told of a variable: `"{ranks}"`, `"@ranks"`.
 _MARKED = re.compile(r"[{@$]\s*([^\W\d]\w*)")
@@ -171,10 +179,23 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
 
 def _passes_on(instructions: Sequence[dis.Instruction]) -> bool:
     """Does it give `eval` or the like another name, or hand it to somebody?"""
-    before = None
-    for instruction in instructions:
-        if before is not None and not instruction.opname.startswith(_CALLED):
-            return True
-        is_loaded = instruction.opname in BY_NAME or instruction.opname == "IMPORT_FROM"
-        before = instruction.argval if is_loaded and instruction.argval in NAMESPACES else None
-    return False
+    told = [instruction for instruction in instructions if instruction.opname != "EXTENDED_ARG"]
+    around = zip((None, *told), told, told[1:], strict=False)  # the last one returns, raises or jumps
+    return any(_is_passed_on(before, here, after) for before, here, after in around if _names_namespace(here))
+
+
+def _names_namespace(loaded: dis.Instruction) -> bool:
+    return (loaded.opname in BY_NAME or loaded.opname == "IMPORT_FROM") and loaded.argval in NAMESPACES
+
+
+def _is_passed_on(before: dis.Instruction | None, loaded: dis.Instruction, after: dis.Instruction) -> bool:
+    """An argument of a call is followed by what a function without any is: the null beside a function tells them apart.
+
+    It stands before the function, since 3.13 behind it.
+    """
+    if not after.opname.startswith(_CALLED):
+        return True
+    if loaded.argval not in READERS or (loaded.opname == "LOAD_GLOBAL" and (loaded.arg or 0) & _WITH_NULL):
+        return False
+    beside = after if _NULL_IS_BEHIND else before
+    return beside is None or beside.opname != "PUSH_NULL"
