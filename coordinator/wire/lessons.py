@@ -94,7 +94,7 @@ def parse(text: str, place: str) -> dict[str, Taught]:
     """What a file says."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Corrupt(place, f"it is no JSON ({error})", "a file that `shufflectl learn` wrote") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise Corrupt(place, "it holds no lessons", f'a file with "format": "{FORMAT}"')
@@ -158,9 +158,14 @@ def _table(written: Any, place: str) -> dict[str, Any]:
 
 def _checked(told: Mapping[str, Any], name: str, place: str, kind: type, expected: str) -> Any:
     value = told.get(name)
-    if type(value) is not kind or (isinstance(value, int) and not 0 <= value <= _NUMBER_MAX):
+    if type(value) is not kind or _is_broken(value) or (isinstance(value, int) and not 0 <= value <= _NUMBER_MAX):
         raise _refused(place, f"{name} is {_shown(value)}", expected)
     return value
+
+
+def _is_broken(value: object) -> bool:
+    """Half a character is no text."""
+    return isinstance(value, str) and value.encode(errors="ignore").decode() != value
 
 
 def _shown(value: Any) -> str:
@@ -173,5 +178,5 @@ def _refused(place: str, fact: str, expected: str) -> Malformed:
 
 
 def _checksum(applications: Any) -> str:
-    told = json.dumps(applications, sort_keys=True, ensure_ascii=False).encode()
+    told = json.dumps(applications, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
     return blake2b(told, digest_size=8).hexdigest()

@@ -278,6 +278,7 @@ def test_a_file_that_makes_no_sense_is_an_error() -> None:
         ({"seen": 10**30}, "seen is 1000000000000000000000000000000; expected a whole number"),
         ({"late": "no"}, 'late is "no"; expected true or false'),
         ({"lineage": None}, "lineage is missing; expected text"),
+        ({"lineage": "\ud800"}, "expected text"),
         ({"raeds": 3}, "it has a field 'raeds'; expected no others than lineage, call_site, reads, loops, late, seen"),
     ],
 )
@@ -313,6 +314,15 @@ def test_so_is_a_wrong_shape(applications: object, told: str) -> None:
 def test_a_version_that_never_was_is_not_called_a_newer_one(version: object) -> None:
     with pytest.raises(Corrupt, match="expected a number from 1 to 1"):
         lessons.parse(json.dumps({"format": lessons.FORMAT, "version": version, "applications": {}}), "f")
+
+
+def test_half_a_character_and_what_is_nested_too_deep_are_errors_too() -> None:
+    written = json.loads(lessons.text_of({"job": learn(facts_of(read_again().log))}))
+    written["applications"]["\ud800"] = written["applications"]["job"]
+    with pytest.raises(Corrupt, match="checksum"):
+        lessons.parse(json.dumps(written), "f")
+    with pytest.raises(Corrupt, match="no JSON"):
+        lessons.parse("[" * 100_000, "f")
 
 
 def test_a_run_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
