@@ -131,6 +131,15 @@ class Names:
         listing = (job for job, started in reversed(self.jobs.items()) if within(started.stages, stage))
         return next(listing, None)
 
+    def was_listed_by(self, job: JobId, stage: StageId) -> bool:
+        """Whether the job, which may be over, listed the stage."""
+        started = self.jobs.get(job)
+        return started is not None and within(started.stages, stage)
+
+    def is_listed(self, stage: StageId) -> bool:
+        """Whether a live job lists the stage."""
+        return any(within(job.stages, stage) for number, job in self.jobs.items() if self.jobs.is_alive(number))
+
     def call_site(self, app_shuffle: AppShuffle) -> str:
         """Where it is written; empty: not known."""
         known = self.lineage.get(app_shuffle)
@@ -184,7 +193,7 @@ def _job_over(names: Names, event: e.JobEnded) -> None:
     if ended is None or not names.running:
         return
     for stage in [stage for stage in names.running if within(ended.stages, stage)]:
-        if not any(within(job.stages, stage) for number, job in names.jobs.items() if names.jobs.is_alive(number)):
+        if not names.is_listed(stage):
             names.running.discard(stage)
             names.stages.end(stage)
 

@@ -126,6 +126,8 @@ class Picture:
     ended: bool = False
     _reading: dict[StageAttempt, set[ShuffleId]] = field(default_factory=dict)
     _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
+    _running: set[StageAttempt] = field(default_factory=set)
+    _named: set[StageAttempt] = field(default_factory=set)  #: By a bar.
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event."""
@@ -161,11 +163,28 @@ class Picture:
             job = self.names.job_of(attempt.stage)
             called = self.names.job(job) if job is not None else ""
             stage = self.stages[attempt] = Stage(attempt, recorded.time_ms, name, called)
+            self._running.add(attempt)
         return stage
+
+    def done(self, recorded: e.Recorded, attempt: StageAttempt, failed: bool) -> None:
+        """A stage attempt is over; one that no bar names is forgotten."""
+        stage = self.stages.get(attempt)
+        if stage is not None:
+            stage.done_ms, stage.failed = recorded.time_ms, failed
+        self._running.discard(attempt)
+        self.finish(recorded, attempt)
+        if attempt not in self._named:
+            self.stages.pop(attempt, None)
 
     def write(self, shuffle_id: ShuffleId, writer: StageAttempt) -> None:
         """A stage attempt writes it from here on."""
         self._writing[writer] = shuffle_id
+
+    def began_with(self, bar: Bar, writer: StageAttempt) -> None:
+        """The first that writes it."""
+        bar.writer = writer
+        self._named.add(writer)
+        self.write(bar.shuffle_id, writer)
 
     def end_of_writing(self, writer: StageAttempt) -> Bar | None:
         """What the attempt wrote, where it is known."""
@@ -177,6 +196,7 @@ class Picture:
         bar.reading.add(reader)
         if len(bar.readers) < _READERS_NAMED:
             bar.readers.append(reader)
+            self._named.add(reader)
         self._reading.setdefault(reader, set()).add(bar.shuffle_id)
 
     def finish(self, recorded: e.Recorded, attempt: StageAttempt) -> None:
@@ -186,6 +206,13 @@ class Picture:
             if bar is not None:
                 bar.reading.discard(attempt)
                 bar.read_ms, bar.events["read last"] = recorded.time_ms, recorded.sequence
+
+    def end_with(self, recorded: e.Recorded, job: e.JobEnded) -> None:
+        """A job is over. Attempts of its stages whose end was missed end with it, unless they are another one's too."""
+        for attempt in [one for one in self._running if self.names.was_listed_by(job.job, one.stage)]:
+            if not self.names.is_listed(attempt.stage):
+                self.end_of_writing(attempt)
+                self.done(recorded, attempt, not job.succeeded)
 
     def finish_all(self, recorded: e.Recorded) -> None:
         """The application is over."""
@@ -197,6 +224,7 @@ class Picture:
         for attempt in (bar.writer, *bar.readers):
             if attempt is not None:
                 self.stages.pop(attempt, None)
+                self._named.discard(attempt)
 
 
 # ---- one function an event -------------------------------------------------------------------------------------------
@@ -223,20 +251,20 @@ def _submitted(picture: Picture, at: e.Recorded, event: e.StageSubmitted) -> Non
 
 
 def _stage_done(picture: Picture, at: e.Recorded, event: e.StageCompleted) -> None:
-    stage = picture.stages.get(event.stage)
-    if stage is not None:
-        stage.done_ms, stage.failed = at.time_ms, bool(event.failure)
     written = picture.end_of_writing(event.stage)
     if written is not None and event.failure:  # of one that succeeded, the completion tells
         written.hold(at, written.bytes + event.shuffle_bytes_written)
-    picture.finish(at, event.stage)
+    picture.done(at, event.stage, bool(event.failure))
+
+
+def _job_over(picture: Picture, at: e.Recorded, event: e.JobEnded) -> None:
+    picture.end_with(at, event)
 
 
 def _started(picture: Picture, at: e.Recorded, event: e.GenerationStarted) -> None:
     bar = picture.begin(at, event.shuffle_id, event.app_shuffle)
-    bar.writer = event.writer
     picture.start(at, event.writer)
-    picture.write(event.shuffle_id, event.writer)
+    picture.began_with(bar, event.writer)
 
 
 def _joined(picture: Picture, at: e.Recorded, event: e.WriterJoined) -> None:
@@ -319,6 +347,7 @@ _HEARINGS: dict[type, Callable[[Picture, e.Recorded, Any], None]] = {
     e.ApplicationRegistered: _registered,
     e.PolicyChanged: _policy,
     e.ApplicationEnded: _over,
+    e.JobEnded: _job_over,
     e.StageSubmitted: _submitted,
     e.StageCompleted: _stage_done,
     e.GenerationStarted: _started,

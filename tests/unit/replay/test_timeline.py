@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, StageAttempt, StageId
-from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Policy, Settings
+from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, Span, StageAttempt, StageId
+from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Outputs, Policy, Settings
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import data, live_page, page, policy
 from tests.support.browser import CHROMIUM, document
-from tests.unit.replay.logs import APP, Told, deleted_and_missed, fence_finds, wanted_while_fencing
+from tests.unit.replay.logs import APP, Told, attempt, deleted_and_missed, fence_finds, wanted_while_fencing
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
 
@@ -93,6 +94,46 @@ def test_a_picture_never_holds_more_than_it_may() -> None:
     assert (len(drawn.bars), drawn.left_out) == (20, 30)
     assert len(drawn.stages) <= 40
     assert numbers(drawn)["left_out"] == 30
+
+
+def test_stages_that_read_again_and_again_are_not_all_held() -> None:
+    told = Told()
+    told.whole_chain()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    for number in range(3, 303):
+        told.say(c.ReportJobStarted(JobId(number), StageId(number), (AppShuffle(1),), None, (Span(number, number),)))
+        told.stage(number, "count at chain.py:30", reads=(1,))
+        told.done(number)
+        told.say(c.ReportJobEnded(JobId(number), True))
+    drawn = picture(told.log)
+    (_, read) = rows(numbers(drawn))
+    assert (read["reads"], len(read["readers"])) == (301, 12)
+    named = {one for row in rows(numbers(drawn)) for one in (row["writer"], *row["readers"])}
+    assert len(drawn.stages) == len(named)
+
+
+@pytest.mark.parametrize("listed_again", [False, True])
+def test_a_reader_whose_end_was_missed_reads_until_its_job_is_over(listed_again: bool) -> None:
+    told = Told()
+    told.whole_chain()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    jobs: list[c.ReportJobStarted] = []
+    if listed_again:
+        jobs = [c.ReportJobStarted(JobId(1), StageId(2), (AppShuffle(1),), None, (Span(2, 2),))]
+        told.say(*jobs)
+    told.say(c.ReportGap(0, "listener"))
+    outputs = tuple(Outputs(AppShuffle(number), 4, 4) for number in range(2))
+    stages = (c.ReportStageSubmitted(attempt(2), (AppShuffle(1),)),) if listed_again else ()
+    told.say(c.Resync(tuple(jobs), stages, outputs=outputs))
+    missed_ms = told.log[-1].time_ms
+    told.now_ms += 3_600_000
+    told.stage(9, "count at chain.py:40")
+    told.done(9)
+    drawn = numbers(picture(told.log))
+    (_, read) = rows(drawn)
+    ends_ms = drawn["length_ms"] if listed_again else missed_ms - told.log[0].time_ms
+    assert read["read"] == ends_ms
 
 
 def test_five_thousand_shuffles_are_a_small_page() -> None:
