@@ -147,10 +147,11 @@ class Baseline:
     def _outputs(self, fact: Fact, command: c.ReportOutputs) -> None:
         for told in command.outputs:
             known = self._lives.get(told.app_shuffle)
+            before = told.total if known is None or known.available is None else known.available
             if told.available == 0:
                 self._end(told.app_shuffle, fact.time_ms)
-            elif known is not None and told.available < (told.total if known.available is None else known.available):
-                known.steps.append((fact.time_ms, left(known.bytes, told.available, told.total)))
+            elif known is not None and told.available < before:
+                known.steps.append((fact.time_ms, left(known.bytes, told.available, before)))
                 known.available = told.available
 
     def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:

@@ -198,6 +198,19 @@ def test_a_repair_of_which_no_bytes_are_told_puts_back_what_was_lost() -> None:
     assert outcome.written_bytes == outcome.peak_bytes == outcome.never_peak_bytes == 180_000_000
 
 
+def test_what_is_lost_bit_by_bit_holds_what_all_that_is_left_holds() -> None:
+    facts: list[tuple[int, c.Command]] = [
+        (1_000, c.ReportJobStarted(JobId(0), StageId(0), (), AppShuffle(0), lineage=(lineage(0, "map"),))),
+        (1_000, c.ReportStageSubmitted(attempt(0), (), AppShuffle(0), 4, "map")),
+        (2_000, c.ReportStageCompleted(attempt(0), shuffle_bytes_written=120)),
+        (3_000, c.ReportOutputs((Outputs(AppShuffle(0), 3, 4),))),
+        (4_000, c.ReportOutputs((Outputs(AppShuffle(0), 2, 4),))),
+        (5_000, c.ReportOutputs((Outputs(AppShuffle(0), 1, 4),))),
+        (6_000, c.EndApplication()),
+    ]
+    assert simulate(facts, OBSERVE).never_byte_seconds == 120 + 90 + 60 + 30
+
+
 def test_a_partial_repair_of_what_is_gone_is_a_whole_one() -> None:
     told = Told(policy=OBSERVE)
     told.whole_chain()
