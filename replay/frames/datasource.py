@@ -68,7 +68,7 @@ class PushedReader(EventsReader):
         return filters
 
     def _take(self, kind: str, attribute: tuple[str, ...], value: Any) -> None:
-        values = frozenset(value) if kind == "In" else frozenset((value,))
+        values = frozenset(value if kind == "In" else (value,)) - {None}  # no application is null
         if attribute == ("application",) and kind in ("EqualTo", "EqualNullSafe", "In"):
             wanted = values & set(self._reading.applications) if self._reading.applications else values
             self._nothing = self._nothing or not wanted

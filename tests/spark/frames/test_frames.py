@@ -121,6 +121,10 @@ def test_filters_that_are_pushed_down_change_nothing(spark: SparkSession, chain:
     names = ("StageSubmitted", "RecoveryOpened")
     assert plainly(wanted) == [r for r in expected(chain) if r["sequence"] > 20 and r["kind"] in names]
     assert source().where("application = 'nobody'").count() == 0
+    assert source().where(f"application IN ('{APP}', NULL) AND sequence <= 20").count() == 20
+    submitted = [r for r in expected(chain) if r["kind"] == "StageSubmitted"]
+    assert plainly(source().where("kind IN ('StageSubmitted', NULL)")) == submitted
+    assert source().where("application <=> NULL").count() == 0
 
 
 def test_what_spark_shows_of_a_plan_holds_no_secret(spark: SparkSession, chain: Path) -> None:
