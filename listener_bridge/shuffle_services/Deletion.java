@@ -110,15 +110,21 @@ public class Deletion {
     }
   }
 
-  /** Executors that have files and can be asked: the driver itself only where it is the executor. */
+  /**
+   * Executors that have files and can be asked: the driver itself only where it is the executor. It then is so for good,
+   * although a fetch that failed has Spark strike its block manager off.
+   */
   Set alive() {
     Set ids = new TreeSet();
     scala.collection.Iterator it = executors.getMemoryStatus().keysIterator();
     while (it.hasNext()) {
       BlockManagerId id = (BlockManagerId) it.next();
-      if (!id.isDriver() || local != null) {
+      if (!id.isDriver()) {
         ids.add(id.executorId());
       }
+    }
+    if (local != null) {
+      ids.add("driver");
     }
     return ids;
   }
