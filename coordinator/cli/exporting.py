@@ -21,7 +21,7 @@ from coordinator.cli.finding import check_named, find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import All, Applications
 from coordinator.cli.sources.api import Source
-from coordinator.cli.targets import check_folder, check_replaced, draft_of, writing
+from coordinator.cli.targets import check_folder, check_replaced, draft_of, tidied_up, writing
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -84,22 +84,28 @@ def _check_one(applications: int) -> None:
 async def _export(here: Here, named: Sequence[str], to: Path, place: Path, form: str) -> None:
     """To a place, of which a person hears as ``to``."""
     async with here.source() as source:
+        with tidied_up():
+            written = await _written(source, named, to, place, form)
+        output.say(f"{count(written, 'event')} written to {to}.")
+
+
+async def _written(source: Source, named: Sequence[str], to: Path, place: Path, form: str) -> int:
+    with writing(to):
+        writer = _writer(place, form)
+    try:
+        applications = dict.fromkeys([await find(source, one) for one in named] or await _all(source))
+        if form == LOG:
+            _check_one(len(applications))
+        for application in applications:
+            async for records in _batches(source.events(application)):
+                with writing(to):
+                    writer.write(application, records)
         with writing(to):
-            writer = _writer(place, form)
-        try:
-            applications = dict.fromkeys([await find(source, one) for one in named] or await _all(source))
-            if form == LOG:
-                _check_one(len(applications))
-            for application in applications:
-                async for records in _batches(source.events(application)):
-                    with writing(to):
-                        writer.write(application, records)
-            with writing(to):
-                writer.finish()
-        except BaseException:
-            writer.give_up()
-            raise
-        output.say(f"{count(writer.written, 'event')} written to {to}.")
+            writer.finish()
+    except BaseException:
+        writer.give_up()
+        raise
+    return writer.written
 
 
 async def _all(source: Source) -> list[ApplicationId]:

@@ -6,6 +6,8 @@ what is written. Invariant: what is there stays as it is unless its owner said o
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import combinations
@@ -14,6 +16,8 @@ from urllib.parse import urlsplit
 
 from coordinator.cli.exits import Exit, failure
 from replay.history.finding import is_url, local_path
+
+_TERMINATED = 128 + signal.SIGTERM  #: What a shell says of whoever SIGTERM has ended.
 
 
 def check_file(to: Path, force: bool, sources: Iterable[str] = ()) -> None:
@@ -103,6 +107,16 @@ def writing(to: Path) -> Iterator[None]:
     except OSError as error:
         told = f"{to} cannot be written ({error.strerror or error})"
         raise failure(Exit.FAILED, told, "a place where files can be made", "Name another.") from error
+
+
+@contextmanager
+def tidied_up() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C would, so that it takes away what it has begun."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def draft_of(to: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,6 +72,20 @@ def test_of_a_folder_that_was_there_it_leaves_what_was_in_it(
         told = shufflectl("export", "--log", log, "-o", tmp_path / "to", "--format", "parquet", "--force")
     assert told.code == Exit.FAILED
     assert [path.name for path in (tmp_path / "to").iterdir()] == [inside] * bool(inside)
+
+
+def test_an_export_that_is_terminated_leaves_nothing(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    monkeypatch.setattr(os, "fsync", lambda _: signal.raise_signal(signal.SIGTERM))  # it comes when all is written
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert shufflectl("export", "--log", log, "-o", tmp_path / "to").code == 143
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log"]
 
 
 @contextmanager
