@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -117,12 +118,18 @@ def _form(chosen: str, forms: Sequence[str]) -> str:
 def _run(result: Any) -> None:
     try:
         if inspect.iscoroutine(result):
-            asyncio.run(result)
+            asyncio.run(_at_once(result))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()  # who read our output has gone: there is nobody to tell
         sys.exit(Exit.OK)
+
+
+async def _at_once(result: Awaitable[Any]) -> None:
+    """Ctrl-C ends it where it stands: `asyncio` would wait until it waits, and who reads a file does not."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    await result
 
 
 def _log_to_stderr(level: str) -> None:

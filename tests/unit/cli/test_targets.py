@@ -74,14 +74,16 @@ def test_of_a_folder_that_was_there_it_leaves_what_was_in_it(
     assert [path.name for path in (tmp_path / "to").iterdir()] == [inside] * bool(inside)
 
 
-def test_an_export_that_is_terminated_leaves_nothing(
-    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"])
+def test_an_export_that_is_ended_leaves_nothing(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
     log = log_file(tmp_path / "app.log", deleted_and_missed())
-    monkeypatch.setattr(os, "fsync", lambda _: signal.raise_signal(signal.SIGTERM))  # it comes when all is written
+    monkeypatch.setattr(os, "fsync", lambda _: signal.raise_signal(number))  # it comes when all is written
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        assert shufflectl("export", "--log", log, "-o", tmp_path / "to").code == 143
+        called = shufflectl("export", "--log", log, "-o", tmp_path / "to")
+        assert (called.code, called.out) == (code, "")
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
