@@ -14,7 +14,7 @@ it has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -199,6 +199,18 @@ class Picture:
             self._named.add(reader)
         self._reading.setdefault(reader, set()).add(bar.shuffle_id)
 
+    def not_read(self, attempt: StageAttempt, unread: Iterable[ShuffleId]) -> None:
+        """What a stage attempt had asked for, and does not read."""
+        for shuffle_id in self._reading.get(attempt, set()).intersection(unread):
+            self._reading[attempt].discard(shuffle_id)
+            bar = self.bars.get(shuffle_id)
+            if bar is not None:
+                bar.reads -= 1
+                bar.reading.discard(attempt)
+                bar.readers = [reader for reader in bar.readers if reader != attempt]
+        if not self._reading.get(attempt) and attempt not in self._writing:
+            self._named.discard(attempt)
+
     def finish(self, recorded: e.Recorded, attempt: StageAttempt) -> None:
         """A stage attempt is over: it reads nothing more."""
         for shuffle_id in self._reading.pop(attempt, ()):
@@ -251,6 +263,7 @@ def _submitted(picture: Picture, at: e.Recorded, event: e.StageSubmitted) -> Non
 
 
 def _stage_done(picture: Picture, at: e.Recorded, event: e.StageCompleted) -> None:
+    picture.not_read(event.stage, event.unread)
     written = picture.end_of_writing(event.stage)
     if written is not None and event.failure:  # of one that succeeded, the completion tells
         written.hold(at, written.bytes + event.shuffle_bytes_written)
