@@ -118,13 +118,19 @@ def _is_kept() -> Column:
 
 
 def _reads(events: DataFrame) -> DataFrame:
-    """Who read it, and until when: until the attempt ended, well or not."""
+    """Who read it, and until when: until the attempt ended, well or not. Who had only asked for it has not read it."""
     attempt = ["application", "stage", "attempt"]
-    ended = events.where("kind = 'StageCompleted'").groupBy(*attempt).agg(F.max("time_ms").alias("ended_ms"))
+    unread = F.from_json(F.get_json_object("event", "$.unread"), "array<bigint>")
+    ended = (
+        events.where("kind = 'StageCompleted'")
+        .groupBy(*attempt)
+        .agg(F.max("time_ms").alias("ended_ms"), F.flatten(F.collect_list(unread)).alias("unread"))
+    )
     asked = events.where("kind = 'ReaderRegistered'").groupBy(*KEY, "stage", "attempt")
     return (
         asked.agg(F.min("time_ms").alias("asked_ms"))
         .join(ended, attempt, "left")
+        .where(~F.coalesce(F.array_contains("unread", F.col("shuffle_id")), F.lit(False)))
         .groupBy(*KEY)
         .agg(
             F.count("*").alias("readers"),

@@ -22,7 +22,15 @@ from tests.spark.frames.weighing import weigh
 from tests.support.spark import spark_session
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.frames.reading import rows
-from tests.unit.replay.logs import APP, BEGIN_MS, attempt, deleted_and_missed, fence_finds, wanted_while_fencing
+from tests.unit.replay.logs import (
+    APP,
+    BEGIN_MS,
+    asked_in_vain,
+    attempt,
+    deleted_and_missed,
+    fence_finds,
+    wanted_while_fencing,
+)
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 from tests.unit.replay.test_holders import looked_at, root
 
@@ -279,6 +287,16 @@ def test_what_was_kept_when_it_was_to_be_fenced_has_not_expired(spark: SparkSess
     found = generations(frames.events(spark, str(tmp_path))).where("app_shuffle = 0").first()
     assert found is not None
     assert (found["expired_ms"], found["expired_because"], found["gone_ms"]) == (None, None, None)
+
+
+@pytest.mark.newest
+def test_who_asked_for_it_and_read_something_else_has_not_read_it(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames.analyses import readers
+
+    told = asked_in_vain()
+    write(tmp_path, told.log, "asked")
+    found = readers(frames.events(spark, str(tmp_path))).orderBy("app_shuffle").collect()
+    assert [(row["readers"], row["last_read_ms"] - BEGIN_MS) for row in found] == [(1, 50), (1, 80)]
 
 
 @pytest.mark.newest

@@ -55,16 +55,25 @@ def _hold(log: Sequence[e.Recorded], figures: Figures) -> None:
 def _last_reads(log: Sequence[e.Recorded]) -> dict[ShuffleId, int]:
     """Until when each generation was read; a reader without an end reads on."""
     ended = {r.event.stage: r.time_ms for r in log if isinstance(r.event, e.StageCompleted)}
-    asked = [r.event for r in log if isinstance(r.event, e.ReaderRegistered)]
     found: dict[ShuffleId, int] = {}
-    for event in asked:
+    for event in _reads(log):
         at = ended.get(event.reader, log[-1].time_ms)
         found[event.shuffle_id] = max(found.get(event.shuffle_id, 0), at)
     return found
 
 
+def _reads(log: Sequence[e.Recorded]) -> list[e.ReaderRegistered]:
+    """Without those who had asked, and did not read it."""
+    completed = [r.event for r in log if isinstance(r.event, e.StageCompleted)]
+    unread = {(event.stage, shuffle_id) for event in completed for shuffle_id in event.unread}
+    asked = [r.event for r in log if isinstance(r.event, e.ReaderRegistered)]
+    return [event for event in asked if (event.reader, event.shuffle_id) not in unread]
+
+
 def _count(log: Sequence[e.Recorded], figures: Figures) -> None:
     expired: dict[ShuffleId, int] = {}
+    for read in _reads(log):
+        figures.readers.setdefault(read.shuffle_id, set()).add(read.reader)
     for recorded in log:
         event = recorded.event
         if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
@@ -77,8 +86,6 @@ def _count(log: Sequence[e.Recorded], figures: Figures) -> None:
             figures.let_go.add(event.shuffle_id)
         elif isinstance(event, e.PrematureDeletion):
             figures.missed.add(event.shuffle_id)
-        elif isinstance(event, e.ReaderRegistered):
-            figures.readers.setdefault(event.shuffle_id, set()).add(event.reader)
         elif isinstance(event, e.GenerationDeleted) and event.cause is Deletion.POLICY:
             figures.delays_s[event.shuffle_id] = (recorded.time_ms - expired[event.shuffle_id]) / 1000
 
@@ -107,6 +114,8 @@ def _save(log: Sequence[e.Recorded], figures: Figures) -> None:
             shuffle, now = born[event.shuffle_id], recorded.time_ms
             cleaned = last_cleaned.get(shuffle, 0)
             latest = cleaned if cleaned >= now else end
+            if any(born[one] == shuffle and one > event.shuffle_id for one in complete):
+                latest = now  # written again before its own data were gone: that spared nothing any more
             held = state.generations[event.shuffle_id].bytes if event.shuffle_id in state.generations else 0
             waiting.setdefault(shuffle, []).append((now, held, latest))
         apply(state, recorded)

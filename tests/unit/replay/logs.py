@@ -131,6 +131,16 @@ def wanted_while_fencing() -> Told:
     return told
 
 
+def asked_in_vain() -> Told:
+    """Stage 2 asks for app shuffle 0, which stage 1 has read, and by its submission reads app shuffle 1 alone."""
+    told = Told(policy=Policy(Rule.FRONTIER, observe=True))
+    told.whole_chain()
+    told.say(c.GetShuffleId(AppShuffle(0), attempt(2)))
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    return told
+
+
 def fence_finds(found_bytes: int) -> Told:
     """App shuffle 0 is deleted early; its fence finds other bytes than the 120 MB that its writers told of."""
     told = Told()

@@ -12,11 +12,19 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, Span, StageAttempt, StageId
-from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Outputs, Policy, Rule, Settings
+from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Outputs, Policy, Settings
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import data, live_page, page, policy
 from tests.support.browser import CHROMIUM, document
-from tests.unit.replay.logs import APP, Told, attempt, deleted_and_missed, fence_finds, wanted_while_fencing
+from tests.unit.replay.logs import (
+    APP,
+    Told,
+    asked_in_vain,
+    attempt,
+    deleted_and_missed,
+    fence_finds,
+    wanted_while_fencing,
+)
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
 
@@ -137,11 +145,7 @@ def test_a_reader_whose_end_was_missed_reads_until_its_job_is_over(listed_again:
 
 
 def test_who_asked_and_by_its_submission_reads_something_else_has_not_read_it() -> None:
-    told = Told(policy=Policy(Rule.FRONTIER, observe=True))
-    told.whole_chain()
-    told.say(c.GetShuffleId(AppShuffle(0), attempt(2)))
-    told.stage(2, "count at chain.py:20", reads=(1,))
-    told.done(2)
+    told = asked_in_vain()
     first, second = rows(numbers(picture(told.log)))
     assert (first["read"], first["reads"], len(first["readers"])) == (50, 1, 1)
     assert (second["read"], second["reads"]) == (told.log[-1].time_ms - told.log[0].time_ms, 1)
