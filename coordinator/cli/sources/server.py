@@ -170,7 +170,7 @@ class ServerSource(Source):
                 if _has_answered(error):
                     refusals.append(error)
                 else:
-                    unreached.append(f"{self._addresses[0]} ({_short(error)})")
+                    unreached.append(f"{self._addresses[0]} ({_short(error, self._credentials is not None)})")
                 await self._turn()
         raise refusals[0] if refusals else self._away(unreached)
 
@@ -204,16 +204,32 @@ def _has_answered(error: grpc.aio.AioRpcError) -> bool:
     return rpc_status.from_call(error) is not None
 
 
-#: What gRPC says where something else listens, or where it asks for TLS and is not spoken to so.
-_FOREIGN = ("Failed parsing HTTP/2", "http1.x")
+_UNTRUSTED = "its certificate is not valid, or not signed by what --tls-ca names"
+#: What gRPC says of the connection, and what that means. In this order: the last one is of any handshake that failed.
+_MEANINGS = (
+    ("Failed parsing HTTP/2", "what listens there does not speak gRPC"),
+    ("http1.x", "what listens there does not speak gRPC"),
+    ("WRONG_VERSION_NUMBER", "what listens there does not speak TLS: go without --tls-ca and --tls-certificate"),
+    ("CERTIFICATE_VERIFY_FAILED", _UNTRUSTED),
+    ("certificate signature failure", _UNTRUSTED),  #: as of another authority with the same name
+    ("Hostname Verification", "its certificate is of another name: ask by one that stands in it"),
+    ("handshake failed", "the TLS handshake failed"),
+)
 _HUNG_UP = ("Connection reset", "Socket closed")
+_HANGS_UP = {
+    False: "what listens there hung up, as one does that asks for TLS: --tls-ca",
+    True: "what listens there hung up, as one does that asks for a certificate and does not take ours: "
+    "--tls-certificate and --tls-key",
+}
 
 
-def _short(error: grpc.aio.AioRpcError) -> str:
+def _short(error: grpc.aio.AioRpcError, sealed: bool) -> str:
+    """In words; ``sealed``: we spoke TLS."""
     details = error.details() or "no answer"
     said = details.rpartition("; last error: ")[2]
-    if any(sign in said for sign in _FOREIGN):
-        return "what listens there does not speak gRPC"
+    for sign, meaning in _MEANINGS:
+        if sign in said:
+            return meaning
     if _NEVER_CONNECTED in details and any(sign in said for sign in _HUNG_UP):
-        return "what listens there hung up, as one does that asks for TLS: --tls-ca"
+        return _HANGS_UP[sealed]
     return said.rpartition("addr: ")[2].rpartition(": ")[2].rstrip("]")[:80] or "no answer"

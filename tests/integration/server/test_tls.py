@@ -237,6 +237,32 @@ def test_shufflectl_comes_with_a_certificate(
     assert (half.code, "only one of tls_certificate and tls_key" in half.err) == (2, True)
 
 
+def test_shufflectl_says_what_is_wrong_between_it_and_a_server_with_tls(
+    sealed: ReplicaThread, authority: Authority, shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    files, stranger = ours(authority), ours(Authority(tmp_path / "stranger"))
+    by_name = sealed.address.replace("127.0.0.1", "localhost")
+    ca = ("--tls-ca", files.ca)
+    asked = {
+        "asks for TLS: --tls-ca": (sealed.address,),
+        "a certificate and does not take ours: --tls-certificate and --tls-key": (sealed.address, *ca),
+        "not signed by what --tls-ca names": (sealed.address, "--tls-ca", stranger.ca),
+        "its certificate is of another name": (by_name, *ca),
+    }
+    for told, arguments in asked.items():
+        called = shufflectl("apps", "--server", *arguments)
+        assert (called.code, told in called.err) == (4, True), (told, called.err)
+
+
+def test_shufflectl_says_that_a_server_does_not_speak_tls(authority: Authority, shufflectl: Shufflectl) -> None:
+    replica = start_replica("memory:")
+    try:
+        called = shufflectl("apps", "--server", replica.address, "--tls-ca", authority.ca)
+    finally:
+        replica.stop()
+    assert (called.code, "does not speak TLS: go without --tls-ca" in called.err) == (4, True), called.err
+
+
 def test_a_server_with_half_of_its_files_does_not_start(authority: Authority, shufflectl: Shufflectl) -> None:
     shufflectl.env("SHUFFLECTL_SERVE__TLS_CLIENT_CA", str(authority.ca))
     called = shufflectl("serve", "--store", "memory:")
