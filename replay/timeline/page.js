@@ -134,18 +134,19 @@ function filter() {
   const inView = row => row.begun <= view[1] && (row.gone === null ? told.length_ms : row.gone) >= view[0];
   shown = rows.filter(row => !hidden.has(row.fate) && inView(row) &&
     (!wanted || `#${row.id}` === wanted || String(row.app) === wanted || row.text.toLowerCase().includes(wanted)));
-  el("tall").style.height = `${Math.max(0, shown.length * ROW + 30 - scroll.clientHeight)}px`;
   scroll.style.height = `${Math.max(90, Math.min(430, shown.length * ROW + 34))}px`;
+  el("tall").style.height = `${Math.max(0, shown.length * ROW + 30 - scroll.clientHeight)}px`;
 }
 
 // ---- drawing -------------------------------------------------------------------------------------------------------
 
-function sheet(canvas, height) {
-  const width = canvas.parentElement.clientWidth;
+function sheet(canvas, height, within = canvas.parentElement) {
+  canvas.style.height = `${height}px`;  // first: one that is too tall makes a scroll bar, which takes from the width
+  const width = within.clientWidth;
   ratio = window.devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
-    canvas.style.width = `${width}px`; canvas.style.height = `${height}px`;
+    canvas.style.width = `${width}px`;
   }
   const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -181,7 +182,7 @@ function ticks(pen, width, height, labels) {
 }
 
 function drawArea() {
-  const [pen, width, height] = sheet(area, AREA), floor = height - 22, top = 8;
+  const [pen, width, height] = sheet(area, AREA, scroll), floor = height - 22, top = 8;
   const peak = series.reduce((most, one) => one[0] <= view[1] ? Math.max(most, one[1]) : most, 1);
   const unit = Math.max(1, steps(peak, 4));
   ticks(pen, width, height, true);
@@ -436,7 +437,7 @@ let asked = false;
 function draw() {
   if (asked || !told) return;
   asked = true;
-  requestAnimationFrame(() => { asked = false; drawArea(); drawBars(); drawGraph(); });
+  requestAnimationFrame(() => { asked = false; drawBars(); drawArea(); drawGraph(); });  // the area is as wide as the bars turn out
 }
 function paint() {
   const style = getComputedStyle(document.documentElement);

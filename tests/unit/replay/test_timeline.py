@@ -230,6 +230,35 @@ def test_a_browser_draws_it_and_hovering_names_the_call_site_and_the_events(shuf
     assert (site in told["tip"], event in told["tip"]) == (True, True), told["tip"]
 
 
+#: Tells how wide both drawings over time are, and how far the bars scroll, before and after a search.
+_MEASURED = """<script>
+const named = id => document.getElementById(id);
+const tell = () => {
+  const widths = ["area", "bars"].map(id => named(id).width), field = named("find");
+  const reach = [named("scroll").scrollHeight];
+  for (const wanted of ["#1", ""]) { field.value = wanted; field.dispatchEvent(new Event("input")); }
+  reach.push(named("scroll").scrollHeight);
+  document.title = "PROBE" + JSON.stringify({widths, reach}) + "PROBE";
+};
+const look = tries => named("tiles").textContent || !tries ? setTimeout(tell, 100) : setTimeout(look, 100, tries - 1);
+setTimeout(look, 100, 30);
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize("shuffles", [1, 100])
+def test_one_moment_is_at_one_place_above_and_below(shuffles: int, tmp_path: Path) -> None:
+    """Many bars have a scroll bar, and few had one until their canvas had shrunk: it takes from their width."""
+    above, below = probed(page(picture(many(shuffles))).replace("</body>", _MEASURED), tmp_path)["widths"]
+    assert above == below
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_after_a_search_the_bars_scroll_as_far_as_before(tmp_path: Path) -> None:
+    before, after = probed(page(picture(many(100))).replace("</body>", _MEASURED), tmp_path)["reach"]
+    assert (before == after, before > 100 * 10) == (True, True), (before, after)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_what_a_stage_read_and_what_it_wrote_are_needed_together(tmp_path: Path) -> None:
     """When stage 1 ends, it has read 120 MB and written 60."""
