@@ -1,7 +1,8 @@
 """Opening a channel to a coordinator, in plain text or with TLS.
 
-Responsible for whom we trust and as whom we come, where the configuration says TLS. Refuses to know what is asked.
-Invariant: where a certificate or an authority is named, nothing is ever said in plain text.
+Responsible for whom we trust and as whom we come, where the configuration says TLS, and for words where nobody answers.
+Refuses to know what is asked. Invariant: where a certificate or an authority is named, nothing is ever said in plain
+text.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from coordinator.config import Config
 
 #: As drivers reach coordinators: past a proxy that the environment names for the web.
 _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
+#: What gRPC says of an address that nobody was reached at.
+NEVER_CONNECTED = "failed to connect"
 
 
 def credentials_of(config: Config) -> grpc.ChannelCredentials | None:
@@ -75,3 +78,36 @@ def _pem(key: str, path: str) -> bytes | None:
     except OSError as error:
         told = f"{key} {path} cannot be read ({error.strerror})"
         raise failure(Exit.USAGE, told, "a PEM file", "Check the path and its rights.") from error
+
+
+# ---- in words --------------------------------------------------------------------------------------------------------
+
+_UNTRUSTED = "its certificate is not valid, or not signed by what --tls-ca names"
+#: What gRPC says of the connection, and what that means. In this order: the last one is of any handshake that failed.
+_MEANINGS = (
+    ("Failed parsing HTTP/2", "what listens there does not speak gRPC"),
+    ("http1.x", "what listens there does not speak gRPC"),
+    ("WRONG_VERSION_NUMBER", "what listens there does not speak TLS: go without --tls-ca and --tls-certificate"),
+    ("CERTIFICATE_VERIFY_FAILED", _UNTRUSTED),
+    ("certificate signature failure", _UNTRUSTED),  #: as of another authority with the same name
+    ("Hostname Verification", "its certificate is of another name: ask by one that stands in it"),
+    ("handshake failed", "the TLS handshake failed"),
+)
+_HUNG_UP = ("Connection reset", "Socket closed")
+_HANGS_UP = {
+    False: "what listens there hung up, as one does that asks for TLS: --tls-ca",
+    True: "what listens there hung up, as one does that asks for a certificate and does not take ours: "
+    "--tls-certificate and --tls-key",
+}
+
+
+def unreached_since(error: grpc.aio.AioRpcError, credentials: grpc.ChannelCredentials | None) -> str:
+    """Why nobody answered, in words."""
+    details = error.details() or "no answer"
+    said = details.rpartition("; last error: ")[2]
+    for sign, meaning in _MEANINGS:
+        if sign in said:
+            return meaning
+    if NEVER_CONNECTED in details and any(sign in said for sign in _HUNG_UP):
+        return _HANGS_UP[credentials is not None]
+    return said.rpartition("addr: ")[2].rpartition(": ")[2].rstrip("]")[:80] or "no answer"

@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 from coordinator import logs
 from coordinator.app import replica_name, running
 from coordinator.cli import output
-from coordinator.cli.dialing import credentials_of, open_channel
+from coordinator.cli.dialing import credentials_of, open_channel, unreached_since
 from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.verb import COMMON, verb
@@ -149,14 +149,20 @@ async def _explained(config: Config, error: CannotListen) -> Failure:
 
 async def serves(address: str, config: Config) -> bool:
     """Whether a coordinator is healthy there."""
-    async with open_channel(address, credentials_of(config)) as channel:
+    return not await trouble(address, config)
+
+
+async def trouble(address: str, config: Config) -> str:
+    """Why no healthy coordinator is there; empty: one is."""
+    credentials = credentials_of(config)
+    async with open_channel(address, credentials) as channel:
         try:
             stub = health_pb2_grpc.HealthStub(channel)
             asked = health_pb2.HealthCheckRequest(service="shuffle_lifecycle.v1.ShuffleLifecycle")
             reply = await stub.Check(asked, timeout=_PROBE_S)
-        except grpc.aio.AioRpcError:
-            return False
-        return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
+        except grpc.aio.AioRpcError as error:
+            return unreached_since(error, credentials)
+        return "" if reply.status == health_pb2.HealthCheckResponse.SERVING else "it takes nobody in now"
 
 
 # ---- options ---------------------------------------------------------------------------------------------------------

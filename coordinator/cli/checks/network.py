@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
-from coordinator.cli.serving import serves
+from coordinator.cli.serving import serves, trouble
 from coordinator.config import Config
 from state_backend.address import EtcdAddress, parse_address
 from state_backend.errors import StateBackendError
@@ -29,9 +29,11 @@ async def servers(config: Config) -> list[Finding]:
 
 
 async def _server(address: str, config: Config) -> Finding:
-    if await serves(address, config):
+    why = await trouble(address, config)
+    if not why:
         return ok("server", f"{address} serves")
-    return fail("server", f"{address} does not serve", "Start one there with `shufflectl serve`, or check the address.")
+    told = f"{address} does not serve: {why}"
+    return fail("server", told, "Start one there with `shufflectl serve`, or check the address.")
 
 
 async def port(config: Config) -> Finding:

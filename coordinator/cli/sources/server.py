@@ -16,7 +16,7 @@ from grpc_status import rpc_status  # type: ignore[import-untyped]
 from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
 
-from coordinator.cli.dialing import credentials_of, open_channel
+from coordinator.cli.dialing import NEVER_CONNECTED, credentials_of, open_channel, unreached_since
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.sources.api import IN_ARCHIVE, Source
 from coordinator.config import Config
@@ -29,7 +29,6 @@ from coordinator.wire.messages import answer_of, request_to_message
 
 _PAGE = 500
 _COMMAND = "Submit"
-_NEVER_CONNECTED = "failed to connect"
 _DNS = "dns:///"
 #: Between two coordinators that end what is followed: one that drains still answers questions.
 _PAUSE_S = 0.2
@@ -170,7 +169,7 @@ class ServerSource(Source):
                 if _has_answered(error):
                     refusals.append(error)
                 else:
-                    unreached.append(f"{self._addresses[0]} ({_short(error, self._credentials is not None)})")
+                    unreached.append(f"{self._addresses[0]} ({unreached_since(error, self._credentials)})")
                 await self._turn()
         raise refusals[0] if refusals else self._away(unreached)
 
@@ -196,40 +195,9 @@ def _may_ask_elsewhere(error: grpc.aio.AioRpcError, method: str) -> bool:
     """A coordinator that says UNAVAILABLE has done nothing; of a connection that broke nobody knows what it carried."""
     if error.code() is not grpc.StatusCode.UNAVAILABLE:
         return False
-    return method != _COMMAND or _has_answered(error) or _NEVER_CONNECTED in (error.details() or "")
+    return method != _COMMAND or _has_answered(error) or NEVER_CONNECTED in (error.details() or "")
 
 
 def _has_answered(error: grpc.aio.AioRpcError) -> bool:
     """Whether a coordinator has said so, and not the way to it: our statuses have details."""
     return rpc_status.from_call(error) is not None
-
-
-_UNTRUSTED = "its certificate is not valid, or not signed by what --tls-ca names"
-#: What gRPC says of the connection, and what that means. In this order: the last one is of any handshake that failed.
-_MEANINGS = (
-    ("Failed parsing HTTP/2", "what listens there does not speak gRPC"),
-    ("http1.x", "what listens there does not speak gRPC"),
-    ("WRONG_VERSION_NUMBER", "what listens there does not speak TLS: go without --tls-ca and --tls-certificate"),
-    ("CERTIFICATE_VERIFY_FAILED", _UNTRUSTED),
-    ("certificate signature failure", _UNTRUSTED),  #: as of another authority with the same name
-    ("Hostname Verification", "its certificate is of another name: ask by one that stands in it"),
-    ("handshake failed", "the TLS handshake failed"),
-)
-_HUNG_UP = ("Connection reset", "Socket closed")
-_HANGS_UP = {
-    False: "what listens there hung up, as one does that asks for TLS: --tls-ca",
-    True: "what listens there hung up, as one does that asks for a certificate and does not take ours: "
-    "--tls-certificate and --tls-key",
-}
-
-
-def _short(error: grpc.aio.AioRpcError, sealed: bool) -> str:
-    """In words; ``sealed``: we spoke TLS."""
-    details = error.details() or "no answer"
-    said = details.rpartition("; last error: ")[2]
-    for sign, meaning in _MEANINGS:
-        if sign in said:
-            return meaning
-    if _NEVER_CONNECTED in details and any(sign in said for sign in _HUNG_UP):
-        return _HANGS_UP[sealed]
-    return said.rpartition("addr: ")[2].rpartition(": ")[2].rstrip("]")[:80] or "no answer"

@@ -252,6 +252,8 @@ def test_shufflectl_says_what_is_wrong_between_it_and_a_server_with_tls(
     for told, arguments in asked.items():
         called = shufflectl("apps", "--server", *arguments)
         assert (called.code, told in called.err) == (4, True), (told, called.err)
+        looked = shufflectl("doctor", "--server", *arguments, "-o", "json")
+        assert (looked.code, told in looked.data[-1]["found"]) == (1, True), (told, looked.data[-1])
 
 
 def test_shufflectl_says_that_a_server_does_not_speak_tls(authority: Authority, shufflectl: Shufflectl) -> None:
