@@ -168,6 +168,11 @@ public class History {
     return result;
   }
 
+  /** The ends of the others were dropped: nobody knows how they have ended, or will hear of it. */
+  synchronized void endAllBut(LiveJobs live) {
+    results.keySet().removeAll(live.endedOf(results.keySet()));
+  }
+
   synchronized void cleaned(int shuffle) {
     Integer id = Integer.valueOf(shuffle);
     readers.remove(id);

@@ -106,6 +106,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
       Set all = new LinkedHashSet(history.unfinished());
       all.addAll(unfinished);
       marks.missed(new ArrayList(all));
+      LiveJobs.tell(scheduler); // behind this, who has ended unheard is unfinished no more
     }
   }
 
@@ -406,6 +407,12 @@ public class MarkListener extends SparkListener implements CleanerListener {
       scheduler.post(new Ticket(new ResultEnded(result, succeeded, event.time())));
     }
     settle();
+  }
+
+  public void onOtherEvent(SparkListenerEvent event) {
+    if (event instanceof LiveJobs) {
+      history.endAllBut((LiveJobs) event);
+    }
   }
 
   /** Spark posts it before the task goes on that has stored the block. */

@@ -261,6 +261,8 @@ public class FactListener extends SparkListener implements CleanerListener {
         outputs.tell((Outputs.Seen) event, this);
       } else if (event instanceof Outputs.Missed) {
         stages.distrust(scheduler);
+      } else if (event instanceof LiveJobs) {
+        stages.endAllBut((LiveJobs) event);
       } else if (event instanceof SparkListenerSQLExecutionStart) {
         executionStarted((SparkListenerSQLExecutionStart) event);
       } else if (event instanceof SparkListenerSQLExecutionEnd) {

@@ -90,9 +90,10 @@ public class Outputs implements Work {
     suspect();
   }
 
-  /** Scheduler's thread. */
+  /** Scheduler's thread. Where something was lost unheard, so may ends of jobs be. */
   public Object run() {
     begin();
+    LiveJobs.tell(scheduler);
     Seen seen = new Seen();
     scala.collection.Iterator it = tracker.shuffleStatuses().iterator();
     while (it.hasNext()) {

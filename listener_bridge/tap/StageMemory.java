@@ -156,6 +156,13 @@ public class StageMemory {
     }
   }
 
+  /** Ends of jobs may have been dropped too. */
+  void endAllBut(LiveJobs live) {
+    for (Iterator it = live.endedOf(stagesOfJob.keySet()).iterator(); it.hasNext();) {
+      jobEnded(((Integer) it.next()).intValue());
+    }
+  }
+
   private void dropIfDone(int stage, Use use) {
     if (use.jobs <= 0 && !use.hasUnended()) {
       uses.remove(Integer.valueOf(stage));
