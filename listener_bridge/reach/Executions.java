@@ -18,7 +18,8 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
  * The SQL executions that are running, nested ones too, and what their jobs have written so far.
  *
  * Which ones run is Spark's own table, which knows them before their first event. What they wrote comes from the bus, on
- * the tap's queue: what was complete at a marker on that queue is in here when the marker has passed.
+ * the tap's queue: what was complete at a marker on that queue is in here when the marker has passed. Where the queue has
+ * dropped events, each of them may have written whatever there is by then.
  */
 public class Executions extends SparkListener {
   private static final String ID = "spark.sql.execution.id";
@@ -28,6 +29,7 @@ public class Executions extends SparkListener {
   private final Map written = new HashMap(); // execution -> Set of shuffles
   private final Map shown = new HashMap(); // execution -> Ids that its plan has shown as materialised, ever
   private final Set unheard = new HashSet(); // executions whose beginning was before ours
+  private long dropsSeen; // of the queue
 
   public Executions(SparkContext context) throws Exception {
     this.context = context;
@@ -35,12 +37,25 @@ public class Executions extends SparkListener {
     Field field = type.getDeclaredField("executionIdToQueryExecution");
     field.setAccessible(true);
     table = (Map) field.get(type.getField("MODULE$").get(null));
+    dropsSeen = Tap.drops(context.listenerBus());
   }
 
   /** To be called when the bus has us: what runs by now may have written what we shall never hear of. */
   public void begin() {
     synchronized (written) {
       unheard.addAll(table.keySet());
+    }
+  }
+
+  /** To be called before a look, behind its marker: whatever was dropped before that is counted. `all`: what there is. */
+  public void noteDrops(Ids all) {
+    long now = Tap.drops(context.listenerBus());
+    if (now != dropsSeen) {
+      dropsSeen = now;
+      Iterator it = table.keySet().iterator();
+      while (it.hasNext()) {
+        wrote((Long) it.next(), all);
+      }
     }
   }
 
@@ -71,18 +86,18 @@ public class Executions extends SparkListener {
     String execution = properties == null ? null : properties.getProperty(ID);
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (execution != null && shuffle >= 0) {
-      wrote(Long.valueOf(execution), Integer.valueOf(shuffle));
+      wrote(Long.valueOf(execution), Ids.of(shuffle));
     }
   }
 
-  private void wrote(Long execution, Integer shuffle) {
+  private void wrote(Long execution, Ids more) {
     synchronized (written) {
       Set shuffles = (Set) written.get(execution);
       if (shuffles == null) {
         shuffles = new HashSet();
         written.put(execution, shuffles);
       }
-      shuffles.add(shuffle);
+      more.addTo(shuffles);
     }
   }
 

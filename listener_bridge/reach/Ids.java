@@ -44,6 +44,12 @@ public class Ids {
     return Arrays.binarySearch(sorted, id) >= 0;
   }
 
+  public void addTo(Collection numbers) {
+    for (int i = 0; i < sorted.length; i++) {
+      numbers.add(Integer.valueOf(sorted[i]));
+    }
+  }
+
   public boolean isEmpty() {
     return sorted.length == 0;
   }

@@ -36,6 +36,7 @@ public class Walk {
   private String found(String dead, String announced, long deadlineMs) {
     try {
       Look look = new Look(context, intact, Ids.of(announced), executorsStay, new Deadline(deadlineMs));
+      executions.noteDrops(intact.all());
       Map bound = bindings.read();
       look.sessions(new Sessions(bound.values()));
       bound.putAll(bindings.read()); // a view may have become a handle meanwhile, and is looked for again below

@@ -3,6 +3,7 @@ package shufflelifecycle;
 import com.codahale.metrics.Counter;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.LiveListenerBus;
 
 /** The tap on one application: what Python holds. One instance an application; `close` ends its stream for good. */
 public class Tap {
@@ -24,6 +25,12 @@ public class Tap {
     this.listener = new FactListener(
         rows, scheduler, outputs, new SparkRemovals(this.tracker), ((Number) promptBytes).longValue());
     attach(context);
+  }
+
+  /** How many events our queue has dropped, whoever is on it. */
+  public static long drops(LiveListenerBus bus) {
+    Counter counter = (Counter) bus.metrics().metricRegistry().getCounters().get(DROPS);
+    return counter == null ? 0L : counter.getCount(); // there is none before the queue
   }
 
   private void attach(SparkContext context) {

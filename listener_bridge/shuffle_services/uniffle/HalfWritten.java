@@ -1,6 +1,5 @@
 package shufflelifecycle;
 
-import com.codahale.metrics.Counter;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -35,7 +34,7 @@ public class HalfWritten extends SparkListener {
   HalfWritten(Scheduler scheduler, MapOutputTrackerMaster tracker) {
     this.scheduler = scheduler;
     this.tracker = tracker;
-    this.dropsSeen = drops();
+    this.dropsSeen = Tap.drops(scheduler.bus);
     beginAll();
   }
 
@@ -46,13 +45,8 @@ public class HalfWritten extends SparkListener {
     }
   }
 
-  private long drops() {
-    Counter counter = (Counter) scheduler.bus.metrics().metricRegistry().getCounters().get(Tap.DROPS);
-    return counter == null ? 0L : counter.getCount(); // there is none before the queue
-  }
-
   synchronized void noteDrops() {
-    long now = drops();
+    long now = Tap.drops(scheduler.bus);
     if (now != dropsSeen) {
       dropsSeen = now;
       beginAll();

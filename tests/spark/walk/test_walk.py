@@ -13,6 +13,7 @@ from pyspark.sql import functions
 from listener_bridge.reach import walk
 from listener_bridge.reach.findings import Kind, Program, TargetId
 from listener_bridge.tap import jvm
+from tests.support.spark import gate as make_gate
 from tests.support.spark import in_background, wait_for
 from tests.support.walking import Walking
 
@@ -298,3 +299,32 @@ def lineage(run: Walking, length: int) -> list[Any]:
     for _ in range(length):
         java = java.coalesce(2, False)
     return [java]
+
+
+def test_16_what_was_there_when_the_queue_dropped_events_may_be_what_an_execution_has_written(run: Walking) -> None:
+    """Its plan shows a shuffle a moment later than that is written, and of what was dropped nobody heard."""
+    gate = make_gate(run.folder / "gate-dropped")
+    counters = run.spark.sparkContext._jsc.sc().listenerBus().metrics().metricRegistry().getCounters()
+    kept = [keyed(run), keyed(run)]  # else Spark's cleaner lets them go
+    (before,) = run.written_by(kept[0].count)
+
+    def held(row: Any) -> Any:
+        gate.pass_through(row[0])
+        return row
+
+    def needs() -> set[int]:
+        plans = [root for root in run.roots() if root.root.startswith("execution ")]
+        return {shuffle for root in plans for shuffle in root.needs}
+
+    frame = run.spark.createDataFrame(run.spark.sparkContext.parallelize([(1, 2)], 1).map(held), "k int, v int")
+    with in_background(lambda: frame.groupBy("k").count().collect()):
+        try:
+            wait_for(gate.arrived, "the task of the execution")
+            assert before not in needs()
+            counters.get("queue.shuffleLifecycle.numDroppedEvents").inc()
+            assert before in needs()
+            (after,) = run.written_by(kept[1].count)
+            assert after not in needs(), "what comes later is heard of"
+        finally:
+            gate.open()
+    wait_for(lambda: not needs(), "the end of the execution")
