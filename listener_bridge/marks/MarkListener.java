@@ -14,7 +14,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.Success$;
 import org.apache.spark.scheduler.*;
 import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.BlockManagerMaster;
+import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.RDDBlockId;
 import org.apache.spark.storage.RDDInfo;
 import org.slf4j.Logger;
@@ -215,26 +215,26 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private volatile Counter drops; // of our queue; known once it exists
   private long dropsSeen = 0L; // the listener's thread alone
 
-  private MarkListener(SparkContext context, Tap tap, MapOutputTrackerMaster tracker, BlockManagerMaster master, boolean strict,
+  private MarkListener(SparkContext context, Tap tap, MapOutputTrackerMaster tracker, BlockManager own, boolean strict,
       boolean deterministic) throws Exception {
     this.scheduler = new Scheduler(context);
     this.generations = Generations.of(scheduler);
     this.history = new History();
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    this.blocks = new CachedBlocks(context, master, sides, new Removals(master, new WhenGone()));
+    this.blocks = new CachedBlocks(context, own.master(), sides, new Removals(scheduler, own, new WhenGone()));
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
   }
 
   /** The application's: made at the first call, and told at a later one what its user chooses now. */
-  public static MarkListener of(Object sc, Object tap, Object tracker, Object master, boolean strict, boolean deterministic)
+  public static MarkListener of(Object sc, Object tap, Object tracker, Object own, boolean strict, boolean deterministic)
       throws Exception {
     SparkContext context = (SparkContext) sc;
     synchronized (OF_APPLICATION) {
       MarkListener known = (MarkListener) OF_APPLICATION.of(context.dagScheduler());
       if (known == null) {
         known = new MarkListener(
-            context, (Tap) tap, (MapOutputTrackerMaster) tracker, (BlockManagerMaster) master, strict, deterministic);
+            context, (Tap) tap, (MapOutputTrackerMaster) tracker, (BlockManager) own, strict, deterministic);
         known.listen(context);
         OF_APPLICATION.put(known.scheduler, known); // it listens now, or it is not there
       } else {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.Stage;
+import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.BlockManagerMaster;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,8 +16,9 @@ import org.slf4j.LoggerFactory;
  * Executors drop cached blocks of the old generation, which takes a moment; and who has begun in it.
  *
  * A task that begins before they are gone may read them. The scheduler waits for that, `GONE_MS` at the most. Where it takes
- * longer (there are many, or a task that may not be killed goes on reading one), who begins meanwhile is remembered, until
- * somebody sees to it (`CachedBlocks.takeReaders`). Which blocks are to go is not known here.
+ * longer (there are many, a task that may not be killed goes on reading one, or an executor cannot be asked for a while, reads
+ * on what it has and brings it back: `Scheduler.struckOff`), who begins meanwhile is remembered, until somebody sees to it
+ * (`CachedBlocks.takeReaders`). Which blocks are to go is not known here.
  *
  * To be used in the scheduler's thread, but for what says otherwise. Invariant: a removal stays here until it is over and
  * its readers were taken.
@@ -25,6 +27,8 @@ class Removals {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
   private static final long GONE_MS = 200L; // so long the scheduler waits at the most
   private static final int TRIES = 10; // of two minutes each, as a rule
+  private static final long AWAY_MS = 120000L;
+  private static final long LOOK_MS = 100L;
 
   /** Executors answer when they have removed them. */
   class Removal extends Thread {
@@ -52,11 +56,30 @@ class Removals {
 
     private boolean areDropped() {
       try {
+        boolean isOneAway = isOneAway();
         master.removeRdd(rdd, true); // waits for as long as `spark.rpc.askTimeout` says
+        if (scheduler.executors().contains("driver")) {
+          own.removeRdd(rdd); // in local mode, where a failed fetch strikes it off for good
+        }
+        if (isOneAway || isOneAway()) {
+          awaitAll();
+          return false; // that one was not asked, and brings its blocks back
+        }
         return true;
       } catch (Throwable t) {
         LOG.info("RDD " + rdd + ": it is not known yet whether executors have dropped its cached blocks", t);
         return false;
+      }
+    }
+
+    private boolean isOneAway() {
+      return !scheduler.struckOff(master).isEmpty();
+    }
+
+    private void awaitAll() throws InterruptedException {
+      long end = System.nanoTime() + AWAY_MS * 1000000L;
+      while (isOneAway() && System.nanoTime() - end < 0L) {
+        Thread.sleep(LOOK_MS);
       }
     }
 
@@ -69,14 +92,18 @@ class Removals {
     }
   }
 
+  private final Scheduler scheduler;
+  private final BlockManager own; // the driver's
   private final BlockManagerMaster master;
   private final Runnable whenGone;
   private final Near near = new Near();
   private final Map going = new ConcurrentHashMap(); // id of an RDD -> Removal
 
   /** `whenGone`: run in a thread of ours whenever executors have dropped some. */
-  Removals(BlockManagerMaster master, Runnable whenGone) {
-    this.master = master;
+  Removals(Scheduler scheduler, BlockManager own, Runnable whenGone) {
+    this.scheduler = scheduler;
+    this.own = own;
+    this.master = own.master();
     this.whenGone = whenGone;
   }
 

@@ -21,8 +21,7 @@ def keep_apart(tap: Tap, strict: bool = False, deterministic: bool = False) -> J
     loader = driver.load(jvm.sources_beside(__file__), parent=native.load(tap))
     of = loader.loadClass(f"{jvm.JAVA_PACKAGE}.MarkListener").getMethods()
     start = next(method for method in of if str(method.getName()) == "of")
-    master = driver.block_manager.master()
-    values = (driver.context, tap.java, driver.map_output_tracker, master, strict, deterministic)
+    values = (driver.context, tap.java, driver.map_output_tracker, driver.block_manager, strict, deterministic)
     arguments = driver.gateway.new_array(driver.gateway.jvm.java.lang.Object, len(values))
     for index, value in enumerate(values):
         arguments[index] = value

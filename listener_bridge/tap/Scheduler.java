@@ -3,6 +3,7 @@ package shufflelifecycle;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
@@ -15,6 +16,8 @@ import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSetFailed;
 import org.apache.spark.scheduler.TaskSetManager;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.BlockManagerMaster;
 import scala.Option;
 
 /** The driver's scheduler as we use it: run work in its thread, see its task sets, post on its bus. */
@@ -203,6 +206,31 @@ public class Scheduler {
   public boolean runs(long task) {
     Object running = tasks.taskIdToTaskSetManager();
     return ((java.util.concurrent.ConcurrentHashMap) running).containsKey(Long.valueOf(task));
+  }
+
+  /** All that live. */
+  public Set executors() {
+    Set found = new TreeSet();
+    scala.collection.Iterator it = tasks.runningTasksByExecutors().keysIterator();
+    while (it.hasNext()) {
+      found.add(it.next());
+    }
+    return found;
+  }
+
+  /**
+   * Executors that live, and that the block manager's master does not know now: Spark strikes one off there from which
+   * something could not be fetched. It keeps all that it has, is asked nothing by the master, and is known again, with all
+   * of its blocks, from its next heartbeat or block on. The driver, where it is the executor, may never be known again.
+   */
+  public Set struckOff(BlockManagerMaster master) {
+    Set found = executors();
+    found.remove("driver");
+    scala.collection.Iterator it = master.getMemoryStatus().keysIterator();
+    while (it.hasNext()) {
+      found.remove(((BlockManagerId) it.next()).executorId());
+    }
+    return found;
   }
 
   /** The smallest id of a task that the task scheduler knows to be running; Long.MAX_VALUE where there is none. */
