@@ -129,6 +129,17 @@ public class Deletion {
     return ids;
   }
 
+  /** Of these executors, the ones that were not asked, and can be another time: see `Scheduler.struckOff`. */
+  Set unasked(Set living, Set asked) {
+    Set found = new TreeSet(living);
+    found.removeAll(asked);
+    found.remove("driver"); // which is asked without an endpoint, or has no files
+    if (outlives()) {
+      found.retainAll(alive()); // for the others the host's shuffle service is asked
+    }
+    return found;
+  }
+
   /** Whether files outlive their executor here. */
   boolean outlives() {
     return service != null;

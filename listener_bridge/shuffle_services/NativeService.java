@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -15,6 +16,7 @@ import org.slf4j.LoggerFactory;
 /** Spark's own shuffle files: fence, free, forget. One verb at a time; every answer is JSON. */
 public class NativeService implements CleanerListener {
   private static final long HOLD_LIMIT_MS = 5000L;
+  private static final String UNASKED = "lives, and the block manager's master did not know it; ask again";
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
   private final Generations generations;
@@ -138,7 +140,7 @@ public class NativeService implements CleanerListener {
         check.hold.release();
       }
     }
-    String why = settle(known, silent, end);
+    String why = settle(known, endpoints.keySet(), silent, end);
     if (!tracker.shuffleStatuses().get(Integer.valueOf(known.id)).isDefined()) {
       generations.cleaned(known.id); // nobody will say so again
     }
@@ -146,13 +148,14 @@ public class NativeService implements CleanerListener {
   }
 
   /** Counts what is gone; what is not stays with the shuffle for the next call, and why not is answered. */
-  private String settle(Generations.Shuffle shuffle, Map silent, long end) {
+  private String settle(Generations.Shuffle shuffle, Set asked, Map silent, long end) {
     StringBuilder why = new StringBuilder();
+    noteUnasked(asked, silent);
     Set everybody = deletion.alive();
     List places = new ArrayList(shuffle.places.values());
     for (int i = 0; i < places.size(); i++) {
       Place place = (Place) places.get(i);
-      boolean alive = everybody.contains(place.executor);
+      boolean alive = everybody.contains(place.executor) || UNASKED.equals(silent.get(place.executor));
       String missing = alive ? (String) silent.get(place.executor) : orphans(shuffle, place, end);
       if (missing == null) {
         shuffle.settled += alive ? place.bytes : 0L; // orphans are counted as they go
@@ -162,6 +165,13 @@ public class NativeService implements CleanerListener {
       }
     }
     return why.toString();
+  }
+
+  private void noteUnasked(Set asked, Map silent) {
+    Iterator unasked = deletion.unasked(scheduler.executors(), asked).iterator();
+    while (unasked.hasNext()) {
+      silent.put(unasked.next(), UNASKED);
+    }
   }
 
   /** Null where nothing of it is left, or nobody will ever say so. */

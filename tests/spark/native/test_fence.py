@@ -344,3 +344,23 @@ def test_an_end_that_never_comes_is_waited_for_only_while_the_stage_lives(run: A
     assert isinstance(fence_named(run, shuffle), Busy)
     run.spark.sparkContext._jsc.sc().cancelAllJobs()
     wait_for(lambda: isinstance(fence_named(run, shuffle), Fenced), "the fence of what no live stage reads")
+
+
+def test_files_of_an_executor_that_was_struck_off_for_a_moment_are_not_taken_for_gone(run: Any) -> None:
+    """As after a failed fetch from it: it lives, the block manager's master asks it nothing until it comes back."""
+    if run.spark.sparkContext.master.startswith("local["):
+        pytest.skip("the driver is the executor")
+    keyed = run.keyed()
+    right = sorted(keyed.collect())
+    shuffle = run.newest_shuffle()
+    fenced = fence_when_quiet(run, shuffle)
+    struck_off = min(run.tap.java.scheduler().executors())
+    run.tap.driver.block_manager.master().removeExecutor(struck_off)
+
+    def free() -> Any:
+        outcome = run.service.free(fenced.locator, TIMEOUT)
+        return outcome if isinstance(outcome, Freed) else None
+
+    wait_for(free, "the executor to be known again, and asked")
+    assert not run.files(shuffle)
+    assert sorted(keyed.collect()) == right
