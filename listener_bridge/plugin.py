@@ -355,7 +355,10 @@ def _in_a_fork() -> None:
     """A forked child (`os.fork`, `multiprocessing`) has its parent's sockets and none of its threads.
 
     What it would let go of at its end, the listener in the JVM and the session, is its parent's, who goes on with it.
+    Another thread of the parent's may have held the lock, and is not there to let go of it.
     """
+    global _LOCK
+    _LOCK = threading.Lock()
     _RUNNING.clear()
     for attached in _ATTACHED.values():
         attached._bridge = None  # noqa: SLF001 - made here

@@ -31,7 +31,7 @@ _PARTS = {
 }
 
 
-_LOADERS: dict[tuple[int, str], JavaObject] = {}
+_LOADERS: dict[tuple[JavaObject, str], JavaObject] = {}
 """What was compiled: (gateway, source) -> class loader. PySpark keeps one gateway for the life of the process."""
 
 
@@ -57,7 +57,7 @@ class DriverJvm:
         application in this JVM, would be called with the methods of the first, which fails.
         """
         unit = merge(sources, self._constructs_task_sets_with_flag())
-        key = (id(self.gateway), unit)
+        key = (self.gateway, unit)
         if key not in _LOADERS:
             compiler = self.gateway.jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(parent if parent is not None else self._context_loader())

@@ -39,6 +39,27 @@ for _ in range({FORKS}):
 print(json.dumps([ends, forks.are_dangerous(), os.environ.get(forks.SWITCH)]), flush=True)
 os._exit(0)
 """
+#: Another thread attaches while this one forks.
+ATTACHING = """
+import os, threading
+import listener_bridge
+from listener_bridge import plugin
+
+held, over = threading.Event(), threading.Event()
+
+def attach():
+    with plugin._LOCK:
+        held.set()
+        over.wait()
+
+threading.Thread(target=attach, daemon=True).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if plugin._LOCK.acquire(blocking=False) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+over.set()
+"""
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -61,3 +82,7 @@ def test_forked_children_live() -> None:
 def test_what_the_program_has_chosen_stays_and_is_known(first: str, chosen: str, dangerous: bool) -> None:
     program = f"{first}; from listener_bridge import forks; print(forks.are_dangerous())"
     assert run(program, **({"GRPC_ENABLE_FORK_SUPPORT": chosen} if chosen else {})).stdout.strip() == str(dangerous)
+
+
+def test_a_child_that_was_forked_while_another_thread_attached_can_attach() -> None:
+    assert run(ATTACHING).stdout.strip() == "0"
