@@ -97,6 +97,7 @@ class Executor:
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
         self._over: OrderedDict[int, Request] = OrderedDict()  # the newest outcomes that were acknowledged
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
+        self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidation -> what it has fenced, and not yet freed
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due_s = 0.0  # by the monotonic clock
         self._stopped = ""
@@ -155,6 +156,7 @@ class Executor:
             self._again.clear()
             self._over.clear()
             self._newest.clear()
+            self._given_up.clear()
         self.ahead.forget_all()
 
     def generation_known(self, app_shuffle: int, shuffle_id: int) -> None:
@@ -167,6 +169,8 @@ class Executor:
     def shuffle_cleaned(self, app_shuffle: int) -> None:
         with self._lock:
             self._newest.pop(app_shuffle, None)
+            for over in [one for one, (whose, _) in self._given_up.items() if whose == app_shuffle]:
+                del self._given_up[over]
         self.ahead.forget(app_shuffle)
 
     def want_snapshot(self) -> None:
@@ -284,14 +288,30 @@ class Executor:
 
     def _invalidate(self, directive: Directive) -> None:
         locator = words.locator_of(directive.locator)
-        self._report(directive, self._of_no_name(directive) if locator is None else self._give_up(directive, locator))
+        _, fenced = self._given_up.get(directive.directive, (None, None))
+        if fenced is not None:
+            outcome = self._free_given_up(directive, fenced)
+        elif locator is None:
+            outcome = self._of_no_name(directive)
+        else:
+            outcome = self._give_up(directive, locator)
+        self._report(directive, outcome)
 
     def _give_up(self, directive: Directive, locator: api.Locator) -> Outcome:
         outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
         if not isinstance(outcome, api.Fenced):
             return outcome
         self.on_gone(directive.app_shuffle)
-        return self._free(outcome.locator)
+        return self._free_given_up(directive, outcome.locator)
+
+    def _free_given_up(self, directive: Directive, locator: api.Locator) -> Outcome:
+        """Where it fails it is asked for again, perhaps without a name, and Spark has forgotten what was there."""
+        outcome = self._free(locator)
+        with self._lock:
+            self._given_up.pop(directive.directive, None)
+            if isinstance(outcome, api.Failed) and self._outcomes.get(directive.directive) is directive:
+                self._given_up[directive.directive] = directive.app_shuffle, locator
+        return outcome
 
     def _of_no_name(self, directive: Directive) -> Outcome:
         """No fence has named it yet: what is there is it, unless a later generation is known, or may be on its way.

@@ -65,7 +65,7 @@ public class NativeService implements CleanerListener {
     FenceWork work = new FenceWork(scheduler, tracker, users, generations, allocation, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
-      return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
+      return Answer.failed("the scheduler was busy for " + timeoutMs + " ms; ask again");
     }
     if (work.foundNothing()) {
       sweep(known, end);
@@ -132,8 +132,8 @@ public class NativeService implements CleanerListener {
     }
     long heldNs = check.hold != null ? check.hold.endNs() : System.nanoTime() + limitMs * 1000000L;
     Map silent;
-    known.placeLeft();
     try {
+      known.placeLeft();
       silent = deletion.byExecutors(known, endpoints, heldNs);
     } finally {
       if (check.hold != null) {

@@ -88,7 +88,7 @@ public class CelebornService implements Rewrites {
     CelebornFence work = new CelebornFence(scheduler, tracker, users, client, books.fenced, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
-      return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
+      return Answer.failed("the scheduler was busy for " + timeoutMs + " ms; ask again");
     }
     if (work.ids == null) {
       return (String) answer;

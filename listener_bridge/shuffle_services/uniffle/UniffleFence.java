@@ -65,7 +65,7 @@ public class UniffleFence implements Work {
     Field told = UniffleClient.told(handle);
     UniffleHome present = UniffleClient.homeOf(handle);
     if (next.meets(new TreeSet(present.servers().values())) != null) {
-      return Answer.cannot("app shuffle " + shuffle.id + " has moved meanwhile; ask again");
+      return Answer.failed("app shuffle " + shuffle.id + " has moved meanwhile; ask again");
     }
     MapStatus[] known = (MapStatus[]) status.mapStatuses().clone();
     generations.owe(shuffle.id, scheduler.nextTaskId());

@@ -134,7 +134,7 @@ public class UniffleService {
       answer = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));
     }
     if (answer == null) {
-      return Answer.cannot("the scheduler was busy for " + timeoutMs + " ms; ask again");
+      return Answer.failed("the scheduler was busy for " + timeoutMs + " ms; ask again");
     }
     if (work.past == null) {
       return (String) answer;

@@ -259,6 +259,27 @@ def test_29_an_invalidation_without_a_name_frees_what_is_there() -> None:
     assert 'failed { error: "the shuffle service raised RuntimeError: gone" }' in unknown.told()[0]
 
 
+def test_an_invalidation_whose_deletion_has_failed_deletes_what_it_has_fenced() -> None:
+    """Spark has forgotten the outputs by then: whoever asks what is there hears of nothing."""
+    hands = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Failed("silent"))
+    assert hands.do(invalidate(3, None)).told() == ['report_outcome { directive: 3 failed { error: "silent" } }']
+    hands.service.answers.update(holds=NotHeld("nothing"), free=Freed(7))
+    hands.executor.acknowledged(3)
+    hands.executor.submit(invalidate(3, None))
+    assert hands.told(2)[-1] == "report_outcome { directive: 3 freed { bytes: 7 } }"
+    assert hands.executor._given_up == {}
+
+
+@pytest.mark.parametrize(
+    "over", [lambda hands: hands.executor.begin_again(), lambda hands: hands.executor.shuffle_cleaned(1)]
+)
+def test_what_it_has_fenced_is_forgotten_with_the_log_and_with_the_shuffle(over: Any) -> None:
+    hands = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Failed("silent")).do(invalidate(3, None))
+    hands.told()
+    over(hands)
+    assert hands.executor._given_up == {}
+
+
 def test_an_invalidation_without_a_name_leaves_a_later_generation_alone() -> None:
     known = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Freed(7))
     known.executor.generation_known(1, 5)
