@@ -49,7 +49,14 @@ class _Source:
         return self._stream.read(size)
 
     def exactly(self, size: int, what: str) -> bytes:
-        """This much; `Damaged` if there is less, but nothing at the end of the stream is nothing."""
+        """This much; `Damaged` if there is less."""
+        found = self.next(size, what)
+        if len(found) < size:
+            raise Damaged(f"it is cut before {what}")
+        return found
+
+    def next(self, size: int, what: str) -> bytes:
+        """The same, but nothing at the end of the stream is nothing."""
         found = self.read(size)
         while found and len(found) < size:
             more = self.read(size - len(found))
@@ -67,15 +74,17 @@ def _plain(source: _Source) -> Pieces:
 def _gzip(source: _Source) -> Pieces:
     member, begun, packed = zlib.decompressobj(wbits=31), False, b""
     while packed := packed or source.read():
+        packed = packed if begun else packed.lstrip(b"\0")  # behind a member they fill up a block
+        begun = bool(packed) or begun
         try:
             piece = member.decompress(packed, PIECE_BYTES)
         except zlib.error as error:
             raise Damaged(f"its gzip data are damaged ({error})") from error
         if piece:
             yield piece
-        packed, begun = member.unconsumed_tail, True
-        if member.eof:  # another member may follow, or zeros that fill up a block
-            packed, member, begun = member.unused_data.lstrip(b"\0"), zlib.decompressobj(wbits=31), False
+        packed = member.unconsumed_tail
+        if member.eof:  # another member may follow
+            packed, member, begun = member.unused_data, zlib.decompressobj(wbits=31), False
     if begun:
         yield member.flush()
         raise Damaged("its gzip data are cut")
@@ -159,7 +168,7 @@ _LZ4_RAW, _LZ4_PACKED = 0x10, 0x20
 
 def _lz4(source: _Source) -> Pieces:
     unpack = _library("cramjam", "lz4").lz4.decompress_block
-    while header := source.exactly(21, "the header of an lz4 block"):
+    while header := source.next(21, "the header of an lz4 block"):
         if not header.startswith(_LZ4_BLOCK):
             raise Damaged(f"an lz4 block begins with {header[:8]!r}; expected {_LZ4_BLOCK!r}")
         method = header[8] & 0xF0
@@ -183,7 +192,7 @@ _SNAPPY = b"\x82SNAPPY\0"
 def _snappy(source: _Source) -> Pieces:
     unpack = _library("cramjam", "snappy").snappy.decompress_raw
     source.exactly(16, "the header of a snappy stream")
-    while length := source.exactly(4, "the length of a snappy block"):
+    while length := source.next(4, "the length of a snappy block"):
         if length == _SNAPPY[:4]:  # no length: another stream begins
             source.exactly(12, "the header of a snappy stream")
             continue

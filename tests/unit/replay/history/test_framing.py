@@ -83,6 +83,27 @@ def test_a_cut_one_gives_what_came_before(packing: str) -> None:
         assert "cut" in damage
 
 
+@pytest.mark.parametrize(
+    ("packing", "behind", "what"),
+    [
+        ("lz4", 21, "an lz4 block"),
+        ("lz4, blocks that do not shrink", 21, "an lz4 block"),
+        ("snappy", 16 + 4, "a snappy block"),
+        ("snappy", 4, "the header of a snappy stream"),
+    ],
+)
+def test_one_that_is_cut_right_behind_a_length_says_so(packing: str, behind: int, what: str) -> None:
+    """There is not a byte of what was announced."""
+    packed = PACKINGS[packing](TEXT)
+    assert read_until_damage(packed + packed[:behind]) == (TEXT, f"it is cut before {what}")
+
+
+def test_zeros_behind_gzip_may_be_more_than_a_piece() -> None:
+    packed = gzip.compress(b"one\n") + bytes(2 * PIECE_BYTES)
+    assert read(packed) == b"one\n"
+    assert read(packed + packed) == b"one\none\n"
+
+
 def zstd_frames() -> bytes:
     """Frames of every shape: with and without a checksum and a size, of one block and of many, and one to skip."""
     bare = zstandard.ZstdCompressor(write_content_size=False, write_checksum=False)
