@@ -84,9 +84,9 @@ class _Looks:
     roots: set[str] = field(default_factory=set)
 
     def persisted(self, rdds: Persisted, place: int, time_ms: int) -> None:
-        """What came and went right before a fact."""
-        self.look(time_ms, tuple(_rdd(rdd, rdds) for rdd in rdds.came.get(place, ())), ())
+        """What went behind the fact before, and what came with this one: an RDD may be persisted anew."""
         self.look(time_ms, (), tuple(f"rdd {rdd}" for rdd in rdds.went.get(place, ())))
+        self.look(time_ms, tuple(_rdd(rdd, rdds) for rdd in rdds.came.get(place, ())), ())
 
     def look(self, time_ms: int, roots: tuple[c.ReportedRoot, ...], gone: tuple[str, ...]) -> None:
         """One look, if it has anything to tell."""

@@ -283,6 +283,20 @@ def test_a_persisted_rdd_is_a_root_until_it_is_unpersisted(tmp_path: Path) -> No
     assert told(run, c.ReportStageSubmitted)[1].cached
 
 
+def test_an_rdd_that_is_persisted_anew_is_a_root_again(tmp_path: Path) -> None:
+    """As by `rdd.unpersist(); rdd.persist(level); rdd.count()`: no fact lies between the two."""
+    reader, again = (Stage(n, rdd=5, parents=(0,), outside=(1,), persisted=True) for n in (1, 2))
+    log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=1000).stage(reader, 10, 20).job_end(0, 20)
+    log.event("SparkListenerUnpersistRDD", **{"RDD ID": 5})
+    log.job(1, 30, FIRST, again).stage(again, 30, 40).job_end(1, 40).end(50)
+    cuts = told(run_of(log.write(tmp_path / "app-1")), c.ReportCut)
+    assert [([root.root for root in cut.roots], cut.gone) for cut in cuts] == [
+        (["rdd 5"], ()),
+        ([], ("rdd 5",)),
+        (["rdd 5"], ()),
+    ]
+
+
 #: By name: RDD 9 joins 7 and 8; these are made of the shuffles of 1 and 2; and what of them lies behind a cache.
 BEHIND: dict[str, tuple[dict[int, tuple[int, ...]], tuple[int, ...], tuple[int, ...]]] = {
     "nothing is persisted": ({7: (1,), 8: (2,)}, (), ()),
