@@ -60,6 +60,7 @@ class Sums:
         if self.ends > tasks > 0:
             for name in set(_METRICS.values()):
                 setattr(self, name, getattr(self, name) * tasks // self.ends)
+            self.ends = tasks
         return self.ends >= tasks or bool(totals)
 
 

@@ -432,6 +432,16 @@ def test_what_a_failed_attempt_left_counts_as_far_as_the_next_one_does_not_write
     assert written(run) == [100 * left, 100 * again]
 
 
+def test_what_ran_again_in_a_failed_attempt_is_no_further_output(tmp_path: Path) -> None:
+    """Ten outputs, four of which were lost and written again before it failed; five of the ten are written anew."""
+    log = Log().start().job(0, 0, WIDE, Stage(1, rdd=3, parents=(0,)))
+    log.stage(WIDE, 0, 10, written=1000, failure="FetchFailed", ends=14)
+    log.stage(WIDE, 10, 20, written=500, attempt=1, tasks=5).end(30)
+    run = run_of_text(tmp_path, log.text)
+    assert written(run) == [500, 500]
+    assert [(one.bytes, one.task_ms) for one in run.shuffles] == [(1000, 5_000)]
+
+
 def test_of_several_failed_attempts_each_counts_as_far_as_it_is_not_written_again(tmp_path: Path) -> None:
     """Five of ten outputs, then three of the other five; four of these eight go, and are written with the last two."""
     log = Log().start().job(0, 0, WIDE, Stage(1, rdd=3, parents=(0,)))
