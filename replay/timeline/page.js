@@ -217,7 +217,7 @@ function outline(k, width, y) {
   let last = 0;
   const flush = () => { if (column >= 0) path.push([column, y(before)], [column, y(best)], [column + 1, y(best)], [column + 1, y(last)]); };
   for (const one of series) {
-    const x = Math.round(across(one[0], width));
+    const x = Math.max(0, Math.round(across(one[0], width)));         // what is left of the picture is so at its edge
     if (x !== column) { flush(); before = last; column = x; best = Math.max(before, one[k]); }
     else best = Math.max(best, one[k]);
     last = one[k];
@@ -320,7 +320,7 @@ function place(kept, depth, byApp) {
   for (const one of kept) put(one, depth.get(one), { stage: one });
   for (const one of kept) for (const app of one.writes) edges.push([spots.get(one), shuffle(app, depth.get(one) + 1)]);
   for (const one of kept) for (const app of one.reads) edges.push([shuffle(app, Math.max(0, depth.get(one) - 1)), spots.get(one)]);
-  return used;
+  return Array.from(used, many => many || 0);                          // a column may be empty
 }
 /** Columns side by side, each around the middle. */
 function spread(used) {
@@ -475,7 +475,7 @@ function tellRow(event, row) {
     row.because && ["because", row.because],
     when(row.fate === "lost" ? "lost" : "deleted", row.gone, numbers.deleted || numbers.lost),
     ["fate", FATES[row.fate]],
-    row.complete !== null && ["idle", span((row.gone === null ? told.length_ms : row.gone) - Math.max(row.complete, row.read || 0))],
+    row.complete !== null && ["idle", span(Math.max(0, (row.gone === null ? told.length_ms : row.gone) - Math.max(row.complete, row.read || 0)))],
   ], numbers.missed ? `Missed at event ${numbers.missed}: it was written again.` : "");
 }
 const local = (event, canvas) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top, box.width]; };

@@ -12,7 +12,7 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, Span, StageAttempt, StageId
-from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Outputs, Policy, Settings
+from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Loss, Outputs, Policy, Settings
 from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
 from replay.timeline.page import data, live_page, page, policy
 from tests.support.browser import CHROMIUM, document
@@ -275,6 +275,72 @@ def test_a_page_counts_what_the_fence_found_from_the_fence_on(tmp_path: Path) ->
     tiles = probed(page(picture(log)).replace("</body>", _PROBE), tmp_path)["tiles"]
     assert "210 MBheld at the most; needed 180 MB" in tiles
     assert "8.1 MB·sheld; needed 4.8 MB·s" in tiles
+
+
+#: Tells how much is drawn of the last pixels above the area's floor, in its middle, after one has looked closer.
+_CLOSER = """<script>
+const named = id => document.getElementById(id), ratio = devicePixelRatio;
+const filled = () => {
+  const {width, height} = named("area").getBoundingClientRect();
+  const pixels = named("area").getContext("2d").getImageData(width * ratio / 2, (height - 30) * ratio, 60, 4).data;
+  return pixels.filter((value, i) => i % 4 === 3 && value).length / (60 * 4);
+};
+const before = [];
+const closer = () => {
+  before.push(filled());
+  for (let i = 0; i < 4; i++) named("area").dispatchEvent(new KeyboardEvent("keydown", {key: "+"}));
+  setTimeout(() => { document.title = "PROBE" + JSON.stringify({before: before[0], after: filled()}) + "PROBE"; }, 200);
+};
+const look = tries => named("tiles").textContent || !tries ? setTimeout(closer, 200) : setTimeout(look, 100, tries - 1);
+setTimeout(look, 100, 30);
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_what_was_held_before_is_held_where_one_looks_closer(tmp_path: Path) -> None:
+    """Nothing changes there for ten minutes."""
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    told.now_ms += 600_000
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.done(1, 60_000_000)
+    found = probed(page(picture(told.log)).replace("</body>", _CLOSER), tmp_path)
+    assert (found["before"], found["after"]) == (1, 1)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_shuffle_that_was_first_written_from_a_cache_is_drawn(tmp_path: Path) -> None:
+    """It stands behind its first writer; its reader far behind, where the second one had a shuffle to read."""
+    stages = [StageAttempt(StageId(number), 0) for number in range(5)]
+    events: list[e.Event] = [e.ApplicationRegistered(APP, Driver(name="cached"), Capabilities(), Policy(), Settings())]
+    for stage, reads, writes in ((0, None, (1, 0)), (1, 1, None), (2, None, (2, 1)), (3, 1, (3, 1)), (4, 3, None)):
+        events.append(e.StageSubmitted(stages[stage], name=f"stage {stage}"))
+        events += [] if reads is None else [e.ReaderRegistered(ShuffleId(reads), stages[stage])]
+        if writes is not None:
+            events.append(e.GenerationStarted(ShuffleId(writes[0]), AppShuffle(writes[1]), stages[stage]))
+        events.append(e.StageCompleted(stages[stage]))
+        if writes is not None:
+            events.append(e.GenerationCompleted(ShuffleId(writes[0]), 1_000_000))
+        events += [e.GenerationLost(ShuffleId(2), Loss.OUTPUTS)] if stage == 2 else []
+    log = [e.Recorded(Sequence(n), 1_790_000_000_000 + 40 * n, Sequence(n), one) for n, one in enumerate(events, 1)]
+    told = probed(page(picture(log)).replace("</body>", _PROBE), tmp_path)
+    assert min(told["area"], told["bars"], told["graph"]) > 500, "every canvas is drawn on"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_what_was_lost_while_it_was_read_was_never_idle(tmp_path: Path) -> None:
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    told.stage(1, "groupBy at chain.py:14", reads=(0,), writes=1)
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 0, 4),)))
+    told.now_ms += 60_000
+    told.done(1, 60_000_000)
+    tip = probed(page(picture(told.log)).replace("</body>", _PROBE), tmp_path)["tip"]
+    assert tip.endswith("idle0 ms"), tip
 
 
 #: Tells what is written along the axes of the area.
