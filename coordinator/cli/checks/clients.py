@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,8 @@ CLIENTS = (
     Client(celeborn.CelebornShuffleService.name, celeborn.MANAGER, celeborn.MEMBERS),
     Client(uniffle.UniffleShuffleService.name, uniffle.MANAGER, {}, uniffle.SAYS_VERSION, uniffle.CLIENTS),
 )
+#: What a damaged jar, or one that is packed in another way, raises.
+_UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, UnicodeDecodeError)
 _OBSERVED = "With this client sessions are only observed; docs/remote-shuffle.md says which ones were tried."
 
 
@@ -65,7 +68,7 @@ def _of_jar(jar: Path, is_named: bool) -> Iterator[Finding]:
         with zipfile.ZipFile(jar) as archive:
             held = [client for client in CLIENTS if _path(client.manager) in archive.namelist()]
             yield from (_judged(client, jar, archive) for client in held)
-    except (OSError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         told = f"{jar} cannot be read ({reason(error)})"
         yield warn("client", told, "Name the jar that drivers have on their class path.")
         return

@@ -60,12 +60,14 @@ def java_path() -> str | None:
 
 def _java_version(path: str) -> tuple[int | None, str]:
     try:
-        said = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=20, check=False).stderr
+        done = subprocess.run([path, "-version"], capture_output=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return None, str(error)
-    found = re.search(r'version "(?:1\.)?(\d+)[^"]*"', said)
-    first = said.splitlines()[0] if said else "no output"
-    return (int(found[1]) if found else None), first
+    lines = done.stderr.decode(errors="replace").splitlines() or ["no output"]
+    for line in lines:  # above it stands which options of the environment it has picked up
+        if found := re.search(r'version "(?:1\.)?(\d+)[^"]*"', line):
+            return int(found[1]), line
+    return None, lines[0]
 
 
 def _get_java() -> str:

@@ -6,10 +6,10 @@ given back at once.
 
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import ssl
-import urllib.error
 import urllib.request
 
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
@@ -72,10 +72,15 @@ def _member(endpoint: str, address: EtcdAddress) -> Finding:
     try:
         with _past_proxies(_tls(address)).open(f"{scheme}://{endpoint}/version", timeout=_WAIT_S) as reply:
             version = str(json.loads(reply.read())["etcdserver"])
-    except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
+            numbers = tuple(int(part) for part in version.split(".")[:2])
+    except OSError as error:
         told = f"{endpoint} does not answer ({_cause(error)})"
         return fail("etcd", told, "Check that it runs and is reachable from here.")
-    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_ETCD:
+    except (ValueError, KeyError, TypeError, http.client.HTTPException):
+        return fail(
+            "etcd", f"{endpoint} does not answer as etcd does", "Check the address: another program listens there."
+        )
+    if numbers < _OLDEST_ETCD:
         return warn("etcd", f"{endpoint} is etcd {version}", "Use 3.6 or newer: older ones can lose data in a crash.")
     return ok("etcd", f"{endpoint} is etcd {version}")
 

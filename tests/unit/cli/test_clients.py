@@ -70,6 +70,22 @@ def test_a_client_that_was_not_tried_is_named(tmp_path: Path, version: str, verd
     assert (found.check, found.verdict.value) == ("uniffle", verdict)
 
 
+def test_a_jar_whose_class_is_damaged_is_a_finding(tmp_path: Path) -> None:
+    """Of a zip file only the end is looked at when it is opened."""
+    name = celeborn.MANAGER.replace(".", "/") + ".class"
+    members = [one.replace(".", "/") + ".class" for one in celeborn.MEMBERS]
+    with zipfile.ZipFile(tmp_path / "client.jar", "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in (name, *members):
+            archive.writestr(one, one * 100)
+        places = [archive.getinfo(one).header_offset + 30 + len(one) for one in members]
+    content = bytearray((tmp_path / "client.jar").read_bytes())
+    for place in places:
+        content[place] = 0xFF
+    (tmp_path / "client.jar").write_bytes(bytes(content))
+    (found,) = clients.look([tmp_path / "client.jar"])
+    assert (found.verdict, "client.jar cannot be read" in found.found) == (Verdict.WARN, True)
+
+
 def test_a_jar_that_is_none_and_one_that_is_another(tmp_path: Path) -> None:
     (tmp_path / "text.jar").write_text("no jar")
     other = jar(tmp_path / "other.jar", **{"a/B.class": b""})

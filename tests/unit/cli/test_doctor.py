@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def test_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, verdic
     found = machine.java()
     assert found.verdict is verdict
     assert verdict is Verdict.OK or "JAVA_HOME" in found.advice
+
+
+def test_java_tells_first_which_options_it_has_picked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    says = 'Picked up JAVA_TOOL_OPTIONS: -Duser.language=en\nopenjdk version "17.0.15" 2025-04-15'
+    monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path, says)))
+    assert machine.java().found.startswith('openjdk version "17.0.15" 2025-04-15 at ')
 
 
 def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -115,6 +122,26 @@ def test_a_store_that_is_away_says_what_to_do_where_one_looks_for_it(shufflectl:
     assert "check that it runs" in store_row["advice"]
     assert "check that it runs" not in store_row["found"]
     assert etcd["found"] == "127.0.0.1:1 does not answer (Connection refused)"
+
+
+@pytest.mark.parametrize(
+    "said", [b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.0 200 OK\r\n\r\n[]", b'HTTP/1.0 200 OK\r\n\r\n{"etcdserver": "new"}']
+)
+def test_a_member_that_is_another_program_is_a_finding(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        answers = threading.Thread(target=answer_once, args=(listening, said))
+        answers.start()
+        (found,) = network.etcd(Config(store=f"etcd://127.0.0.1:{port}/x"))
+        answers.join()
+    assert (found.verdict, found.found) == (Verdict.FAIL, f"127.0.0.1:{port} does not answer as etcd does")
+
+
+def answer_once(listening: socket.socket, said: bytes) -> None:
+    connection, _ = listening.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(said)
 
 
 async def test_a_store_on_a_disk_that_other_machines_share_is_warned_of(
