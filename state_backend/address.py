@@ -17,6 +17,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from state_backend.errors import WrongAddress
 
 PREFIX_BYTES_MAX = 64
+#: What ends the path of an address, begins an escape in it, or is left out of it.
+_SPECIAL = {ord(sign): f"%{ord(sign):02X}" for sign in "%#?\t\r\n"}
 
 _OPTIONS = frozenset({"ca", "cert", "key", "tls"})
 
@@ -78,6 +80,11 @@ def parse_address(text: str) -> Address:
     if not parts.scheme and _is_there(text):
         raise WrongAddress(masked(text), f"has no scheme; a file is named as sqlite:{text}")
     raise WrongAddress(masked(text), f"has the scheme {parts.scheme!r}" if parts.scheme else "has no scheme")
+
+
+def file_address(path: Path) -> str:
+    """The address of the file at an absolute path; what has a meaning in addresses is written as %xx."""
+    return f"sqlite://{str(path).translate(_SPECIAL)}"
 
 
 def _is_there(text: str) -> bool:

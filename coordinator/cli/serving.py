@@ -36,6 +36,7 @@ from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
 from coordinator.wire.bounds import Bounds
 from coordinator.wire.lessons import read_lessons
+from state_backend.address import file_address
 
 _FILE = "coordinator.db"
 _PROBE_S = 1.0
@@ -92,10 +93,6 @@ async def _serve(config: Config, form: str) -> None:
                 await stop.wait()
             log.info("draining")
     except CannotListen as error:
-        if config.serve.pages and config.serve.pages in str(error):
-            raise Failure(Exit.FAILED, f"{error} Here: --pages-port 0, or serve.pages in the configuration.") from error
-        if config.serve.metrics and config.serve.metrics in str(error):
-            raise Failure(Exit.FAILED, f"{error} Here: --metrics, or serve.metrics in the configuration.") from error
         raise await _explained(config, error) from error
 
 
@@ -135,7 +132,11 @@ def _stop_signal() -> asyncio.Event:
 
 
 async def _explained(config: Config, error: CannotListen) -> Failure:
-    """Says what is at the port, where that can be known."""
+    """Says which port it is, and what is there where that can be known."""
+    if error.bind == config.serve.pages:
+        return Failure(Exit.FAILED, f"{error} Here: --pages-port 0, or serve.pages in the configuration.")
+    if error.bind == config.serve.metrics:
+        return Failure(Exit.FAILED, f"{error} Here: --metrics, or serve.metrics in the configuration.")
     listen = config.serve.listen
     if await serves(listen, config):
         return failure(
@@ -180,7 +181,7 @@ def store_of(config: Config) -> str:
     except OSError as error:
         told = f"the data folder {folder} cannot be made ({error.strerror})"
         raise failure(Exit.USAGE, told, "a folder that can be written", "Choose another.") from error
-    return f"sqlite://{folder / _FILE}"
+    return file_address(folder / _FILE)
 
 
 def options_of(config: Config) -> Options:
@@ -263,8 +264,9 @@ def _hashes(key: str, told: str) -> tuple[str, ...]:
 
 
 def _masked(store: str) -> str:
+    """Without who we are to etcd. The name of a file may hold an @ too."""
     scheme, slashes, rest = store.partition("//")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"
+    return store if scheme == "sqlite:" else f"{scheme}{slashes}{rest.rpartition('@')[2]}"
 
 
 def register(app: typer.Typer) -> None:

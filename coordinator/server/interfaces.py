@@ -33,9 +33,10 @@ class WrongBind(ValueError):  # noqa: N818
 
 
 class CannotListen(OSError):  # noqa: N818 - it says what is so
-    """The address cannot be listened on."""
+    """The address, ``bind``, cannot be listened on."""
 
     def __init__(self, bind: str, cause: object) -> None:
+        self.bind = bind
         super().__init__(
             f"cannot listen on {bind} ({cause}); expected a free port of this machine. "
             "Stop what listens there, or choose another port (0: any that is free)."

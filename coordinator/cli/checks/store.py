@@ -17,7 +17,7 @@ from coordinator.wire.records import Head, decode
 from coordinator.wire.upcast import VERSION
 from listener_bridge.mounts import shared_as
 from replay.units import count, span
-from state_backend.address import EtcdAddress, SqliteAddress, parse_address
+from state_backend.address import EtcdAddress, SqliteAddress, file_address, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Compacted, StateBackendError
 from state_backend.open import open_backend
@@ -54,7 +54,7 @@ def _failed(error: StateBackendError) -> Finding:
 
 
 def _named(config: Config) -> str:
-    data = f"sqlite://{Path(config.serve.data).absolute()}/coordinator.db" if config.serve.data else ""
+    data = file_address(Path(config.serve.data).absolute() / "coordinator.db") if config.serve.data else ""
     return config.store or data or default_store()
 
 

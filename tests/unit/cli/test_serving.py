@@ -1,0 +1,38 @@
+"""What `serve` makes of its configuration, and what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli import serving
+from coordinator.cli.checks import store
+from coordinator.cli.checks.finding import Verdict
+from coordinator.config import Config, ServeConfig
+from coordinator.server.interfaces import CannotListen
+from state_backend.address import SqliteAddress, parse_address
+
+
+@pytest.mark.parametrize("name", ["plain", "20%20", "run#7", "why?", "ann@corp", "größe", "a b"])
+async def test_a_data_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    config = Config(serve=ServeConfig(data=str(tmp_path / name)))
+    assert parse_address(serving.store_of(config)) == SqliteAddress(tmp_path / name / "coordinator.db")
+    (found,) = await store.look(config)
+    assert (found.verdict, name in found.found) == (Verdict.OK, True)
+
+
+def test_who_we_are_to_etcd_is_not_said_and_where_a_file_lies_is() -> None:
+    assert serving._masked("etcd://ann:s3cret@one:2379,two:2379/x") == "etcd://one:2379,two:2379/x"
+    assert serving._masked("sqlite:///home/ann@corp/coordinator.db") == "sqlite:///home/ann@corp/coordinator.db"
+    assert serving._masked("sqlite:ann@corp.db") == "sqlite:ann@corp.db"
+
+
+@pytest.mark.parametrize(
+    ("bind", "said"),
+    [("127.0.0.1:50051", "serve.listen"), ("127.0.0.1:5005", "serve.pages"), ("127.0.0.1:500", "serve.metrics")],
+)
+async def test_the_port_that_is_taken_is_named_though_it_begins_as_another(bind: str, said: str) -> None:
+    serve = ServeConfig(listen="127.0.0.1:50051", pages="127.0.0.1:5005", metrics="127.0.0.1:500")
+    failure = await serving._explained(Config(serve=serve), CannotListen(bind, "in use"))
+    assert f", or {said} in the configuration" in str(failure)
