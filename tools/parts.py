@@ -29,6 +29,7 @@ import setup
 from setup import ROOT
 
 LOGS = ROOT / ".cache" / "parts"
+SET_UP = "set-up"
 LIMIT = 30 * 60  # seconds; a part that hangs shall not take the others with it
 LIMIT_SLOW = 3 * 60 * 60  # the same with the slow tests
 SUMMARY = re.compile(r"^=+ .*\bin [\d.]+s.* =+$")  # pytest's last line: ==== 12 passed, 1 skipped in 3.21s ====
@@ -175,7 +176,17 @@ def run_command(command: Sequence[str], environment: dict[str, str], log: Path, 
             )
         except FileNotFoundError as missing:
             return f"{missing.filename} does not exist, its set-up failed"
-    deadline = time.monotonic() + limit
+    try:
+        show(process, log, start, time.monotonic() + limit)
+    finally:  # the command itself if it took too long, or does not hear the Ctrl-C that ends us; what it left behind
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return None if process.returncode == 0 else explained(command, process.returncode, limit)
+
+
+def show(process: subprocess.Popen[bytes], log: Path, start: int, deadline: float) -> None:
+    """Prints what it says from this place of its log on, until it ends or its time is over."""
     with log.open(errors="replace") as lines:
         lines.seek(start)
         ended = False
@@ -184,9 +195,6 @@ def run_command(command: Sequence[str], environment: dict[str, str], log: Path, 
             for line in lines:
                 print(line, end="", flush=True)
             time.sleep(0 if ended else 0.1)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # the command itself if it took too long, and what it left behind
-    return None if process.wait() == 0 else explained(command, process.returncode, limit)
 
 
 def explained(command: Sequence[str], status: int, limit: int) -> str:
@@ -200,10 +208,10 @@ def explained(command: Sequence[str], status: int, limit: int) -> str:
 
 def set_up(parts: Sequence[Part]) -> Outcome:
     started = time.monotonic()
-    print("──── set-up", flush=True)
+    print(f"──── {SET_UP}", flush=True)
     needed = dict.fromkeys(target for part in parts for target in part.needs)
     failed = setup.main(list(needed))
-    return Outcome("set-up", "failed" if failed else "ok", time.monotonic() - started)
+    return Outcome(SET_UP, "failed" if failed else "ok", time.monotonic() - started)
 
 
 def report(outcomes: Sequence[Outcome]) -> None:
@@ -215,8 +223,11 @@ def report(outcomes: Sequence[Outcome]) -> None:
         for line in outcome.summaries:
             print(f"{outcome.name}:\n{line}")
     failed = [outcome.name for outcome in outcomes if outcome.failed]
-    if failed:
-        print(f"\nfailed: {', '.join(failed)}; one part again: tools/parts.py {failed[-1]}; its output: .cache/parts/")
+    again = [name for name in failed if name != SET_UP]
+    if again:
+        print(f"\nfailed: {', '.join(failed)}; one part again: tools/parts.py {again[-1]}; its output: .cache/parts/")
+    elif failed:
+        print(f"\nfailed: {SET_UP}; what it said stands above")
 
 
 def main() -> int:

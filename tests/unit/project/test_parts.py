@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import parts
 import pytest
@@ -92,6 +96,36 @@ def test_a_command_that_hangs_is_ended(tree: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(parts, "LIMIT", 0.3)
     part = parts.Part("checks", "hangs", commands=(("sleep", "60"),))
     assert parts.run_part(part, slow=False).verdict.startswith("was killed")
+
+
+def test_who_interrupts_a_run_leaves_nothing_that_goes_on(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command has a session of its own: Ctrl-C is not for it."""
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def noted(*command: Any, **how: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*command, **how))
+        return started[-1]
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parts.time.sleep", interrupted)
+    monkeypatch.setattr("parts.subprocess.Popen", noted)
+    with pytest.raises(KeyboardInterrupt):
+        parts.run_command(("sleep", "60"), dict(os.environ), tree / "log", 60)
+    try:
+        assert started[0].returncode == -signal.SIGKILL
+    finally:
+        started[0].kill()
+        started[0].wait()
+
+
+def test_a_set_up_that_failed_alone_is_no_part_to_run_again(capsys: pytest.CaptureFixture[str]) -> None:
+    parts.report([parts.Outcome("set-up", "failed"), parts.Outcome("checks", "ok")])
+    assert capsys.readouterr().out.splitlines()[-1] == "failed: set-up; what it said stands above"
+    parts.report([parts.Outcome("set-up", "failed"), parts.Outcome("checks", "failed")])
+    assert "failed: set-up, checks; one part again: tools/parts.py checks;" in capsys.readouterr().out
 
 
 def test_every_test_belongs_to_exactly_one_part(tree: Path) -> None:
