@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle
+from coordinator.core.ids import AppShuffle, JobId
 from coordinator.core.values import Deletion, Ending, Hold, Lineage, Pressed
 from replay.names import Names
 from replay.units import clock, count, few, place, printable, size
@@ -72,8 +72,17 @@ def _policy(event: e.PolicyChanged, names: Names) -> str:
 
 def _gap(event: e.GapRecorded, names: Names) -> str:
     if event.resynced:
-        return f"the whole truth was told again; nothing expires until jobs {few(event.until) or 'that ran'} have ended"
-    return f"{event.dropped or 'some'} facts were missed ({event.where}); nothing expires meanwhile"
+        return f"the whole truth was told again; {_goes_on(event.until)}"
+    missed = "1 fact was" if event.dropped == 1 else f"{event.dropped or 'some'} facts were"
+    return f"{missed} missed ({event.where}); nothing expires meanwhile"
+
+
+def _goes_on(until: tuple[JobId, ...]) -> str:
+    """Where no job ran when facts were missed, or since then, nothing is waited for."""
+    if not until:
+        return "no job runs, and what nobody needs expires again"
+    have = f"job {until[0]} has" if len(until) == 1 else f"jobs {few(until)} have"
+    return f"nothing expires until {have} ended"
 
 
 # --- the scheduler ----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from coordinator.core.events import (
     Event,
     ExecutionEnded,
     ExecutionStarted,
+    GapRecorded,
     GenerationsMixed,
     Recorded,
     RootGone,
@@ -97,6 +98,21 @@ def test_who_has_read_what_had_been_recovered_says_so() -> None:
     completed = StageCompleted(StageAttempt(StageId(3), 0), shuffle_bytes_read=10, recovered=(AppShuffle(7),))
     told = "stage 3.0 completed: read 10 B, read app shuffle 7, which had been recovered"
     assert phrase(completed, Names()) == told
+
+
+def test_a_gap_says_what_is_waited_for() -> None:
+    """Without a job that runs the gap is over when the truth has been told."""
+    told = [
+        phrase(GapRecorded(0, "resync", tuple(map(JobId, until)), resynced=True), Names())
+        for until in ((), (3,), (3, 4))
+    ]
+    assert [one.partition("; ")[2] for one in told] == [
+        "no job runs, and what nobody needs expires again",
+        "nothing expires until job 3 has ended",
+        "nothing expires until jobs 3, 4 have ended",
+    ]
+    missed = [phrase(GapRecorded(dropped, "outbox", ()), Names()).partition(" (")[0] for dropped in (0, 1, 2)]
+    assert missed == ["some facts were missed", "1 fact was missed", "2 facts were missed"]
 
 
 def test_a_full_disk_is_not_said_to_be_above_what_it_is_below() -> None:
