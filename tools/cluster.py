@@ -215,12 +215,24 @@ def guide(children: Sequence[Child], etcd: Sequence[str], servers: Sequence[str]
             "  .venv/bin/shufflectl replicas",
             f"  .venv/bin/shufflectl demo --on '{store}'",
             f"  .venv/bin/shufflectl run --policy reachable --address {addresses} app.py",
-            f"  kill -9 {children[-1].process.pid}   # a replica: its drivers go on elsewhere",
-            f"  kill -9 {children[0].process.pid}   # a member of etcd: two of three are enough",
+            f"  kill -9 {children[-1].process.pid}   # {_of_replicas(len(servers))}",
+            f"  kill -9 {children[0].process.pid}   # {_of_members(len(etcd))}",
             "",
             "Ctrl-C stops it all; nothing is kept.",
         ]
     )
+
+
+def _of_replicas(size: int) -> str:
+    """What follows where one of so many is killed."""
+    then = "elsewhere" if size > 1 else "alone, nothing is deleted"
+    return f"a replica: its drivers go on {then}"
+
+
+def _of_members(size: int) -> str:
+    needed = size // 2 + 1
+    spared = f"{needed} of {size} are enough" if size > needed else "all are needed, nothing is deleted without it"
+    return f"a member of etcd: {spared}"
 
 
 def watch(children: Sequence[Child], parent: int) -> None:
