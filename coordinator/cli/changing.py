@@ -157,8 +157,9 @@ def _check_utf8(option: str, text: str) -> None:
 
 
 def _who() -> str:
+    """As the log is to hold it, in UTF-8."""
     try:
-        return getpass.getuser()
+        return getpass.getuser().encode("utf-8", "replace").decode("utf-8")
     except (OSError, KeyError):  # no such user in a container
         return "shufflectl"
 

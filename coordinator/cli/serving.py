@@ -266,7 +266,7 @@ def _hashes(key: str, told: str) -> tuple[str, ...]:
 def _masked(store: str) -> str:
     """Without who we are to etcd. The name of a file may hold an @ too."""
     scheme, slashes, rest = store.partition("//")
-    return store if scheme == "sqlite:" else f"{scheme}{slashes}{rest.rpartition('@')[2]}"
+    return store if store.startswith("sqlite:") else f"{scheme}{slashes}{rest.rpartition('@')[2]}"
 
 
 def register(app: typer.Typer) -> None:

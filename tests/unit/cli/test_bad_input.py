@@ -34,6 +34,16 @@ def is_clear(called: Called, code: Exit, *words: str) -> bool:
     return True
 
 
+def test_a_user_whose_name_is_not_utf_8_may_decide(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who decided is a part of the log, whose texts are UTF-8."""
+    monkeypatch.setenv("LOGNAME", os.fsdecode(b"andr\xe9"))
+    address = store(tmp_path / "store.db", Told())
+    assert shufflectl("policy", "--store", address, "-", "eager").code == Exit.OK
+    assert "by andr?" in shufflectl("events", "--store", address, "-").out
+
+
 @pytest.mark.parametrize("address", ["etcd:/x", "postgres://x", "sqlite://", "etcd://h:1?nope=1"])
 def test_a_wrong_store_address(shufflectl: Shufflectl, address: str) -> None:
     assert is_clear(shufflectl("apps", "--store", address), Exit.USAGE, "expected etcd://", "sqlite:///FILE")
