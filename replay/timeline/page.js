@@ -514,7 +514,8 @@ for (const canvas of [area, bars]) canvas.addEventListener("wheel", event => {
 }, { passive: false });
 for (const canvas of [area, bars]) canvas.onkeydown = event => {
   const by = (view[1] - view[0]) / 8;
-  const moved = { ArrowLeft: [-by, -by], ArrowRight: [by, by], "+": [by, -by], "-": [-by, by] }[event.key];
+  const left = -Math.min(by, view[0]), right = Math.min(by, Math.max(0, told.length_ms - view[1]));  // no further than the ends
+  const moved = { ArrowLeft: [left, left], ArrowRight: [right, right], "+": [by, -by], "-": [-by, by] }[event.key];
   if (event.key === "Escape") all();
   if (moved) { event.preventDefault(); zoom(Math.max(0, view[0] + moved[0]), Math.min(Math.max(1, told.length_ms), view[1] + moved[1])); }
 };

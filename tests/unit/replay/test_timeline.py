@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -308,6 +309,34 @@ def test_what_was_held_before_is_held_where_one_looks_closer(tmp_path: Path) -> 
     told.done(1, 60_000_000)
     found = probed(page(picture(told.log)).replace("</body>", _CLOSER), tmp_path)
     assert (found["before"], found["after"]) == (1, 1)
+
+
+#: Looks closer, goes to the left end and to the right one, and tells each time which moments lie at the edges.
+_MOVED = """<script>
+const named = id => document.getElementById(id);
+const press = (key, times) => {
+  for (let i = 0; i < times; i++) named("area").dispatchEvent(new KeyboardEvent("keydown", {key}));
+  const box = named("area").getBoundingClientRect();
+  return [64, box.width - 18].map(x => {
+    named("area").dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x, clientY: box.top + 20}));
+    return named("tip").textContent.match(/into the run(.*)$/)[1];
+  });
+};
+const tell = () => {
+  const found = {closer: press("+", 2), left: press("ArrowLeft", 20), right: press("ArrowRight", 40)};
+  document.title = "PROBE" + JSON.stringify(found) + "PROBE";
+};
+const look = tries => named("tiles").textContent || !tries ? setTimeout(tell, 200) : setTimeout(look, 100, tries - 1);
+setTimeout(look, 100, 30);
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_who_goes_on_at_an_end_looks_no_closer(tmp_path: Path) -> None:
+    log = many(1)[:-1]
+    log.append(replace(log[-1], sequence=Sequence(len(log) + 1), time_ms=log[0].time_ms + 16_000))
+    found = probed(page(picture(log)).replace("</body>", _MOVED), tmp_path)
+    assert found == {"closer": ["3.5 s", "12.5 s"], "left": ["0 ms", "9.0 s"], "right": ["7.0 s", "16.0 s"]}
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
