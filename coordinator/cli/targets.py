@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from coordinator.cli.exits import Exit, failure
 from replay.history.finding import is_url, local_path
 
+_SQLITE = "sqlite:"
 _TERMINATED = 128 + signal.SIGTERM  #: What a shell says of whoever SIGTERM has ended.
 
 
@@ -79,8 +80,15 @@ def check_replaced(to: Path, force: bool, sources: Iterable[str] = ()) -> Path:
 
 def _is_read(to: Path, source: str) -> bool:
     """Whether it is a source, or is there in a folder of them."""
-    store = source.removeprefix("sqlite://")
-    return bool(source) and to.exists() and overlap(str(to), source if store == source else f"/{store.lstrip('/')}")
+    return bool(source) and to.exists() and overlap(str(to), _file_of(source))
+
+
+def _file_of(source: str) -> str:
+    """Of a store its file, which an address may name from here on, and with escapes; else what is named."""
+    if not source.startswith(_SQLITE):
+        return source
+    path = unquote(source.removeprefix(_SQLITE))
+    return f"/{path.lstrip('/')}" if path.startswith("/") else path
 
 
 def written(to: Path, text: str) -> int:

@@ -112,10 +112,14 @@ def test_what_is_read_is_never_written_over(shufflectl: Shufflectl, tmp_path: Pa
     assert log.read_bytes() == before
 
 
-def test_nor_is_a_store_that_lessons_are_learned_from(shufflectl: Shufflectl, tmp_path: Path) -> None:
-    store = tmp_path / "coordinator.db"
+@pytest.mark.parametrize("address", ["sqlite://{}/run%237.db", "sqlite:{}/run%237.db", "sqlite:run%237.db"])
+def test_nor_is_a_store_that_lessons_are_learned_from(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "run#7.db"
     store.write_bytes(b"anything")
-    told = shufflectl("learn", "--store", f"sqlite://{store}", "-o", store)
+    told = shufflectl("learn", "--store", address.format(tmp_path), "-o", store)
     assert (told.code, "is read; expected" in told.err, store.read_bytes()) == (Exit.USAGE, True, b"anything")
 
 
