@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from listener_bridge.shuffle_services.api import Busy, Cannot, Fenced, Freed, Superseded
+from listener_bridge.shuffle_services.api import Busy, Failed, Fenced, Freed, Superseded
 from listener_bridge.tap import facts
 from tests.support.spark import Gate, in_background, wait_for
 
@@ -202,7 +202,7 @@ def test_a_fence_whose_caller_gave_up_never_acts(run: Any) -> None:
     shuffle = run.newest_shuffle()
     for _ in range(20):
         outcome = run.service.fence(shuffle, 0.0)
-        if isinstance(outcome, Cannot):
+        if isinstance(outcome, Failed):
             run.tap.snapshot()  # whatever stood in the scheduler's queue has been handled
             assert run.tap.driver.map_output_tracker.getNumAvailableOutputs(shuffle) == 4
         else:
