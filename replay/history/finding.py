@@ -82,7 +82,7 @@ def is_pattern(place: str) -> bool:
 def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
     """Every file at or below a local place, and what there could not be looked into."""
     root = local_path(place)
-    is_one = root.exists() or not is_pattern(place)
+    is_one = not is_pattern(place) or os.path.exists(root)  # noqa: PTH110 - Path's raises where it may not look
     named = [str(root)] if is_one else glob(str(root), recursive=True)  # noqa: PTH207 - Path's takes no absolute one
     if not named:
         return [], [Missing(place, "nothing is called so; expected files or directories of Spark history logs")]

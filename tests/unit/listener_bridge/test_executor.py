@@ -276,6 +276,7 @@ def test_an_invalidation_whose_deletion_has_failed_deletes_what_it_has_fenced() 
 def test_what_it_has_fenced_is_forgotten_with_the_log_and_with_the_shuffle(over: Any) -> None:
     hands = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Failed("silent")).do(invalidate(3, None))
     hands.told()
+    assert hands.executor._given_up == {3: (1, LOCATOR)}
     over(hands)
     assert hands.executor._given_up == {}
 

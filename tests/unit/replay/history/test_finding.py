@@ -126,6 +126,12 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     assert "holds no file" in empty.why
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + "*"])
+def test_a_place_that_no_system_takes_costs_itself(tmp_path: Path, name: str) -> None:
+    found, [missing] = local_parts(f"{tmp_path}/{name}")
+    assert (found, missing.place) == ([], f"{tmp_path}/{name}")
+
+
 def test_a_pattern_names_what_a_shell_would(tmp_path: Path) -> None:
     for name in ("app-1", "app-2", "other", "app-[3]"):
         (tmp_path / name).mkdir()
