@@ -1,9 +1,9 @@
 """What is remembered while a log is read, and the facts that it becomes.
 
 Responsible for turning Spark's events into the commands that the driver part would have reported. Refuses to know
-files, roots (`roots`), and how Spark describes stages (`descriptions`). Invariant: what is remembered of a stage goes
-with the last job that lists it; facts stand in the log's order (`order`: where that is Spark's) and their times never
-run backwards.
+files, when a fact was (`facts`), whose log it is (`heading`), roots (`roots`), and how Spark describes stages
+(`descriptions`). Invariant: what is remembered of a stage goes with the last job that lists it; facts stand in the
+log's order (`order`: where that is Spark's).
 
 A log does not say whether a stage writes a shuffle. A stage that is another's parent does; of a job's final stage the
 first end of a task tells (adaptive SQL runs map stages as jobs of their own), so that what was told of it before is
@@ -13,25 +13,23 @@ then put right.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from coordinator.core import commands as c
-from coordinator.core.ids import ApplicationId, AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
-from coordinator.core.values import Driver, Lineage, Outputs
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
+from coordinator.core.values import Lineage, Outputs
 from replay.history import records as r
-from replay.history.clock import MOST_WRONG, Clock, Leap
 from replay.history.descriptions import Stage, described, reads_of, short, writes_files
-from replay.history.order import Order, by_time
+from replay.history.facts import Facts
+from replay.history.heading import MOST_DIGITS, Heading
+from replay.history.order import Order
 from replay.history.roots import Persisted, with_roots
 from replay.history.run import Fact, Run, Written
 from replay.history.weights import Sums, Weight, written_by
 from replay.numbers import Attempts
 
 _MOST_WARNINGS = 20
-_MOST_DIGITS = 18  #: Of a number that a text holds.
 _MAP_TASK = "ShuffleMapTask"
-_NEWEST_SPARK = 4
 
 
 class Book:
@@ -40,19 +38,12 @@ class Book:
     def __init__(self, name: str) -> None:
         self.warnings: list[str] = []
         self._untold = 0
-        self._name = name
-        self._start = r.ApplicationStart()
-        self._told_id = ""  #: By a job, which may stand in a log without the start.
-        self._version = self._master = ""
-        self._is_python = self._parents_missing = False
-        self._task_ms = 0
-        self._clock = Clock()
-        self._undone: dict[Leap, list[int]] = {}  #: Times of facts that are not believed.
-        self._ended = self._is_over = False
-        self._end_ms = self._unheard_ms = 0
+        self._heading = Heading(name)
+        self._facts = Facts()
+        self._order = Order()
+        self._parents_missing = self._is_over = False
+        self._task_ms = self._unheard_ms = 0
         self._work = 0  #: Jobs and stages that have begun.
-        self._facts: list[Fact] = []
-        self._times_ms: list[int] = []  #: Of the facts, as their lines tell them.
         self._stages: dict[int, Stage] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
         self._undecided: dict[int, Stage] = {}  # by RDD: final stages that ended without a task
@@ -61,7 +52,6 @@ class Book:
         self._sums: dict[tuple[int, int], Sums] = {}
         self._over = Attempts()
         self._lacking: set[tuple[int, int]] = set()  #: Over, and not all that their tasks did is known.
-        self._order = Order()
         self._persisted = Persisted()
         self._calls: dict[ExecutionId, str] = {}  #: What the running SQL executions are called.
 
@@ -79,37 +69,24 @@ class Book:
 
     def run(self, place: str, files: tuple[str, ...], raw_bytes: int) -> Run:
         """All that was read."""
-        if not self._ended:
-            self._at(self._unheard_ms)
-        self._undo(self._clock.close())
-        self._put_back()
-        application = self._start.id or self._told_id or self._name
-        attempt = self._start.attempt or ""
-        started_ms = min(self._start.time, self._clock.first_ms) if self._start.time > 0 else self._clock.first_ms
-        driver = Driver(application, attempt, self._start.name, self._start.user, self._version, master=self._master)
-        register = c.RegisterApplication(ApplicationId(f"{application} {attempt}".strip()), driver)
-        facts = [(started_ms, register), *with_roots(*self._in_order())]
-        if self._ended:
-            facts.append((self._clock.now_ms, c.EndApplication()))
-        for sums in self._sums.values():
-            if not sums.begun:
-                self._order.miss(sums.ends, sums.written)
-        untold = (f"{self._untold:,} more warnings",) if self._untold else ()
+        self._close()
+        about, clock = self._heading, self._facts.clock
+        started_ms = about.started_ms(clock.first_ms)
         return Run(
-            application_id=application,
-            attempt=attempt,
-            name=self._start.name,
-            user=self._start.user,
-            spark_version=self._version,
-            master=self._master,
-            is_python=self._is_python,
-            begun=bool(self._start.time),
+            application_id=about.application,
+            attempt=about.attempt,
+            name=about.start.name,
+            user=about.start.user,
+            spark_version=about.version,
+            master=about.master,
+            is_python=about.is_python,
+            begun=bool(about.start.time),
             started_ms=started_ms,
-            ended_ms=self._clock.now_ms,
-            ended=self._ended,
-            warnings=(*self.warnings, *self._doubts(), *untold),
+            ended_ms=clock.now_ms,
+            ended=about.ended,
+            warnings=tuple(self._warnings()),
             shuffles=tuple(self._written(shuffle) for shuffle in sorted(self._weights)),
-            facts=tuple(facts),
+            facts=tuple(self._all_facts(started_ms)),
             task_ms=self._task_ms,
             readers_known=not self._parents_missing,
             files=files,
@@ -117,97 +94,72 @@ class Book:
             raw_bytes=raw_bytes,
         )
 
-    def _in_order(self) -> tuple[list[Fact], Persisted]:
-        """The facts, by their own times where lines stood in another order."""
-        if self._order.is_odd and (self._order.back or self._clock.back_ms):
-            return by_time(self._facts, self._times_ms, self._persisted)
-        return self._facts, self._persisted
+    def _close(self) -> None:
+        if not self._heading.ended:
+            self._facts.at(self._unheard_ms)
+        self._facts.close(self._order, self._heading.end_ms)
+        for sums in self._sums.values():
+            if not sums.begun:
+                self._order.miss(sums.ends, sums.written)
 
-    def _doubts(self) -> Iterable[str]:
+    def _all_facts(self, started_ms: int) -> Iterable[Fact]:
+        yield started_ms, self._heading.registration()
+        yield from with_roots(*self._facts.in_order(self._order, self._persisted))
+        if self._heading.ended:
+            yield self._facts.clock.now_ms, c.EndApplication()
+
+    def _warnings(self) -> Iterable[str]:
+        yield from self.warnings
         if self._parents_missing:
             yield "it does not say which stage reads which (Spark before 1.5): what was read, and when, is not known"
-        if not self._start.time:
-            yield "the start of the application is missing (in another file?): its name and first moments are not known"
-        if not self._ended:
-            yield "the end of the application is missing (it runs still, or its log is cut): counted to its last event"
-        if self._ended and self._end_ms <= 0:
-            yield "the end of the application does not say when it was: counted to its last event"
-        yield from self._clock.doubts()
-        yield from self._order.doubts(begun=bool(self._start.time))
-        major = self._version.partition(".")[0]
-        if major.isdecimal() and int(major[:_MOST_DIGITS]) > _NEWEST_SPARK:
-            spark = short(self._version)
-            yield f"it was written by Spark {spark}, which is newer than this release; read as Spark 4's"
+        yield from self._heading.missing()
+        yield from self._facts.clock.doubts()
+        yield from self._order.doubts(begun=bool(self._heading.start.time))
+        yield from self._heading.too_new()
+        if self._untold:
+            yield f"{self._untold:,} more warnings"
 
     def _written(self, app_shuffle: AppShuffle) -> Written:
         weight = self._weights[app_shuffle]
         return Written(app_shuffle, weight.call_site, weight.maps, weight.bytes, weight.task_ms)
 
-    # ---- time ----
+    # ---- the application ----
 
-    def _at(self, time_ms: int | None) -> int:
-        """The moment of an event; one that does not say happened with the last one."""
-        self._undo(self._clock.hear(time_ms or 0, len(self._facts)))
-        return self._clock.now_ms
+    def _log_started(self, record: r.LogStart) -> None:
+        self._heading.learn(version=record.version)
 
-    def _undo(self, leap: Leap | None) -> None:
-        """What was told at a time that is not believed was at the time before it."""
-        if leap is not None:
-            if len(self._undone) < MOST_WRONG:
-                self._undone[leap] = self._times_ms[leap.place :]
-            self._facts[leap.place :] = [(leap.from_ms, command) for _, command in self._facts[leap.place :]]
-            self._times_ms[leap.place :] = [leap.from_ms] * (len(self._facts) - leap.place)
+    def _started(self, record: r.ApplicationStart) -> None:
+        why_not = self._heading.why_not(record)
+        if why_not:
+            self.warn(why_not)
+            self._is_over = True
+            return
+        self._heading.start = record
+        self._order.before_start = self._work
+        self._facts.clock.first_ms = 0
+        self._facts.at(record.time)
 
-    def _put_back(self) -> None:
-        """What was merely in the wrong place was when it says."""
-        end_ms = self._end_ms if self._order.behind_end else 0
-        for leap in self._clock.misplaced(end_ms) if self._order.is_odd else ():
-            times_ms = self._undone.get(leap, [])
-            self._times_ms[leap.place : leap.place + len(times_ms)] = times_ms
+    def _environment(self, record: r.Environment) -> None:
+        if record.conf is not None:
+            self._heading.learn(master=record.conf.master)
 
-    def _tell(self, time_ms: int | None, command: c.Command) -> int:
-        """One more fact; answers its place."""
-        self._facts.append((self._at(time_ms), command))
-        self._times_ms.append(time_ms if time_ms and time_ms > 0 else (self._times_ms or [self._clock.now_ms])[-1])
-        return len(self._facts) - 1
+    def _application_ended(self, record: r.ApplicationEnd) -> None:
+        self._heading.end(record.time)
+        self._facts.at(record.time)
 
     def _begins(self) -> None:
         """A job or a stage does."""
         self._work += 1
-        self._order.behind_end += self._ended
+        self._order.behind_end += self._heading.ended
 
-    def _put_right(self, place: int, **changes: Any) -> None:
-        time_ms, command = self._facts[place]
-        self._facts[place] = (time_ms, replace(command, **changes))
-
-    # ---- the application ----
-
-    def _log_started(self, record: r.LogStart) -> None:
-        self._version = self._version or record.version
-
-    def _started(self, record: r.ApplicationStart) -> None:
-        if self._start.time and (record != self._start or self._ended):  # rolled files may repeat it, before the end
-            who = "a second application starts in it" if record != self._start else "it starts again behind its end"
-            self.warn(f"{who}, which is not counted; expected one application a log")
-            self._is_over = True
-            return
-        self._start = record
-        self._order.before_start = self._work
-        self._clock.first_ms = 0
-        self._at(record.time)
-
-    def _environment(self, record: r.Environment) -> None:
-        if record.conf is not None:
-            self._master = record.conf.master
-
-    def _application_ended(self, record: r.ApplicationEnd) -> None:
-        self._ended, self._end_ms = True, record.time
-        self._at(record.time)
+    def _hear(self, time_ms: int | None) -> None:
+        """A job or a stage begins or ends."""
+        self._order.hear(time_ms, self._facts.clock.now_ms)
 
     # ---- jobs ----
 
     def _job_started(self, record: r.JobStart) -> None:
-        self._order.hear(record.time, self._clock.now_ms)
+        self._hear(record.time)
         self._begins()
         by_id = {stage.id: stage for stage in record.stages}
         parents = {parent for stage in record.stages for parent in stage.parents or ()}
@@ -220,9 +172,9 @@ class Book:
         for stage in record.stages:
             self._list(stage, by_id, record.id, None if stage.id == final else True, call)
         self._jobs[record.id] = tuple(by_id)
-        self._told_id = self._told_id or about.application or ""
+        self._heading.learn(told_id=about.application or "")
         last = self._stages.get(final)
-        place = self._tell(
+        place = self._facts.tell(
             record.time,
             c.ReportJobStarted(
                 job=JobId(record.id),
@@ -244,7 +196,7 @@ class Book:
     ) -> Stage:
         """Learns a stage from its description. ``call``: the SQL execution that it is a part of."""
         self._persisted.see(stage, len(self._facts))
-        self._is_python = self._is_python or _is_python(stage.name)
+        self._heading.see(stage.name)
         known = self._stages.get(stage.id)
         if known is None:
             known = self._stages[stage.id] = described(stage, by_id, call)
@@ -276,21 +228,21 @@ class Book:
             weight = self._weights.setdefault(shuffle, Weight())
             weight.call_site, weight.maps = weight.call_site or stage.site, max(weight.maps, stage.lineage.maps)
         for place in stage.told_at if writes else ():
-            told = self._facts[place][1]
+            told = self._facts[place]
             if isinstance(told, c.ReportJobStarted):
                 self._told[shuffle] = stage.lineage
-                self._put_right(place, writes=shuffle, lineage=(*told.lineage, stage.lineage))
+                self._facts.put_right(place, writes=shuffle, lineage=(*told.lineage, stage.lineage))
             else:
-                self._put_right(place, writes=shuffle)
+                self._facts.put_right(place, writes=shuffle)
         stage.told_at.clear()
 
     def _job_ended(self, record: r.JobEnd) -> None:
         result = record.result or r.JobResult()
         succeeded = result.result == "JobSucceeded"
         why = "" if succeeded else short((result.failure.message if result.failure else None) or result.result)
-        self._order.hear(record.time, self._clock.now_ms)
+        self._hear(record.time)
         self._order.unbegun += record.id not in self._jobs
-        self._tell(record.time, c.ReportJobEnded(JobId(record.id), succeeded, why))
+        self._facts.tell(record.time, c.ReportJobEnded(JobId(record.id), succeeded, why))
         for number in self._jobs.pop(record.id, ()):
             stage = self._stages[number]
             stage.jobs.discard(record.id)
@@ -302,7 +254,7 @@ class Book:
     # ---- stages and tasks ----
 
     def _stage_submitted(self, record: r.StageLine) -> None:
-        self._order.hear(record.stage.submitted, self._clock.now_ms)
+        self._hear(record.stage.submitted)
         self._submit(record.stage, record.stage.submitted)
 
     def _submit(self, stage: r.Stage, at_ms: int | None) -> None:
@@ -325,7 +277,7 @@ class Book:
             self._outputs_went(shuffle, weight, stage.tasks, at_ms)
         elif weight is not None:
             self._resume(weight, stage.tasks)
-        place = self._tell(
+        place = self._facts.tell(
             at_ms,
             c.ReportStageSubmitted(
                 stage=_attempt(stage.id, stage.attempt),
@@ -337,7 +289,7 @@ class Book:
                 behind=known.behind,
             ),
         )
-        self._times_ms[place] = max(stage.submitted or 0, 0) or self._times_ms[place]
+        self._facts.says(place, stage.submitted)
         if known.writes is None:
             known.told_at.append(place)
 
@@ -346,13 +298,13 @@ class Book:
         left = max(weight.maps - tasks, 0)
         if not left:
             weight.begin_again()
-        self._tell(at_ms, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
+        self._facts.tell(at_ms, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
 
     def _resume(self, weight: Weight, tasks: int) -> None:
         """What failed attempts are told to have written is what the next one found: the rest went as they failed."""
         weight.resume(tasks)
         for place, left in weight.failed.items():
-            self._put_right(place, shuffle_bytes_written=left)
+            self._facts.put_right(place, shuffle_bytes_written=left)
 
     def _task_ended(self, record: r.TaskEnd) -> None:
         key = record.stage, record.attempt
@@ -373,7 +325,7 @@ class Book:
     def _end_of_task(self, time_ms: int, has_begun: bool) -> None:
         """The time of one that is told too early is to come."""
         if has_begun:
-            self._at(time_ms)
+            self._facts.at(time_ms)
         else:
             self._unheard_ms = max(self._unheard_ms, time_ms)
 
@@ -386,11 +338,11 @@ class Book:
         key = stage.id, stage.attempt
         if key not in self._sums or not self._sums[key].begun:
             # there is no such line, or further below, or in another file, which tells of the time before
-            self._submit(stage, stage.submitted if self._clock.now_ms else stage.completed)
+            self._submit(stage, stage.submitted if self._facts.clock.now_ms else stage.completed)
         sums = self._sums.pop(key, None)
         if sums is None:
             return
-        self._order.hear(stage.completed, self._clock.now_ms)
+        self._hear(stage.completed)
         self._over.add(_attempt(*key))
         if not sums.settle(stage.tasks, stage.accumulables) and stage.failure is None:
             self._lacking.add(key)
@@ -399,7 +351,7 @@ class Book:
         written = sums.written if weight is None else weight.add(sums, stage.failure is None)
         if not known.jobs:
             del self._stages[stage.id]
-        place = self._tell(
+        place = self._facts.tell(
             stage.completed,
             c.ReportStageCompleted(
                 stage=_attempt(*key),
@@ -423,20 +375,22 @@ class Book:
     # ---- the rest ----
 
     def _executor_removed(self, record: r.ExecutorRemoved) -> None:
-        self._tell(record.time, c.ReportExecutorLost(record.executor, short(record.reason)))
+        self._facts.tell(record.time, c.ReportExecutorLost(record.executor, short(record.reason)))
 
     def _unpersisted(self, record: r.Unpersist) -> None:
         self._persisted.drop(record.rdd, len(self._facts))
 
     def _execution_started(self, record: r.ExecutionStart) -> None:
         writes = record.plan is not None and writes_files(record.plan)
-        self._is_python = self._is_python or _is_python(record.description or "")
+        self._heading.see(record.description or "")
         self._calls[ExecutionId(record.id)] = short(" ".join((record.description or "").split()))
-        self._tell(record.time, c.ReportExecutionStarted(ExecutionId(record.id), short(record.description), writes))
+        self._facts.tell(
+            record.time, c.ReportExecutionStarted(ExecutionId(record.id), short(record.description), writes)
+        )
 
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
         self._calls.pop(ExecutionId(record.id), None)
-        self._tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
+        self._facts.tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
 
 
 def _attempt(stage: int, attempt: int) -> StageAttempt:
@@ -444,16 +398,10 @@ def _attempt(stage: int, attempt: int) -> StageAttempt:
 
 
 def _execution(text: str | None) -> ExecutionId | None:
-    return ExecutionId(int(text)) if text and text.isdecimal() and len(text) <= _MOST_DIGITS else None
-
-
-def _is_python(call_site: str) -> bool:
-    return any(sign in call_site for sign in _PYTHON)
+    return ExecutionId(int(text)) if text and text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 _NO_STAGE = -1
-#: Of PySpark's call sites: the program's own line, or the bridge between the two languages.
-_PYTHON = (".py:", "NativeMethodAccessorImpl", "DirectMethodHandleAccessor")  # the last one: Java 18 and later
 _SQL = b"org.apache.spark.sql.execution.ui."
 _TAKERS: dict[bytes, Callable[[Book, Any], None]] = {
     b"SparkListenerLogStart": Book._log_started,  # noqa: SLF001 - the class's own table

@@ -1,0 +1,80 @@
+"""The facts of a log, each at its moment.
+
+Responsible for when each fact was: by the clock, by what its line says where lines stand in another order, and put back
+where a time was not believed. Refuses to know what a fact means. Invariant: a fact keeps its place, and by the clock no
+fact is before the one at the place before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from coordinator.core import commands as c
+from replay.history.clock import MOST_WRONG, Clock, Leap
+from replay.history.order import Order, by_time
+from replay.history.roots import Persisted
+from replay.history.run import Fact
+
+
+class Facts:
+    """All that was told so far."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self._facts: list[Fact] = []
+        self._times_ms: list[int] = []  #: As their lines tell them.
+        self._undone: dict[Leap, list[int]] = {}  #: Times that are not believed.
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __getitem__(self, place: int) -> c.Command:
+        return self._facts[place][1]
+
+    def at(self, time_ms: int | None) -> int:
+        """The moment of an event; one that does not say happened with the last one."""
+        self._undo(self.clock.hear(time_ms or 0, len(self._facts)))
+        return self.clock.now_ms
+
+    def tell(self, time_ms: int | None, command: c.Command) -> int:
+        """One more; answers its place."""
+        self._facts.append((self.at(time_ms), command))
+        self._times_ms.append(time_ms if time_ms and time_ms > 0 else (self._times_ms or [self.clock.now_ms])[-1])
+        return len(self._facts) - 1
+
+    def says(self, place: int, time_ms: int | None) -> None:
+        """Another time stands in the line of a fact, if any, than the one that it was told at."""
+        self._times_ms[place] = max(time_ms or 0, 0) or self._times_ms[place]
+
+    def put_right(self, place: int, **changes: Any) -> None:
+        """What was told before is known better."""
+        time_ms, command = self._facts[place]
+        self._facts[place] = (time_ms, replace(command, **changes))
+
+    def close(self, order: Order, end_ms: int) -> None:
+        """That was all. ``end_ms``: when the application says that it ended."""
+        self._undo(self.clock.close())
+        self._put_back(order, end_ms)
+
+    def in_order(self, order: Order, persisted: Persisted) -> tuple[list[Fact], Persisted]:
+        """All of them, by their own times where lines stood in another order."""
+        if order.is_odd and (order.back or self.clock.back_ms):
+            return by_time(self._facts, self._times_ms, persisted)
+        return self._facts, persisted
+
+    def _undo(self, leap: Leap | None) -> None:
+        """What was told at a time that is not believed was at the time before it."""
+        if leap is None:
+            return
+        if len(self._undone) < MOST_WRONG:
+            self._undone[leap] = self._times_ms[leap.place :]
+        self._facts[leap.place :] = [(leap.from_ms, command) for _, command in self._facts[leap.place :]]
+        self._times_ms[leap.place :] = [leap.from_ms] * (len(self._facts) - leap.place)
+
+    def _put_back(self, order: Order, end_ms: int) -> None:
+        """What was merely in the wrong place was when it says."""
+        ended_ms = end_ms if order.behind_end else 0
+        for leap in self.clock.misplaced(ended_ms) if order.is_odd else ():
+            times_ms = self._undone.get(leap, [])
+            self._times_ms[leap.place : leap.place + len(times_ms)] = times_ms
