@@ -51,7 +51,7 @@ class Line:
         self._session = session
         self._context = context
         self._options = options
-        self._highest = session.answered
+        self._highest = max(session.answered, confirmed)  # what was refused at a limit, the log need not know
         self._confirmed = confirmed
         self._gathered: list[Request] = []
         self._changed = asyncio.Condition()

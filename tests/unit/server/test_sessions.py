@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import grpc
 import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
+from coordinator.core.commands import Request
+from coordinator.core.decide import refuse
+from coordinator.core.desk import Desk
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, ShuffleId
-from coordinator.core.rejections import Accepted, AlreadyConfirmed, Ready, Rejection
+from coordinator.core.rejections import Accepted, AlreadyConfirmed, Answer, Ready, Reason, Rejection
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator
 from coordinator.runtime.api import GoAway, Notice, Peer, Session
@@ -195,6 +199,40 @@ async def test_a_client_that_was_forgotten_is_not_registered_behind_its_back() -
         async with session(run, hello(confirmed=9)) as (_, welcome):
             assert welcome.answered < 9
             assert DRIVER not in run.coordinator.states[APP].clients
+
+
+async def test_a_driver_goes_on_behind_numbers_that_were_refused_at_a_limit() -> None:
+    """It has their answers, and has confirmed them; the log knows of no such number."""
+
+    class Full(FakeCoordinator):
+        is_full = True
+
+        def _carry_out(self, application: ApplicationId, requests: Sequence[Request]) -> list[Answer]:
+            if not (self.is_full and requests[0].number):
+                return super()._carry_out(application, requests)
+            desk = Desk.over(self.states[application], 1_700_000_000_000)
+            return [refuse(desk, request, Rejection(Reason.EXHAUSTED, "", "", "")) for request in requests]
+
+    coordinator = Full()
+    async with running(coordinator) as run:
+        async with session(run) as (driver, _):
+            await driver.send(facts.batch(facts.story()))
+            assert [type(answer) for _, answer in await driver.answers(3)] == [Rejection] * 3
+        coordinator.is_full = False
+        async with await come_back(run, confirmed=3) as (driver, welcome):
+            assert welcome.answered == 0
+            await driver.send(facts.batch(facts.story(4), confirmed=3))
+            assert await driver.answers(3) == [(4, Accepted()), (5, Accepted()), (6, Accepted())]
+        coordinator.is_full = True
+        async with await come_back(run, confirmed=6) as (driver, welcome):
+            assert welcome.answered == 6
+            await driver.send(facts.batch(facts.story(7), confirmed=6))
+            await driver.answers(3)
+        coordinator.is_full = False
+        async with await come_back(run, confirmed=9) as (driver, welcome):
+            assert welcome.answered == 6
+            await driver.send(facts.batch(facts.asks([10]), confirmed=9))
+            assert await driver.answers(1) == [(10, READY)]
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
