@@ -175,12 +175,13 @@ def _refuse_again(desk: Desk, request: c.Request) -> Rejection:
     truth = carry_out(Desk.over(desk.state, desk.now_ms), request.command)
     if isinstance(truth, Rejection):
         return truth
+    app_shuffle = getattr(request.command, "app_shuffle", None)
     return Rejection(
-        Reason.FAILED_PRECONDITION,
+        Reason.FAILED_PRECONDITION if app_shuffle is not None else Reason.INVALID,
         f"request {request.number} of {request.client} was refused when it came first, and nothing followed from it",
         "a number that was not refused, for what may be possible by now",
         "Send it under a new number.",
-        getattr(request.command, "app_shuffle", NO_SHUFFLE),  # it is about the request: its client is as good as before
+        app_shuffle,  # a failed precondition without one is about the client, which is as good as before
     )
 
 
@@ -234,7 +235,7 @@ def _not_decidable(state: State, command: c.Command) -> Rejection | None:
 
 def _refuse_resync(command: c.Resync) -> Rejection:
     return Rejection(
-        Reason.FAILED_PRECONDITION,
+        Reason.INVALID,
         f"a resync of {len(command.outputs)} outputs, of which more than {MOVES} differ from what was told before",
         f"at most {MOVES} that differ",
         "Nothing was done. Tell all outputs before it, behind a ReportGap, 20 at a time; then send it anew.",

@@ -12,7 +12,7 @@ from coordinator.core import commands as c
 from coordinator.core import decide
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
-from coordinator.core.ids import NO_SHUFFLE, ApplicationId, ClientId, JobId, ShuffleId, Span, StageId
+from coordinator.core.ids import NO_SHUFFLE, ApplicationId, AppShuffle, ClientId, JobId, ShuffleId, Span, StageId
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, NotReady, Ready, Reason, Recover, Rejection
 from coordinator.core.values import CLIENT_IDLE_MS, Driver, Ending, Outputs, Refused, Settings
 from tests.property.witness import Witness
@@ -286,6 +286,25 @@ def test_a_wish_that_was_refused_is_not_granted_under_its_number_and_is_said_not
     assert (story.state.clients[X].answered, story.state.clients[X].refused) == ((Span(1, 3),), (Span(1, 1),))
     story.witness.answer([ask(4, confirmed=3)], 2_000)
     assert story.state.clients[X].refused == ()
+
+
+def test_a_resync_that_was_refused_is_about_itself_and_not_its_client() -> None:
+    """A session would end with the other, and send it again in the next one, for ever."""
+    story = told()
+    outputs = tuple(Outputs(AppShuffle(number), 10, 10) for number in range(100, 130))
+    resync = c.Request(X, 1, c.Resync((), (), (), outputs))
+    for _ in range(2):
+        answers, _ = story.witness.answer([resync], 2_000)
+        assert isinstance(answers[0], Rejection)
+        assert (answers[0].reason, answers[0].app_shuffle) == (Reason.INVALID, None)
+        assert "of which more than 24 differ" in answers[0].fact
+    story.do(c.ReportGap(1, "outbox"))
+    story.do(c.ReportOutputs(outputs[:20]))
+    answers, log = story.witness.answer([resync], 2_000)
+    assert isinstance(answers[0], Rejection)
+    assert (answers[0].reason, answers[0].app_shuffle) == (Reason.INVALID, None)
+    assert answers[0].fact.startswith("request 1 of x was refused")
+    assert log == []
 
 
 def test_a_wish_that_was_refused_is_refused_again_within_its_commit() -> None:
