@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from coordinator.archive import files
 from coordinator.archive.api import Archive, NotReadBack, OtherLog
 from coordinator.archive.files import Ended, EventsFile
-from coordinator.wire.errors import WireError
+from coordinator.wire.errors import Corrupt, Torn, WireError
 
 
 def keep(archive: Archive, name: str, content: bytes) -> None:
@@ -53,10 +53,19 @@ def keep_ended(archive: Archive, folder: str, record: bytes, head: bytes) -> Non
     """Writes the last record of an application that leaves the store; its log may have grown since an earlier try."""
     name = files.ended_name(folder)
     content = files.ended_content(record, head)
-    there = _read(archive, name)
-    if there is not None and not _may_follow(files.ended(there, name), files.ended(content, name)):
+    there = _ended(archive, name)
+    if there is not None and not _may_follow(there, files.ended(content, name)):
         raise OtherLog(name, "is of another run, or a longer log")
     keep(archive, name, content)
+
+
+def _ended(archive: Archive, name: str) -> Ended | None:
+    """What an earlier try has written; one that is damaged is not relied on as long as the application is here."""
+    content = _read(archive, name)
+    try:
+        return files.ended(content, name) if content is not None else None
+    except (Corrupt, Torn):
+        return None
 
 
 def _may_follow(there: Ended, now: Ended) -> bool:

@@ -15,6 +15,7 @@ from coordinator.archive.files import Ended, EventsFile
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime.snapshot import Aside
 from coordinator.wire.codec import Segment
+from coordinator.wire.errors import WireError
 from coordinator.wire.snapshots import Snapshot
 
 T = TypeVar("T")
@@ -36,13 +37,20 @@ class Shelf:
         """The segments from the one that holds the event above ``after`` on, up to those from ``below`` on."""
         known = files.events_files(await self._names())
         while after + 1 < below:
-            file = max((one for one in known if one.holds(after + 1)), key=lambda one: one.last, default=None)
-            if file is None:
-                raise Missing(self._application, after + 1, self.where)
-            for segment in await self._segments(file):
+            for segment in await self._holding(after + 1, known):
                 if after < segment.next_sequence - 1 and segment.first_sequence < below:
                     yield segment
                     after = segment.next_sequence - 1
+
+    async def _holding(self, sequence: int, known: list[EventsFile]) -> list[Segment]:
+        """Of the file that goes furthest and is whole: a try that broke off may have left one there that is torn."""
+        wrong: list[Exception] = []
+        for file in sorted((one for one in known if one.holds(sequence)), key=lambda one: one.last, reverse=True):
+            try:
+                return await self._segments(file)
+            except (WireError, Missing) as error:
+                wrong.append(error)
+        raise wrong[0] if wrong else Missing(self._application, sequence, self.where)
 
     async def _segments(self, file: EventsFile) -> list[Segment]:
         try:
@@ -88,8 +96,15 @@ class Shelf:
         return done
 
 
-async def ended_applications(archive: Archive, aside: Aside[Any]) -> list[Ended]:
-    """The applications that have left the store, as far as their last records can be read."""
+async def ended_applications(archive: Archive, aside: Aside[Any]) -> list[Ended | WireError]:
+    """The applications that have left the store, with an error in the place of each last record that is damaged."""
     folders: list[str] = await aside(archive.folders)
     shelves = [Shelf(archive, files.application_of(folder), aside) for folder in folders]
-    return [found for shelf in shelves if (found := await shelf.ended()) is not None]
+    return [found for shelf in shelves if (found := await _ended(shelf)) is not None]
+
+
+async def _ended(shelf: Shelf) -> Ended | WireError | None:
+    try:
+        return await shelf.ended()
+    except WireError as error:
+        return error

@@ -15,6 +15,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.app import replica_name
 from coordinator.archive.api import Archive, ArchiveError
+from coordinator.archive.files import Ended
 from coordinator.archive.open import open_archive
 from coordinator.cli.exits import nowhere
 from coordinator.cli.sources.api import IN_ARCHIVE, FoldedSource, above
@@ -169,10 +170,11 @@ class StoreSource(FoldedSource):
             return []
         try:
             ended = await ended_applications(self._archive, asyncio.to_thread)
-        except (ArchiveError, WireError) as error:
+        except ArchiveError as error:
             self.problems.append(error)
             return []
-        return [one.record for one in ended if one.record.application not in there]
+        self.problems += [one for one in ended if isinstance(one, WireError)]
+        return [one.record for one in ended if isinstance(one, Ended) and one.record.application not in there]
 
     async def _salvage(self, application: ApplicationId, after: int) -> AsyncIterator[Segment | Exception]:
         """The segments from the one that holds the event above ``after``; an error where one is damaged or missing."""

@@ -100,6 +100,15 @@ def test_the_last_record_may_be_of_a_log_that_has_grown(tmp_path: Path) -> None:
             keeping.keep_ended(archive, "app", *wrong)
 
 
+@pytest.mark.parametrize("left", [0, 3, -5])
+def test_a_last_record_that_is_torn_is_written_anew(tmp_path: Path, left: int) -> None:
+    """It is not relied on before the application has left; else it would keep it in the store for ever."""
+    archive = Folder(tmp_path)
+    archive.write(files.ended_name("app"), files.ended_content(*ended(7))[:left])
+    keeping.keep_ended(archive, "app", *ended(7))
+    assert archive.read(files.ended_name("app")) == files.ended_content(*ended(7))
+
+
 def test_a_file_must_hold_what_its_name_says(tmp_path: Path) -> None:
     file = files.EventsFile(FIRST, LAST + 1, files.events_name("app", FIRST, LAST + 1))
     with pytest.raises(Corrupt, match="as its name says"):

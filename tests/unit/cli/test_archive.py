@@ -133,6 +133,16 @@ def test_an_application_that_has_left_the_store_is_still_there_for_people(
     assert exported == shufflectl("events", *moved, "chain", "-o", "json").data
 
 
+def test_a_last_record_that_is_damaged_is_named_and_hides_no_other(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    moved = archived(tmp_path, deleted_and_missed(), ended=True)
+    torn = tmp_path / "archive" / "a-torn-one" / "ended.records"
+    torn.parent.mkdir()
+    torn.write_bytes(b"shuffle-lifecycle ended 1\n\0")
+    asked = shufflectl("apps", *moved, "-o", "json")
+    assert [row["application"] for row in asked.data] == [APP]
+    assert "a-torn-one/ended.records" in asked.err
+
+
 def test_wrong_wishes_are_told(shufflectl: Shufflectl, tmp_path: Path) -> None:
     shufflectl.env("SHUFFLECTL_SERVE__RETENTION_S", "60")
     alone = shufflectl("serve", "--port", 0, "--store", "memory:")

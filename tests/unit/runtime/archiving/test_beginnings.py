@@ -25,7 +25,18 @@ from state_backend.memory import MemoryBackend
 from state_backend.values import Keyspace, Reading
 from tests.simulation import facts, virtual
 from tests.simulation.world import World, registered
-from tests.unit.runtime.archiving.archived import JOBS, OFTEN, Failing, head, kept, look, replica, told, verdict
+from tests.unit.runtime.archiving.archived import (
+    JOBS,
+    OFTEN,
+    Failing,
+    assert_whole,
+    head,
+    kept,
+    look,
+    replica,
+    told,
+    verdict,
+)
 
 
 def test_a_replica_that_was_far_behind_begins_from_a_snapshot(tmp_path: Path) -> None:
@@ -124,6 +135,22 @@ def test_a_piece_that_the_archive_misses_is_named(tmp_path: Path) -> None:
             with pytest.raises(ArchiveUnread):
                 async with replica(world, Failing(tmp_path, 0), replica="away") as away:
                     await away.events(facts.APP, 0, 10)
+
+    virtual.run(story())
+
+
+def test_a_torn_file_that_was_to_come_further_hides_no_whole_one(tmp_path: Path) -> None:
+    """As where taking out broke off in the middle of a write, at a place that does not write a file at once."""
+
+    async def story() -> None:
+        async with World() as world:
+            log = await told(world)
+            await look(world, Folder(tmp_path))
+            whole = kept(tmp_path)[1]
+            first = int(whole.name.split("-")[1])
+            torn = whole.with_name(f"events-{first:020d}-{len(log):020d}.log")
+            torn.write_bytes(whole.read_bytes()[:-9])
+            await assert_whole(world, Folder(tmp_path), log)
 
     virtual.run(story())
 
