@@ -102,7 +102,7 @@ def _memory(text: str, parts: SplitResult) -> MemoryAddress:
 
 def _sqlite(text: str, parts: SplitResult) -> SqliteAddress:
     if parts.netloc:
-        raise WrongAddress(masked(text), f"names a host, {parts.netloc!r}; a file needs three slashes")
+        raise WrongAddress(masked(text), f"names a host, {masked(parts.netloc)!r}; a file needs three slashes")
     if parts.query or parts.fragment:
         raise WrongAddress(masked(text), "has options, which a file does not take")
     if not parts.path or parts.path.endswith("/"):
@@ -118,6 +118,8 @@ def _sqlite(text: str, parts: SplitResult) -> SqliteAddress:
 def _etcd(text: str, parts: SplitResult) -> EtcdAddress:
     login, _, hosts = parts.netloc.rpartition("@")
     endpoints = tuple(_endpoint(text, host) for host in hosts.split(","))
+    if parts.fragment:
+        raise WrongAddress(masked(text), "ends at a # (write %23)")
     prefix = unquote(parts.path).strip("/")
     if len(prefix.encode()) > PREFIX_BYTES_MAX or not prefix.isprintable():
         raise WrongAddress(masked(text), f"has a prefix that is no printable text of at most {PREFIX_BYTES_MAX} bytes")
@@ -133,9 +135,14 @@ def _endpoint(text: str, host: str) -> str:
 
 def _shown(text: str, host: str) -> str:
     """What stands before a slash may be the half of a password."""
-    if "@" in text and "@" not in urlsplit(text).netloc:
+    if _is_cut(text):
         return "a password with / # or ? in it (write %2F, %23, %3F), or an endpoint"
     return f"the endpoint {host!r}"
+
+
+def _is_cut(text: str) -> bool:
+    """Whether something before the @ has ended the part that names users and hosts."""
+    return "@" in text and "@" not in urlsplit(text).netloc
 
 
 def _credentials(text: str, login: str) -> Credentials | None:
@@ -151,7 +158,9 @@ def _tls(text: str, query: str) -> TlsFiles | None:
     options = dict(parse_qsl(query, keep_blank_values=True))
     unknown = sorted(options.keys() - _OPTIONS)
     if unknown:
-        raise WrongAddress(masked(text), f"has the unknown option {unknown[0]!r}; known are {sorted(_OPTIONS)}")
+        told = "a password with a ? in it (write %3F), or an" if _is_cut(text) else "the"
+        named = "" if _is_cut(text) else f" {unknown[0]!r}"
+        raise WrongAddress(masked(text), f"has {told} unknown option{named}; known are {sorted(_OPTIONS)}")
     if options.get("tls", "true") != "true":
         raise WrongAddress(masked(text), f"has tls={options['tls']!r}; say tls=true or leave it out")
     if ("cert" in options) != ("key" in options):

@@ -93,6 +93,7 @@ def test_addresses(tmp_path: Path) -> None:
     assert parse_address("etcd://a:1,b:2/x/y") == EtcdAddress(("a:1", "b:2"), "x/y")
     assert parse_address("etcd://u%40:p%3A@[::1]:2379") == EtcdAddress(("[::1]:2379",), "", Credentials("u@", "p:"))
     assert parse_address(f"etcd://a:1?ca={ca}") == EtcdAddress(("a:1",), tls=TlsFiles(ca))
+    assert parse_address("etcd://a:1/team@here") == EtcdAddress(("a:1",), "team@here")
     assert parse_address("etcd://a:1?tls=true") == EtcdAddress(("a:1",), tls=TlsFiles())
 
 
@@ -120,6 +121,7 @@ def test_addresses(tmp_path: Path) -> None:
         "etcd://a:1?ca=/nowhere.pem",
         "etcd://a:1?tls=maybe",
         "etcd://a:1?speed=fast",
+        "etcd://a:1/store#2",
     ],
 )
 async def test_wrong_addresses(address: str) -> None:
@@ -132,6 +134,7 @@ async def test_wrong_addresses(address: str) -> None:
     [
         *("etcd://ann:secret@a", "etcd://ann:secret@a:1?x=1", "etcd//ann:secret@a:1", "postgres://u:secret@h/x"),
         *("etcd://ann:secret/x@a:1", "etcd://ann:secret#x@a:1", "etcd://ann:secret?x@a:1", "etcd:ann:secret@a:1"),
+        *("sqlite://ann:secret@a:1/x", "etcd://ann:1#secret@a:1", "etcd://ann:1?secret@a:1"),
         *("etcd://ann:secret//x@a", "etcd://ann:x//secret@a", "etcd://ann:[secret@a", "etcd://ann:secret\u2100@a:1"),
     ],
 )
