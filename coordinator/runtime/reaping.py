@@ -56,11 +56,12 @@ class Reaper(Chore):
     async def run(self, lock: Lock) -> None:
         """Counts every driver's silence and ends what was silent for too long. Raises what the store says."""
         await self._prove_writable(lock)
-        now_s = self._clock.monotonic_s()
+        begun_s = self._clock.monotonic_s()  # what was read may have changed just before, however long that took
         there = [entry async for entry in entries(self._backend, Keyspace.SESSIONS)]
-        self._silences = {entry.key: self._count(entry, now_s) for entry in there}
+        read_s = self._clock.monotonic_s()
+        self._silences = {entry.key: self._count(entry, read_s) for entry in there}
         for key, silence in list(self._silences.items()):
-            if now_s - silence.since_s >= self._options.silence_s:
+            if begun_s - silence.since_s >= self._options.silence_s:
                 await self._reap(lock, key, silence)
 
     async def _prove_writable(self, lock: Lock) -> None:
@@ -68,9 +69,9 @@ class Reaper(Chore):
         key = join_key("pulse", self._options.replica)
         await self._backend.put_txn((lock.guard,), (Put(Keyspace.LOCKS, key, b"", lock.lease.id),))
 
-    def _count(self, entry: Entry, now_s: float) -> Silence:
+    def _count(self, entry: Entry, read_s: float) -> Silence:
         known = self._silences.get(entry.key)
-        return known if known is not None and known.revision == entry.revision else Silence(entry.revision, now_s)
+        return known if known is not None and known.revision == entry.revision else Silence(entry.revision, read_s)
 
     async def _reap(self, lock: Lock, key: str, silence: Silence) -> None:
         application = places.application_of(key)

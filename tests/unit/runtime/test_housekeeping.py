@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from state_backend.api import Lock
 from state_backend.errors import Corrupt
 from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.testing.faults import Refused
-from state_backend.values import Compare, Keyspace, Put, RevisionIs
+from state_backend.values import Compare, Keyspace, Page, Put, RevisionIs
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
 from tests.support.damaged import Damaged
@@ -302,6 +303,40 @@ def test_an_application_that_cannot_be_ended_keeps_no_other_from_being_reaped(er
                 await asyncio.sleep(3)
                 await reaper.run(lock)
         assert ended == ["b"]
+
+    virtual.run(story())
+
+
+def test_a_slow_store_takes_nothing_from_a_driver_s_time() -> None:
+    """A sign of life that was given while they were read counts from then on, in full."""
+
+    class Slow(MemoryBackend):
+        seconds = 20.0
+
+        async def scan(self, keyspace: Keyspace, *more: Any, **named: Any) -> Page:
+            await asyncio.sleep(self.seconds)
+            return await super().scan(keyspace, *more, **named)
+
+    async def story() -> None:
+        ended: list[ApplicationId] = []
+
+        async def end(application: ApplicationId, ending: Ending, compares: Sequence[Compare]) -> bool:
+            ended.append(application)
+            return True
+
+        backend = Slow(MemoryStore())
+        await backend.put(Keyspace.SESSIONS, "a", b"")
+        reaper = Reaper(backend, end, replace(OPTIONS, silence_s=30.0), virtual.clock())
+        async with backend.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+            await reaper.run(lock)
+            backend.seconds = 0.0
+            await asyncio.sleep(29)
+            await reaper.run(lock)
+            assert ended == []
+            await asyncio.sleep(1)
+            backend.seconds = 20.0
+            await reaper.run(lock)
+        assert ended == ["a"]
 
     virtual.run(story())
 
