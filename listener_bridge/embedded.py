@@ -24,6 +24,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from listener_bridge.mounts import shared_as
 from listener_bridge.seldom import Seldom, and_more
@@ -35,6 +36,8 @@ _SOCKET = "socket"
 _SOCKET_PATH_MAX_BYTES = 103  #: macOS's; Linux has four more (unix(7), unix(4)).
 _SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 FOLDER = "shuffle-lifecycle"
+#: What has a meaning in an address of a store, as it is written in a path of one.
+_SPECIAL = {ord(sign): f"%{ord(sign):02X}" for sign in "%#?\t\r\n"}
 
 
 def default_store() -> str:
@@ -42,7 +45,7 @@ def default_store() -> str:
     temporary = Path(tempfile.gettempdir()) / f"{FOLDER}-{_user()}"
     for folder, is_safe in ((_state_folder(), _is_writable), (temporary, _is_ours)):
         if folder is not None and not shared_as(folder) and is_safe(folder):
-            return f"sqlite://{folder / FILE}"
+            return f"sqlite://{str((folder / FILE).absolute()).translate(_SPECIAL)}"
     raise OSError(
         f"neither {_state_folder() or 'a home folder'} nor {temporary} will do for the coordinator's file; expected a "
         "folder of this machine's own that this user alone can write: "
@@ -189,8 +192,8 @@ def _log_through_logging() -> None:
 
 
 def _warn_of_other_machines(store: str) -> None:
-    path = store.removeprefix("sqlite://")
-    shared = shared_as(Path(path)) if path != store else ""
+    path = unquote(store.removeprefix("sqlite://"))
+    shared = shared_as(Path(path)) if store.startswith("sqlite://") else ""
     if shared:
         log.warning(
             "%s lies on %s, which other machines share: SQLite is safe there only while one machine uses the file; "

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeAlias
+from urllib.parse import unquote
 
 import typer
 from rich.text import Text
@@ -185,13 +186,17 @@ def _is_no_path(named: str) -> bool:
 
 def _check_source(here: Here, named: str) -> None:
     """Who mistypes a file's name, and has named no source, hears of the file."""
-    if not here.chosen()[1] and not Path(default_store().removeprefix("sqlite://")).exists():
+    if not here.chosen()[1] and not _default_file().exists():
         raise failure(
             Exit.NOT_FOUND,
             f"{named}: there is no such file, and no store where an application could have that name",
             "a log, or a folder of logs",
             "Check the path, or name a source with --store, --server or --log.",
         )
+
+
+def _default_file() -> Path:
+    return Path(unquote(default_store().removeprefix("sqlite://")))
 
 
 async def _applications(here: Here, named: str) -> list[Recording]:

@@ -20,6 +20,7 @@ from coordinator.demo import report
 from coordinator.demo.logs import read_log
 from coordinator.demo.run import RunFailedError, ideal, run
 from replay.explain import explain
+from state_backend.address import file_address
 
 
 def main(megabytes: int = 60, policy: str = "reachable", store: str = "") -> int:
@@ -40,7 +41,7 @@ def _compare(folder: Path, megabytes: int, policy: str, store: str) -> int:
     output.say(f"A chain of shuffles, a loop and an adaptive SQL query, {megabytes} MB a shuffle, once without …")
     off = run(folder / "off", sizes)
     output.say(f"… and once with the plugin, policy {policy}.\n")
-    log_store = store or f"sqlite://{folder / 'coordinator.db'}"
+    log_store = store or file_address(folder / "coordinator.db")
     with _coordinator(store) as address:
         where = ("--address", address) if address else ("--store", log_store)
         on = run(folder / "on", (*where, "--policy", policy, *sizes))

@@ -14,6 +14,7 @@ import pytest
 
 import listener_bridge
 from listener_bridge import embedded, plugin, settings
+from state_backend.address import SqliteAddress, parse_address
 
 
 class FakeConf:
@@ -107,6 +108,17 @@ def test_the_default_file_lies_with_the_users_state(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert embedded.default_store() == f"sqlite://{tmp_path}/state/shuffle-lifecycle/coordinator.db"
     assert (tmp_path / "state/shuffle-lifecycle").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["50%41 #1?", "state"])
+def test_the_folder_of_the_default_file_may_be_called_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", name)
+    path = tmp_path / name / "shuffle-lifecycle/coordinator.db"
+    assert parse_address(embedded.default_store()) == SqliteAddress(path)
+    assert path.parent.is_dir()
 
 
 def test_where_state_cannot_be_written_it_lies_with_temporary_files(
