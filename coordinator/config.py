@@ -37,6 +37,7 @@ PREFIX = "SHUFFLECTL_"
 FILE_VARIABLE = f"{PREFIX}CONFIG"
 _REPLICA, _SERVER = Options(replica=""), ServerOptions()  #: As they are where nobody chooses.
 _LONG_S = 365 * 86_400
+_ADDRESSES = ("store", "archive")  #: Keys whose values may hold a password.
 _SIGNS = 3  #: Of life that a driver may miss: two can be late without its being taken for dead.
 
 
@@ -214,11 +215,11 @@ class Loaded:
     origins: Mapping[str, str]
 
     def value(self, key: Key) -> object:
-        """What was chosen; secrets are hidden, also in the address of the store."""
+        """What was chosen; secrets are hidden, also in the addresses of store and archive."""
         found: Any = self.config
         for part in key.name.split("."):
             found = getattr(found, part)
-        return masked(found) if key.name == "store" else str(found) if isinstance(found, SecretStr) else found
+        return masked(found) if key.name in _ADDRESSES else str(found) if isinstance(found, SecretStr) else found
 
 
 def keys(model: type[BaseModel] = Config, under: str = "") -> Iterator[Key]:

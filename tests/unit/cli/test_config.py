@@ -53,10 +53,12 @@ def test_who_has_no_home_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load({}, {}).config.store == ""
 
 
-def test_the_password_of_a_store_is_not_shown(shufflectl: Shufflectl) -> None:
-    called = shufflectl("config", "show", "--store", "etcd://ann:her-secret@10.0.0.1:2379/ours", "-o", "json")
+def test_the_passwords_of_store_and_archive_are_not_shown(shufflectl: Shufflectl) -> None:
+    store, archive = "etcd://ann:her-secret@10.0.0.1:2379/ours", "ftp://ann:her-secret@10.0.0.2/logs"
+    called = shufflectl("config", "show", "--store", store, "--archive", archive, "-o", "json")
     assert called.code == 0
     assert {"key": "store", "value": "etcd://ann:***@10.0.0.1:2379/ours"} in called.data
+    assert {"key": "archive", "value": "ftp://ann:***@10.0.0.2/logs"} in called.data
 
 
 @pytest.mark.parametrize(
