@@ -32,7 +32,8 @@ from listener_bridge.seldom import Seldom, and_more
 log = logging.getLogger("shuffle_lifecycle")
 
 FILE = "coordinator.db"
-_SOCKET = "socket"
+_SOCKET = "socket-"
+_SOCKETS = 1_000  #: Names for them; three digits.
 _SOCKET_PATH_MAX_BYTES = 103  #: macOS's; Linux has four more (unix(7), unix(4)).
 _SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 FOLDER = "shuffle-lifecycle"
@@ -112,16 +113,26 @@ class Embedded:
         """A socket that only this user can open; a loopback port where there is no place for one."""
         if self._folder is None and os.name != "nt":
             self._folder = _short_folder()
-        return f"unix:{self._folder.path}/{_SOCKET}" if self._folder is not None else "127.0.0.1:0"
+        return f"unix:{self._folder.path}/{self._folder.next_socket()}" if self._folder is not None else "127.0.0.1:0"
 
 
 class _SocketFolder:
     """A folder of its own, this user's alone, gone with the process that made it: a child that it forks leaves it."""
 
+    _sockets = 0
+
     def __init__(self, place: str) -> None:
         self.path = tempfile.mkdtemp(prefix=f"{FOLDER}-", dir=place)
         self._made_by = os.getpid()
         _LEFT[self.path] = self
+
+    def next_socket(self) -> str:
+        """A name for each start: gRPC takes its socket away as it stops, also where another one has come in its place.
+
+        A start that was given up, as while a disk hangs, stops when it comes to its end, beside the one after it.
+        """
+        self._sockets += 1
+        return f"{_SOCKET}{self._sockets % _SOCKETS:03}"
 
     def remove(self) -> None:
         """May be repeated."""
@@ -142,7 +153,7 @@ def _remove_what_is_left() -> None:
 def _short_folder() -> _SocketFolder | None:
     """Its own, this user's alone. The path of a socket has a limit, and a container's folder is often long."""
     for place in (tempfile.gettempdir(), *_SHORT_PLACES):
-        if len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}") > _SOCKET_PATH_MAX_BYTES:
+        if len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}000") > _SOCKET_PATH_MAX_BYTES:
             continue
         try:
             return _SocketFolder(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -16,12 +17,15 @@ import pytest
 import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
+from coordinator import app
 from coordinator.runtime import engine
 from coordinator.wire.errors import Malformed
 from coordinator.wire.lessons import Taught, text_of
 from listener_bridge import embedded
 from listener_bridge.embedded import Embedded
 from listener_bridge.seldom import AT_ONCE
+from state_backend.api import StateBackend
+from state_backend.open import open_backend
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
@@ -111,6 +115,35 @@ def test_it_starts_where_the_folder_for_temporary_files_has_a_long_path(
     try:
         [address] = here.addresses()
         assert address.startswith(f"unix:{places[-1]}/" if places else "127.0.0.1:")
+        with grpc.insecure_channel(address) as channel:
+            asked = health_pb2.HealthCheckRequest()
+            assert health_pb2_grpc.HealthStub(channel).Check(asked, timeout=10).status == SERVING
+    finally:
+        here.stop(10.0)
+
+
+def test_a_start_that_was_given_up_takes_nothing_from_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while a disk hangs: it comes to its end when the disk is back, and stops at once."""
+    go_on = threading.Event()
+
+    async def open_late(store: str) -> StateBackend:
+        while not go_on.is_set():  # noqa: ASYNC110 - the event is another thread's
+            await asyncio.sleep(0.01)
+        return await open_backend(store)
+
+    here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
+    monkeypatch.setattr(app, "open_backend", open_late)
+    monkeypatch.setattr(app, "_PATIENCE_S", 0.05)
+    with pytest.raises(TimeoutError, match="did not serve within"):
+        here.addresses()
+    (given_up,) = (one for one in threading.enumerate() if one.name == "shuffle-lifecycle-replica")
+    monkeypatch.undo()
+    try:
+        [address] = here.addresses()
+        go_on.set()
+        given_up.join(10.0)
         with grpc.insecure_channel(address) as channel:
             asked = health_pb2.HealthCheckRequest()
             assert health_pb2_grpc.HealthStub(channel).Check(asked, timeout=10).status == SERVING
