@@ -72,6 +72,28 @@ def test_a_driver_that_gives_signs_of_life_is_left_alone() -> None:
     virtual.run(story())
 
 
+def test_a_sign_of_life_that_comes_a_moment_early_is_written() -> None:
+    """They travel, so that their distances differ a little; without this there would be every second one."""
+
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            key = places.of_application(facts.APP)
+            written = set()
+            for _ in range(10):
+                await asyncio.sleep(0.98 * OPTIONS.heartbeat_s)
+                await session.heartbeat()
+                await asyncio.sleep(0)
+                entry = (await world.reader().get(Keyspace.SESSIONS, key)).entry
+                assert entry is not None
+                written.add(entry.revision)
+            assert len(written) == 10
+
+    virtual.run(story())
+
+
 def test_requests_are_signs_of_life_too() -> None:
     async def story() -> None:
         async with World() as world:
