@@ -51,10 +51,12 @@ def test_an_earlier_try_is_found_again_even_where_it_came_less_far(tmp_path: Pat
     assert len(archive.names("app")) == 1
 
 
-def test_a_torn_try_is_written_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [files.events_content(SEALED)[:-5], *map(files.events_content, (SEALED[:-1], []))])
+def test_a_torn_try_is_written_anew(tmp_path: Path, left: bytes) -> None:
+    """Also where it was cut right behind a segment, or before the first: what it lacks would leave the store."""
     archive = Folder(tmp_path)
     name = files.events_name("app", FIRST, LAST)
-    archive.write(name, files.events_content(SEALED)[:-5])
+    archive.write(name, left)
     assert keeping.keep_events(archive, "app", FIRST, LAST, SEALED).name == name
     assert archive.read(name) == files.events_content(SEALED)
 
