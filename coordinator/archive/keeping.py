@@ -26,19 +26,31 @@ def keep(archive: Archive, name: str, content: bytes) -> None:
 
 
 def keep_events(archive: Archive, folder: str, first: int, last: int, sealed: Sequence[bytes]) -> EventsFile:
-    """Writes these segments, or finds them written by an earlier try; that may have come less far."""
-    for file in files.events_files(archive.names(folder)):
-        if file.first == first and file.last <= last and _holds(archive, file, sealed):
+    """Writes these segments, or finds them written by an earlier try; that may have come less far.
+
+    What looks torn may be somebody's who is just writing it: it goes when another file holds all of it.
+    """
+    tried = [file for file in files.events_files(archive.names(folder)) if file.first == first and file.last <= last]
+    for file in tried:
+        if _holds(archive, file, sealed):
             return file
-    name = files.events_name(folder, first, last)
-    keep(archive, name, files.events_content(sealed))
+    kept = _keep_whole(archive, EventsFile(first, last, files.events_name(folder, first, last)), sealed)
+    for file in tried:
+        if file.name != kept.name:
+            archive.remove(file.name)
+    return kept
+
+
+def _keep_whole(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> EventsFile:
+    """Writes a file of events, and reads it back."""
+    keep(archive, file.name, files.events_content(sealed))
     try:
-        found = files.sealed_segments(archive.read(name), name)
+        found = files.sealed_segments(archive.read(file.name), file.name)
     except WireError as error:
-        raise NotReadBack(name, error) from error
+        raise NotReadBack(file.name, error) from error
     if found != list(sealed):
-        raise NotReadBack(name, "other segments")
-    return EventsFile(first, last, name)
+        raise NotReadBack(file.name, "other segments")
+    return file
 
 
 def keep_snapshot(archive: Archive, folder: str, sequence: int, parts: Sequence[bytes]) -> None:
@@ -74,7 +86,7 @@ def _may_follow(there: Ended, now: Ended) -> bool:
 
 
 def _holds(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> bool:
-    """Whether the file holds the first of these segments. One that is damaged is not relied on yet: it goes."""
+    """Whether the file holds the first of these segments; one that is damaged, or gone by now, does not."""
     content = _read(archive, file.name)
     if content is None:
         return False
@@ -82,7 +94,6 @@ def _holds(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> bool:
         files.segments(file, content)  # all that its name says: it may be cut right behind a segment
         found = files.sealed_segments(content, file.name)
     except WireError:
-        archive.remove(file.name)
         return False
     if found != list(sealed[: len(found)]):
         raise OtherLog(file.name, "holds other events")

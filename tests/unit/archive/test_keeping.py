@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.archive import files, keeping
-from coordinator.archive.api import NotReadBack, OtherLog
+from coordinator.archive.api import ArchiveAway, NotReadBack, OtherLog
 from coordinator.archive.folder import Folder
 from coordinator.core.events import ApplicationRegistered
 from coordinator.core.ids import ApplicationId, Sequence
@@ -59,6 +59,37 @@ def test_a_torn_try_is_written_anew(tmp_path: Path, left: bytes) -> None:
     archive.write(name, left)
     assert keeping.keep_events(archive, "app", FIRST, LAST, SEALED).name == name
     assert archive.read(name) == files.events_content(SEALED)
+
+
+def test_what_somebody_is_just_writing_is_not_taken_away(tmp_path: Path) -> None:
+    """Two chores may archive an application at one time, and a place may show a file before all of it is there."""
+    half = len(SEGMENTS) // 2
+    middle = SEGMENTS[half - 1].next_sequence - 1
+    name = files.events_name("app", FIRST, middle)
+
+    class Shared(Folder):
+        is_full = True
+
+        def read(self, name: str) -> bytes:
+            found = super().read(name)
+            if found == b"":
+                super().write(name, files.events_content(SEALED[:half]))  # the other comes to its end
+            return found
+
+        def write(self, name: str, content: bytes) -> None:
+            if self.is_full:
+                raise ArchiveAway(self.where, "it is full")
+            super().write(name, content)
+
+    archive = Shared(tmp_path)
+    Folder(tmp_path).write(name, b"")
+    with pytest.raises(ArchiveAway):
+        keeping.keep_events(archive, "app", FIRST, LAST, SEALED)
+    assert archive.read(name) == files.events_content(SEALED[:half])
+    Folder(tmp_path).write(name, files.events_content(SEALED[:half])[:-5])
+    archive.is_full = False
+    kept = keeping.keep_events(archive, "app", FIRST, LAST, SEALED)
+    assert files.events_files(archive.names("app")) == [kept], "what is torn goes when another file holds all of it"
 
 
 def test_another_log_is_not_written_over(tmp_path: Path) -> None:
