@@ -103,8 +103,8 @@ function head() {
   }
   el("name").textContent = told.name || told.application;
   el("about").textContent = `policy ${told.policy}` + (told.spark ? `, Spark ${told.spark}` : "") + `, ${span(told.length_ms)} from ${new Date(told.first_ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
-  el("asof").textContent = `${given.live && !told.ended ? "live, " : ""}as of event ${told.sequence.toLocaleString("en")}`;
-  el("asof").className = "soft";
+  el("asof").textContent = broken || `${given.live && !told.ended ? "live, " : ""}as of event ${told.sequence.toLocaleString("en")}`;
+  el("asof").className = broken ? "away" : "soft";
   el("foot").textContent = `application ${told.application}; bytes count from the end of the attempt that wrote them until they are gone` +
     (told.left_out ? `; ${told.left_out.toLocaleString("en")} older shuffles are left out` : "");
 }
@@ -183,7 +183,8 @@ function ticks(pen, width, height, labels) {
 
 function drawArea() {
   const [pen, width, height] = sheet(area, AREA, scroll), floor = height - 22, top = 8;
-  const peak = series.reduce((most, one) => one[0] <= view[1] ? Math.max(most, one[1]) : most, 1);
+  const seen = (one, i) => one[0] <= view[1] && (i + 1 === series.length || series[i + 1][0] >= view[0]);
+  const peak = series.reduce((most, one, i) => seen(one, i) ? Math.max(most, one[1]) : most, 1);
   const unit = Math.max(1, steps(peak, 4));
   ticks(pen, width, height, true);
   const y = bytes => floor - bytes / (Math.ceil(peak / unit) * unit) * (floor - top);
@@ -217,7 +218,7 @@ function outline(k, width, y) {
   let last = 0;
   const flush = () => { if (column >= 0) path.push([column, y(before)], [column, y(best)], [column + 1, y(best)], [column + 1, y(last)]); };
   for (const one of series) {
-    const x = Math.max(0, Math.round(across(one[0], width)));         // what is left of the picture is so at its edge
+    const x = Math.max(0, Math.min(width, Math.round(across(one[0], width))));   // what is beside the picture is so at its edge
     if (x !== column) { flush(); before = last; column = x; best = Math.max(before, one[k]); }
     else best = Math.max(best, one[k]);
     last = one[k];
@@ -246,7 +247,7 @@ function drawBar(pen, width, row, y) {
   if (row === (hover && hover.row) || row === chosen) { pen.fillStyle = colours.hover; pen.fillRect(LEFT, y, edge - LEFT, ROW); }
   const piece = (from, to, alpha, high) => {
     const x = clip(from), wide = Math.max(clip(to) - x, 0);
-    if (!wide && from !== to) return;
+    if (!wide && (from !== to || from < view[0] || from > view[1])) return;
     pen.globalAlpha = alpha; pen.beginPath();
     pen.roundRect(x, mid - high / 2, Math.max(wide, 1.5), high, Math.min(2.5, Math.max(wide, 1.5) / 2)); pen.fill();
   };
@@ -497,6 +498,7 @@ area.onpointerup = event => {
   if (drag && drag.moved && Math.abs(drag.to - drag.from) > 6) zoom(Math.max(0, ends[0]), Math.min(told.length_ms, ends[1]));
   drag = null; draw();
 };
+area.onpointercancel = graph.onpointercancel = () => { drag = null; draw(); };   // as where a touch turns out to scroll the page
 const all = () => zoom(0, Math.max(1, told.length_ms));
 function zoom(from, to) { view = [from, Math.max(to, from + 1)]; filter(); scroll.scrollTop = 0; draw(); }
 area.ondblclick = all;
@@ -563,18 +565,21 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
 // ---- where the numbers are from ------------------------------------------------------------------------------------
 
-let pause = 2000;
+let pause = 2000, broken = "";
 async function ask() {
-  let ended = false;
+  let ended = false, heard = false;
   try {
     const answer = await fetch(`${given.live}${told ? `?after=${told.sequence}` : ""}`, { signal: AbortSignal.timeout(15000) });
     if (answer.status !== 200 && answer.status !== 204) throw new Error(String(answer.status));
-    if (answer.status === 200) take(await answer.json());
+    const next = answer.status === 200 ? await answer.json() : null;
+    heard = true;
+    if (next) { take(next); broken = ""; }
     pause = 2000; ended = told && told.ended;
     if (told) head();
   } catch (error) {
     pause = Math.min(30000, pause * 1.6);
-    el("asof").textContent = told ? `the coordinator does not answer (as of event ${told.sequence.toLocaleString("en")})` : "the coordinator does not answer";
+    if (heard) broken = `this page cannot draw what it was told (${error.message})`;
+    el("asof").textContent = heard ? broken : told ? `the coordinator does not answer (as of event ${told.sequence.toLocaleString("en")})` : "the coordinator does not answer";
     el("asof").className = "away";
   }
   if (!ended) setTimeout(ask, document.hidden ? 20000 : pause);

@@ -509,3 +509,113 @@ def test_what_is_marked_stays_marked_and_where_it_is_as_a_live_page_grows(
     if marks == _CLICKS:
         assert {name: after["spots"][name] for name in before["spots"]} == before["spots"]
         assert min(before["ring"], after["ring"]) > 10, "its node has a ring, whichever generation is the last one"
+
+
+#: What a test of a page that is looked at begins with: how keys are pressed, and how pointers move over the area.
+_HANDS = """<script>
+const named = id => document.getElementById(id), told = {};
+const press = (key, times) => {
+  for (let i = 0; i < times; i++) named("area").dispatchEvent(new KeyboardEvent("keydown", {key}));
+};
+const point = (id, kind, x) => {
+  const box = named(id).getBoundingClientRect();
+  named(id).dispatchEvent(new PointerEvent(kind, {clientX: box.left + x, clientY: box.top + 20, bubbles: true}));
+};
+const edges = () => [64, named("area").getBoundingClientRect().width - 18].map(x => {
+  point("area", "pointermove", x);
+  return named("tip").textContent.match(/into the run(.*)$/)[1];
+});
+const drawn = {texts: [], strokes: 0}, pen = CanvasRenderingContext2D.prototype, {fillText, stroke} = pen;
+pen.fillText = function (text, ...at) {
+  if (this.canvas.id === "area") drawn.texts.push(text);
+  return fillText.call(this, text, ...at);
+};
+pen.stroke = function (...path) {
+  drawn.strokes += this.canvas.id === "area";
+  return stroke.call(this, ...path);
+};
+const then = (...steps) => steps.length
+  ? setTimeout(() => { steps[0](); then(...steps.slice(1)); }, 200)
+  : (document.title = "PROBE" + JSON.stringify(told) + "PROBE");
+const begin = tries => named("tiles").textContent || !tries ? then(STEPS) : setTimeout(begin, 100, tries - 1);
+setTimeout(begin, 100, 30);
+</script><body"""
+
+
+def handled(steps: str, log: list[e.Recorded], folder: Path) -> dict[str, Any]:
+    """What a page tells of which somebody does this."""
+    return probed(page(picture(log)).replace("<body", _HANDS.replace("STEPS", steps), 1), folder)
+
+
+def over(seconds: int, log: list[e.Recorded]) -> list[e.Recorded]:
+    """The same log, whose last event is so late."""
+    return [*log[:-1], replace(log[-1], time_ms=log[0].time_ms + 1_000 * seconds)]
+
+
+def large_and_then_small() -> list[e.Recorded]:
+    """100 MB that are deleted in the first second; 1 MB from the ninth second on."""
+    log: list[tuple[int, e.Event]] = [
+        (0, e.ApplicationRegistered(APP, Driver(name="large"), Capabilities(), Policy(), Settings()))
+    ]
+    for number, at, size in ((0, 100, 100_000_000), (1, 9_000, 1_000_000)):
+        writer = StageAttempt(StageId(number), 0)
+        log.append((at, e.GenerationStarted(ShuffleId(number + 1), AppShuffle(number), writer, JobId(number))))
+        log.append((at + 50, e.StageCompleted(writer)))
+        log.append((at + 50, e.GenerationCompleted(ShuffleId(number + 1), size)))
+        log.append((at + 900, e.GenerationDeleted(ShuffleId(number + 1), Deletion.POLICY)))
+    return over(
+        16, [e.Recorded(Sequence(n), 1_790_000_000_000 + at, Sequence(n), one) for n, (at, one) in enumerate(log, 1)]
+    )
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_who_looks_closer_sees_what_is_small_there(tmp_path: Path) -> None:
+    steps = "() => { press('+', 2); press('ArrowRight', 20); drawn.texts = []; }, () => { told.texts = drawn.texts; }"
+    texts = handled(steps, large_and_then_small(), tmp_path)["texts"]
+    assert ("1.0 MB" in texts, "100 MB" in texts) == (True, False), texts
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_who_looks_closer_at_a_long_log_sees_lines(tmp_path: Path) -> None:
+    """What lies beside the picture takes no pixel of it."""
+    steps = (
+        "() => { press('+', 15); press('ArrowLeft', 40); drawn.strokes = 0; }, () => { told.lines = drawn.strokes; }"
+    )
+    assert handled(steps, many(1_000), tmp_path)["lines"] == 2
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_what_nobody_read_is_not_marked_where_it_was_not_complete(tmp_path: Path) -> None:
+    """Its whole bar is pale there, from the edge on."""
+    steps = """() => { press('+', 2); press('ArrowRight', 20); }, () => {
+      const ratio = devicePixelRatio, sheet = named("bars").getContext("2d");
+      const pixel = x => [...sheet.getImageData(x * ratio, 13 * ratio, 1, 1).data];
+      told.edge = pixel(64); told.inside = pixel(68);
+    }"""
+    found = handled(steps, over(16, many(1)[:7]), tmp_path)
+    assert found["edge"] == found["inside"] != [0, 0, 0, 0]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_drag_that_the_browser_takes_over_is_none(tmp_path: Path) -> None:
+    steps = """() => {
+      point("area", "pointerdown", 200); point("area", "pointermove", 600); point("area", "pointercancel", 600);
+      point("area", "pointerup", 600); told.edges = edges();
+    }"""
+    assert handled(steps, over(16, many(1)), tmp_path)["edges"] == ["0 ms", "16.0 s"]
+
+
+#: Answers what a live page asks for: what cannot be drawn, and then that nothing is new.
+_UNDRAWABLE = """<script>
+const answers = [{status: 200, json: async () => ({sequence: 7})}], told = [];
+window.fetch = async () => answers.shift() || {status: 204};
+for (const at of [500, 3600]) setTimeout(() => told.push(document.getElementById("asof").textContent), at);
+setTimeout(() => { document.title = "PROBE" + JSON.stringify({told}) + "PROBE"; }, 3700);
+</script><script type="application/json" """
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_page_that_cannot_draw_does_not_say_that_nobody_answers(tmp_path: Path) -> None:
+    html = live_page("chain").replace('<script type="application/json" ', _UNDRAWABLE)
+    for told in probed(html, tmp_path)["told"]:
+        assert told.startswith("this page cannot draw what it was told (")
