@@ -17,6 +17,7 @@ from coordinator.core.state import State
 from coordinator.core.values import Deletion, Loss, Pressed
 from replay.names import Names
 from replay.phrases import pressed
+from replay.telling import is_unread
 from replay.units import count, few, size, span
 
 
@@ -33,6 +34,8 @@ class Ending:
     missed: list[e.Recorded] = field(default_factory=list)
     writer: str = ""
     reader: str = ""  #: The last one.
+    before: str = ""  #: The one before that.
+    asked: e.ReaderRegistered | None = None  #: As the last one did.
     waiting: list[e.Event] = field(default_factory=list)  #: Who asked for it since its fence was asked for.
     missed_by: str = ""
 
@@ -46,6 +49,7 @@ class Ending:
         """One more event that concerns it; the state is the one after it."""
         event = recorded.event
         self._note_user(event, state, names)
+        self._unname(event, state, names)
         if isinstance(event, e.GenerationCompleted):
             self.bytes = _bytes(state, event.shuffle_id) or self.bytes
         elif isinstance(event, e.GenerationFenced):
@@ -73,12 +77,21 @@ class Ending:
             self.waiting.clear()
         self._name(event, names)
 
+    def _unname(self, event: e.Event, state: State, names: Names) -> None:
+        """Who had asked for it by mistake has not read it."""
+        asked = self.asked
+        if asked is None or not isinstance(event, e.StageCompleted) or event.stage != asked.reader:
+            return
+        app_shuffle = names.shuffle_of.get(asked.shuffle_id)
+        if app_shuffle is not None and is_unread(state, event, app_shuffle, asked.shuffle_id):
+            self.reader, self.asked = self.before, None
+
     def _name(self, event: e.Event, names: Names) -> None:
         """Who wrote, read and missed it, so that its reader finds the line in the program."""
         if isinstance(event, (e.GenerationStarted, e.WriterJoined)):
             self.writer = names.stage_of_job(event.writer)
         elif isinstance(event, e.ReaderRegistered):
-            self.reader = names.stage_of_job(event.reader)
+            self.before, self.reader, self.asked = self.reader, names.stage_of_job(event.reader), event
         elif isinstance(event, e.PrematureDeletion):
             self.missed_by = names.stage_of_job(event.stage)
 

@@ -136,14 +136,24 @@ def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
     shuffle_id = scene.reading.pop(event.stage, None)
     if shuffle_id is None:
         return
+    if is_unread(scene.state, event, scene.app_shuffle, shuffle_id):
+        ended = f"failed{because(event.failure)};" if event.failure else "has ended, and"
+        yield shuffle_id, f"stage {event.stage} {ended} by its submission {'it ' * bool(event.failure)}did not read it"
+        return
     if event.failure:
         yield shuffle_id, f"stage {event.stage} failed while it read it{because(event.failure)}"
         return
-    if shuffle_id in event.unread:
-        yield shuffle_id, f"stage {event.stage} has ended, and by its submission did not read it"
-        return
     wrote = event.shuffle_bytes_written + event.output_bytes
     yield shuffle_id, f"stage {event.stage} has read it" + (f" and wrote {size(wrote)}" if wrote else "")
+
+
+def is_unread(state: State, event: e.StageCompleted, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> bool:
+    """Whether the attempt had asked for it and, by its submission, does not read it. Of one that failed, and may be
+    tried again, the state after it knows that."""
+    attempt = state.attempts.get(event.stage) if event.failure else None
+    return shuffle_id in event.unread or (
+        attempt is not None and attempt.submitted and app_shuffle not in attempt.reads
+    )
 
 
 def _outputs_lost(scene: Scene, event: e.OutputsLost) -> Said:

@@ -169,6 +169,26 @@ def test_who_uses_it_is_why_it_is_held() -> None:
     assert "stage 1.0 failed while it read it: ExecutorLostFailure" in texts(chapter(told))
 
 
+@pytest.mark.parametrize(
+    ("failure", "told_so"),
+    [
+        ("", "stage 2.0 has ended, and by its submission did not read it"),
+        ("its disk is full", "stage 2.0 failed: its disk is full; by its submission it did not read it"),
+    ],
+)
+def test_who_asked_by_mistake_has_not_read_it_however_it_ended(failure: str, told_so: str) -> None:
+    """Stage 2 asks for app shuffle 0, which stage 1 has read, and by its submission reads app shuffle 1 alone."""
+    told = Told(policy=Policy(Rule.FRONTIER, observe=True))
+    told.whole_chain()
+    told.say(c.GetShuffleId(AppShuffle(0), attempt(2)))
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2, failure=failure)
+    assert told_so in texts(chapter(told))
+    told.say(c.ReportJobEnded(JobId(0)))
+    told.say(c.EndApplication())
+    assert "read last by stage 1.0 (groupBy at chain.py:14)" in chapter(told).verdict
+
+
 def test_a_failure_without_a_word_is_told_without_one() -> None:
     told = Told()
     told.chain_job()
