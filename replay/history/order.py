@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from coordinator.core import commands as c
 from replay.history.clock import LATE_MS
 from replay.history.roots import Persisted
 from replay.history.run import Fact
 from replay.units import count, size, span
+
+T = TypeVar("T")
 
 #: Clocks are put right by less.
 _JITTER_MS = 1_000
@@ -109,8 +112,8 @@ def _tell_lineage(facts: list[Fact]) -> None:
         facts[at] = facts[at][0], replace(first, lineage=tuple(lineage[one] for one in sorted(lineage)))
 
 
-def _moved(rdds: dict[int, list[int]], to: Callable[[int], int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+def _moved(rdds: dict[int, list[T]], to: Callable[[int], int]) -> dict[int, list[T]]:
+    found: dict[int, list[T]] = {}
     for at, those in rdds.items():
         found.setdefault(to(at), []).extend(those)
     return found

@@ -22,25 +22,33 @@ from replay.history import records as r
 from replay.history.run import Fact
 
 
+@dataclass(frozen=True, slots=True)
+class Came:
+    """An RDD is persisted. ``needs``: what is right behind it then: another time, as after a checkpoint, it is else."""
+
+    rdd: int
+    needs: tuple[AppShuffle, ...]
+
+
 @dataclass(slots=True)
 class Persisted:
     """The persisted RDDs, by the place among the facts where they came and went."""
 
-    alive: dict[int, tuple[AppShuffle, ...]] = field(default_factory=dict)
-    came: dict[int, list[int]] = field(default_factory=dict)
+    alive: set[int] = field(default_factory=set)
+    came: dict[int, list[Came]] = field(default_factory=dict)
     went: dict[int, list[int]] = field(default_factory=dict)
-    needs: dict[int, tuple[AppShuffle, ...]] = field(default_factory=dict)
 
     def see(self, stage: r.Stage, place: int) -> None:
         """A stage's description names what of its RDDs is persisted."""
         for rdd in stage.rdds:
             if rdd.persisted and rdd.id not in self.alive:
-                self.alive[rdd.id] = self.needs[rdd.id] = _behind(rdd, stage)
-                self.came.setdefault(place, []).append(rdd.id)
+                self.alive.add(rdd.id)
+                self.came.setdefault(place, []).append(Came(rdd.id, _behind(rdd, stage)))
 
     def drop(self, rdd: int, place: int) -> None:
         """It was unpersisted."""
-        if self.alive.pop(rdd, None) is not None:
+        if rdd in self.alive:
+            self.alive.remove(rdd)
             self.went.setdefault(place, []).append(rdd)
 
 
@@ -71,8 +79,8 @@ def with_roots(facts: list[Fact], persisted: Persisted) -> tuple[Fact, ...]:
     return tuple(told.facts)
 
 
-def _rdd(rdd: int, persisted: Persisted) -> c.ReportedRoot:
-    return c.ReportedRoot(f"rdd {rdd}", RootKind.PERSISTED, persisted.needs[rdd], f"persisted RDD {rdd}")
+def _rdd(came: Came) -> c.ReportedRoot:
+    return c.ReportedRoot(f"rdd {came.rdd}", RootKind.PERSISTED, came.needs, f"persisted RDD {came.rdd}")
 
 
 @dataclass(slots=True)
@@ -86,7 +94,7 @@ class _Looks:
     def persisted(self, rdds: Persisted, place: int, time_ms: int) -> None:
         """What went behind the fact before, and what came with this one: an RDD may be persisted anew."""
         self.look(time_ms, (), tuple(f"rdd {rdd}" for rdd in rdds.went.get(place, ())))
-        self.look(time_ms, tuple(_rdd(rdd, rdds) for rdd in rdds.came.get(place, ())), ())
+        self.look(time_ms, tuple(map(_rdd, rdds.came.get(place, ()))), ())
 
     def look(self, time_ms: int, roots: tuple[c.ReportedRoot, ...], gone: tuple[str, ...]) -> None:
         """One look, if it has anything to tell."""

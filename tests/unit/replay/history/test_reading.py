@@ -297,6 +297,20 @@ def test_an_rdd_that_is_persisted_anew_is_a_root_again(tmp_path: Path) -> None:
     ]
 
 
+def test_an_rdd_that_is_persisted_behind_something_else_needs_that_from_then_on(tmp_path: Path) -> None:
+    """As after a checkpoint, which cuts its lineage off: until then it needed what was behind it then."""
+    reader = Stage(1, rdd=5, parents=(0,), outside=(1,), persisted=True)
+    other, again = Stage(2, rdd=9), Stage(3, rdd=5, parents=(2,), outside=(9,), persisted=True)
+    log = Log().start().job(0, 0, FIRST, reader).stage(FIRST, 0, 10, written=100).stage(reader, 10, 20).job_end(0, 20)
+    log.event("SparkListenerUnpersistRDD", **{"RDD ID": 5}).job(1, 20, other, again).stage(other, 20, 30, written=9)
+    run = run_of(log.stage(again, 30, 40).job_end(1, 40).end(50).write(tmp_path / "app-1"))
+    assert [([(r.root, r.needs) for r in cut.roots], cut.gone) for cut in told(run, c.ReportCut)] == [
+        ([("rdd 5", (1,))], ()),
+        ([], ("rdd 5",)),
+        ([("rdd 5", (9,))], ()),
+    ]
+
+
 #: By name: RDD 9 joins 7 and 8; these are made of the shuffles of 1 and 2; and what of them lies behind a cache.
 BEHIND: dict[str, tuple[dict[int, tuple[int, ...]], tuple[int, ...], tuple[int, ...]]] = {
     "nothing is persisted": ({7: (1,), 8: (2,)}, (), ()),
