@@ -14,7 +14,7 @@ the run came to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from replay.units import moment, span
@@ -49,25 +49,25 @@ class Clock:
     wrong: list[Leap] = field(default_factory=list)
     further: int = 0  #: That could not be either, and are not remembered one by one.
     further_ms: int = 0  #: The first of these.
-    _leap: Leap | None = None
+    _leaps: list[Leap] = field(default_factory=list)  #: Each on from the one before; nothing confirms the last yet.
     _second_ms: int = 0  #: What is told against the first time of all, once so far.
 
-    def hear(self, time_ms: int, place: int) -> Leap | None:
-        """An event tells its time, so many facts having been told; answers the leap that was none."""
-        undone = None
+    def hear(self, time_ms: int, place: int) -> Sequence[Leap]:
+        """An event tells its time, so many facts having been told; answers the leaps that were none, the last first."""
+        undone: Sequence[Leap] = ()
         if 0 < time_ms < self.now_ms - LATE_MS:
             undone = self._back(time_ms)
-        elif time_ms > self.now_ms + LATE_MS:
-            self._leap = Leap(self.now_ms, time_ms, place)
-        elif time_ms > 0 and self._leap is not None and time_ms >= self._leap.to_ms - LATE_MS:
-            self._confirm(self._leap)
+        elif time_ms > 0 and self._leaps and self._leaps[-1].to_ms - LATE_MS <= time_ms <= self.now_ms + LATE_MS:
+            self._confirm(self._leaps[-1])
+        if time_ms > self.now_ms + LATE_MS:
+            self._leap(time_ms, place)
         self.now_ms = max(self.now_ms, time_ms)
         self.first_ms = self.first_ms or self.now_ms
         return undone
 
     def close(self) -> Leap | None:
         """That was all; answers the leap at the very end that was none."""
-        leap, self._leap = self._leap, None
+        leap, self._leaps = self._leaps[-1] if self._leaps else None, []
         if leap is None or not leap.from_ms or leap.to_ms - leap.from_ms <= LONGEST_REST_MS:
             self._confirm(leap)
             return None
@@ -86,29 +86,38 @@ class Clock:
             self.now_ms = max(self.now_ms, leap.to_ms)
         return found
 
+    def _leap(self, time_ms: int, place: int) -> None:
+        """The first time of all is believed where one goes on from it."""
+        on = self._leaps[-MOST_WRONG:] if self._leaps and self._leaps[-1].from_ms else []
+        self._leaps = [*on, Leap(self.now_ms, time_ms, place)]
+
     def _confirm(self, leap: Leap | None) -> None:
         if leap is not None and self._second_ms:
             self.back_ms = max(self.back_ms, leap.to_ms - self._second_ms)
-        self._leap, self._second_ms = None, 0
+        self._leaps, self._second_ms = [], 0
 
-    def _back(self, time_ms: int) -> Leap | None:
-        leap = self._leap
-        if leap is not None and not leap.from_ms:
-            return self._against_first(leap, time_ms)
-        self._leap = None
-        if leap is None or time_ms < leap.from_ms - LATE_MS:
+    def _back(self, time_ms: int) -> Sequence[Leap]:
+        """Damaged times may follow one another: all those go that it contradicts."""
+        if self._leaps and not self._leaps[-1].from_ms:
+            return self._against_first(self._leaps[-1], time_ms)
+        none = [leap for leap in self._leaps if time_ms < leap.to_ms - LATE_MS]
+        self._leaps = []
+        if not none or time_ms < none[0].from_ms - LATE_MS:
             self.back_ms = max(self.back_ms, self.now_ms - time_ms)
-            return None
-        return self._undo(leap)
+            return ()
+        for leap in none:
+            self._undo(leap)
+        self.now_ms = none[0].from_ms
+        return none[::-1]
 
-    def _against_first(self, leap: Leap, time_ms: int) -> Leap | None:
+    def _against_first(self, leap: Leap, time_ms: int) -> Sequence[Leap]:
         """Two may be right where one is not."""
         if not self._second_ms:
             self._second_ms = time_ms
-            return None
-        leap, self._leap = replace(leap, from_ms=self._second_ms), None
+            return ()
+        leap, self._leaps = replace(leap, from_ms=self._second_ms), []
         self.first_ms, self._second_ms = leap.from_ms, 0
-        return self._undo(leap)
+        return (self._undo(leap),)
 
     def _undo(self, leap: Leap) -> Leap:
         if len(self.wrong) < MOST_WRONG:

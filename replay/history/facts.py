@@ -34,7 +34,8 @@ class Facts:
 
     def at(self, time_ms: int | None) -> int:
         """The moment of an event; one that does not say happened with the last one."""
-        self._undo(self.clock.hear(time_ms or 0, len(self._facts)))
+        for leap in self.clock.hear(time_ms or 0, len(self._facts)):
+            self._undo(leap)
         return self.clock.now_ms
 
     def tell(self, time_ms: int | None, command: c.Command) -> int:
@@ -54,7 +55,9 @@ class Facts:
 
     def close(self, order: Order, end_ms: int) -> None:
         """That was all. ``end_ms``: when the application says that it ended."""
-        self._undo(self.clock.close())
+        last = self.clock.close()
+        if last is not None:
+            self._undo(last)
         self._put_back(order, end_ms)
 
     def in_order(self, order: Order, persisted: Persisted) -> tuple[list[Fact], Persisted]:
@@ -63,10 +66,8 @@ class Facts:
             return by_time(self._facts, self._times_ms, persisted)
         return self._facts, persisted
 
-    def _undo(self, leap: Leap | None) -> None:
+    def _undo(self, leap: Leap) -> None:
         """What was told at a time that is not believed was at the time before it."""
-        if leap is None:
-            return
         if len(self._undone) < MOST_WRONG:
             self._undone[leap] = self._times_ms[leap.place :]
         self._facts[leap.place :] = [(leap.from_ms, command) for _, command in self._facts[leap.place :]]

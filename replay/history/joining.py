@@ -76,9 +76,7 @@ def _whose(log: Log, run: Run) -> str:
     return named if told == log.name or names_attempt else told
 
 
-def whole(
-    found: Iterable[T], again: Callable[[list[Log]], Iterable[T]], left_out: Callable[[Copy], T]
-) -> list[T]:
+def whole(found: Iterable[T], again: Callable[[list[Log]], Iterable[T]], left_out: Callable[[Copy], T]) -> list[T]:
     """What became of these logs, where those that tell parts of one run are read ``again``, as one; what became of a
     copy is made by ``left_out``. Parts that cannot be read as one stay as they were; a log named twice is one."""
     told = list(_each_log(found))

@@ -124,3 +124,21 @@ def test_a_start_is_believed_against_one_line(tmp_path: Path) -> None:
     assert (run.started_ms, run.ended_ms) == (at(0), at(110))
     [warning] = run.warnings
     assert warning.startswith("its times go back by 277777 h")
+
+
+@pytest.mark.parametrize("wrong_s", [(10**9, 2 * 10**9), (2 * 10**9, 10**9), (10**9, 10**9 + 10**7, 2 * 10**9)])
+def test_damaged_times_that_follow_one_another_cost_themselves(tmp_path: Path, wrong_s: tuple[int, ...]) -> None:
+    """Each goes further, or less far: what is behind them contradicts them all."""
+    expected = run_of(chain().write(tmp_path / "app-1"))
+    for place in (3, 6, 9):
+        log = chain()
+        damaged = [line for line in log.lines if "Submission Time" in _told_of(line) or "Finish Time" in _told_of(line)]
+        for line, by_s in zip(damaged[place:], wrong_s, strict=False):
+            about = _told_of(line)
+            name = "Completion Time" if "Completion Time" in about else "Finish Time"
+            about[name if name in about else "Submission Time"] += 1_000 * by_s
+        run = run_of(log.write(tmp_path / "app-1"))
+        assert (run.ended_ms, len(run.warnings)) == (expected.ended_ms, 1), (place, run.warnings)
+        assert f"and {len(wrong_s) - 1} more is not believed" in run.warnings[0]
+        late = max(abs(a - b) for (a, _), (b, _) in zip(run.facts, expected.facts, strict=True))
+        assert late <= 10_000
