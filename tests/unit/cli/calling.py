@@ -22,6 +22,7 @@ from coordinator.core.ids import ClientId
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.wire.logfile import write_log
+from state_backend.address import file_address
 from state_backend.open import open_backend
 from tests.unit.replay.logs import Told
 
@@ -72,7 +73,7 @@ def log_file(path: Path, told: Told) -> Path:
 
 def store(path: Path, *told: Told) -> str:
     """The same applications in a SQLite store, written by a replica. Gives its address."""
-    address = f"sqlite://{path}"
+    address = file_address(path)
     asyncio.run(_tell(address, told))
     return address
 

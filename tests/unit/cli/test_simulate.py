@@ -87,6 +87,15 @@ def test_copies_of_one_run_count_once(shufflectl: Shufflectl, log: Path, tmp_pat
     assert f"{tmp_path}/copy.log: it is the same run as {log}, which holds no less: left out" in twice.err
 
 
+def test_an_application_of_the_shared_file_is_found_wherever_that_lies(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    folder = tmp_path / "50% of #1" / "shuffle-lifecycle"
+    folder.mkdir(parents=True, mode=0o700)
+    store(folder / "coordinator.db", deleted_and_missed())
+    shufflectl.env("XDG_STATE_HOME", str(folder.parent))
+    called = shufflectl("simulate", "chain", "--policy", "observe")
+    assert (called.code, "observe" in called.out) == (0, True), called
+
+
 def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> None:
     called = shufflectl("simulate", str(tmp_path / "no.log"))
     assert called.code == 3

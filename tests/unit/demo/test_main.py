@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.demo import __main__ as demo
 from coordinator.demo.run import Run, RunFailedError
+from state_backend.address import SqliteAddress, parse_address
 
 
 def test_what_a_program_printed_is_no_markup(
@@ -19,3 +20,18 @@ def test_what_a_program_printed_is_no_markup(
     monkeypatch.setattr(demo, "run", run)
     assert demo.main() == 1
     assert capsys.readouterr().err == "the run failed: [red]x[0] [/nothing]\n"
+
+
+def test_the_store_of_a_demo_is_found_wherever_temporary_files_lie(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(folder: Path, arguments: tuple[str, ...]) -> Run | None:
+        if "--store" not in arguments:
+            return None
+        raise RunFailedError(arguments[1])
+
+    (tmp_path / "50% of #1").mkdir()
+    monkeypatch.setattr(demo, "run", run)
+    with pytest.raises(RunFailedError) as told:
+        demo._compare(tmp_path / "50% of #1", 60, "reachable", "")
+    assert parse_address(str(told.value)) == SqliteAddress(tmp_path / "50% of #1" / "coordinator.db")

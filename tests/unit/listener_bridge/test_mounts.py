@@ -78,12 +78,14 @@ def test_a_folder_that_others_may_write_is_not_taken_for_ours(home: Path) -> Non
 
 
 def test_a_store_that_somebody_named_there_is_used_with_a_warning(home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    here = embedded.Embedded(f"sqlite://{home}/home/coordinator.db")
+    (home / "home" / "50% of #1").mkdir()
+    here = embedded.Embedded(f"sqlite://{home}/home/50%25 of %231/coordinator.db")
     try:
         assert here.addresses()
     finally:
         here.stop(10.0)
     told = [record.getMessage() for record in caplog.records if record.name == "shuffle_lifecycle"]
+    assert any(f"{home}/home/50% of #1/coordinator.db lies on " in line for line in told)
     assert [line.partition(" lies on ")[2].partition(":")[0] for line in told if "machines" in line] == [
         "nfs4, which other machines share"
     ]
