@@ -12,7 +12,8 @@ from datetime import datetime, timedelta, timezone
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _DURATIONS = ((3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
-_FOLDERS = re.compile(r"((?:^| )at )\S*/(?=[^/\s]+:\d+)")
+#: Names of folders may hold spaces: those of a whole path do, up to a file with an ending.
+_FOLDERS = re.compile(r"((?:^| )at )(?:\S*/(?=[^/\s]+:\d+)|/(?:[^/:]*/)*(?=[^/:]+\.\w+:\d+))")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

@@ -24,6 +24,23 @@ def test_what_cannot_be_printed_is_named(text: str, shown: str) -> None:
     assert place(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("call_site", "shown"),
+    [
+        ("map at /home/ann/jobs/chain.py:12", "map at chain.py:12"),
+        ("map at jobs/chain.py:12", "map at chain.py:12"),
+        ("map at /home/ann/my jobs 50%/chain.py:12", "map at chain.py:12"),
+        ("map at /mnt/look at me/the chain.py:12", "map at the chain.py:12"),
+        ("fit at /a b/rank.py:30 (map at /c d/ALS.scala:1693)", "fit at rank.py:30 (map at ALS.scala:1693)"),
+        ("collect at <command-12>:3", "collect at <command-12>:3"),
+        ("load at s3://bucket/ at 10:30", "load at s3://bucket/ at 10:30"),
+        ("load at /mnt/x and more at 10:30", "load at /mnt/x and more at 10:30"),
+    ],
+)
+def test_a_call_site_is_shown_without_folders(call_site: str, shown: str) -> None:
+    assert place(call_site) == shown
+
+
 def test_what_stays_is_said() -> None:
     assert printable("a\n\x1b", but="\n") == "a\n" + r"\x1b"
 
