@@ -30,9 +30,19 @@ Open: TypeAlias = Callable[[Part], AbstractContextManager[IO[bytes]]]
 
 #: As Spark writes it, and as tools do that write its events again.
 _BEGINS = (b'{"Event":"', b'{"Event": "')
-_KEY_BYTES = len(b'{"Event":')
+_KEY = b'"Event":'
+_KEY_BYTES = len(b"{" + _KEY)
+#: What editors put before the first line.
+_SIGNED = b"\xef\xbb\xbf"
 #: A log's first line is an event: this much of a file tells whether it is one.
 _ENOUGH_BYTES = 64 << 10
+
+
+class _Named(msgspec.Struct):
+    event: str = msgspec.field(name="Event", default="")
+
+
+_NAMED = msgspec.json.Decoder(_Named)
 
 
 class NotALog(Exception):  # noqa: N818 - it says what is so
@@ -78,7 +88,7 @@ class _Reader:
         broken, number = _Broken(), 0
         try:
             for number, line in enumerate(lines, 1):
-                why = self._line(line)
+                why = self._line(line if number > 1 else line.removeprefix(_SIGNED))
                 if why:
                     broken.add(number, why)
         finally:
@@ -95,10 +105,9 @@ class _Reader:
         """What is wrong with a line; empty: nothing."""
         if line.startswith(TOO_LONG):
             return f"it has more than {LONGEST_LINE_BYTES:,} bytes"
-        if not line.startswith(_BEGINS):
+        name = _event_of(line)
+        if not name:
             return "it is no event" if line.strip() else ""
-        begin = line.find(b'"', _KEY_BYTES) + 1
-        name = line[begin : line.find(b'"', begin)]
         decoder = DECODERS.get(name)
         if decoder is None:
             self.events += name.find(b"SparkListener") >= 0
@@ -113,7 +122,21 @@ class _Reader:
     def why_not(self) -> str:
         """Why there is no event in it."""
         told = self.book.warnings
-        return told[0] if told else "it is empty; expected Spark's events, one a line"
+        what = "its events are not Spark's" if self.raw_bytes else "it is empty"
+        return told[0] if told else f"{what}; expected Spark's events, one a line"
+
+
+def _event_of(line: bytes) -> bytes:
+    """What the event of a line is called; empty: it is none. Tools that sort keys put others before it."""
+    if line.startswith(_BEGINS):
+        begin = line.find(b'"', _KEY_BYTES) + 1
+        return line[begin : line.find(b'"', begin)]
+    if not line.startswith(b"{") or _KEY not in line:
+        return b""
+    try:
+        return _NAMED.decode(line).event.encode()
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return b""
 
 
 def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
@@ -126,7 +149,7 @@ def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
                 break
     except (Damaged, OSError) as error:
         damage = error
-    if not any(begin in head for begin in _BEGINS):
+    if _KEY not in head:
         what = f"its first {len(head):,} bytes hold no event of Spark's; it is no history log"
         raise damage or Damaged(what if head else "it is empty")
     yield head

@@ -8,6 +8,7 @@ import json
 import os
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -395,12 +396,24 @@ def test_events_that_nobody_knows_are_passed_over(tmp_path: Path) -> None:
     assert len(run.shuffles) == 2
 
 
+def test_a_log_that_an_editor_or_a_tool_wrote_again_is_read_as_before(tmp_path: Path) -> None:
+    """With the sign that some editors begin a file with; with its keys sorted, as by `jq -cS`."""
+    events = [json.dumps(line, separators=(",", ":"), sort_keys=True).encode() for line in chain().lines]
+    assert not all(event.startswith(b'{"Event"') for event in events)
+    before = run_of_text(tmp_path, chain().text)
+    assert before.warnings == ()
+    assert run_of_text(tmp_path, b"\xef\xbb\xbf" + chain().text).facts == before.facts
+    again = run_of_text(tmp_path, b"\xef\xbb\xbf" + b"\r\n".join(events))
+    assert replace(again, raw_bytes=before.raw_bytes) == before
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         (b"", "it is empty"),
         (b"a,b\n1,2\n", "no history log"),
         (b'{"hello": 1}\n' * 10, "no history log"),
+        (b'{"Event":"click","at":1}\n' * 2, "^its events are not Spark's; expected Spark's events, one a line$"),
         (os.urandom(5000), "no history log"),
         (b"PK\x03\x04" + bytes(50), "a zip file"),
         (zstandard.ZstdCompressor().compress(b"nothing of Spark's"), "no history log"),
