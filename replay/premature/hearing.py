@@ -1,0 +1,188 @@
+"""How what was missed came to be let go.
+
+Responsible for the chain of events from the expiry to the miss, for who missed it, and for what writing it again took.
+Refuses to know what would have kept it (`trying`). Invariant: an event is told with the state before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordinator.core import events as e
+from coordinator.core.evolve import apply
+from coordinator.core.ids import AppShuffle, JobId, ShuffleId
+from coordinator.core.policies import policy_of
+from coordinator.core.state import State, empty
+from coordinator.core.values import Policy
+from replay.blocks import Blocks
+from replay.names import Known, Names
+from replay.numbers import Numbers
+from replay.phrases import phrase
+from replay.premature.values import Cause
+from replay.simulate.fetching import Readings
+from replay.telling import CHOSEN
+
+#: What is told between the expiry and the miss; a fence that was refused is asked for again.
+_GOING_ON = (e.HoldChanged, e.FenceRequested, e.FenceRefused, e.GenerationFenced, e.GenerationDeleted)
+
+
+@dataclass(slots=True)
+class Miss:
+    """One premature deletion, as far as it was heard."""
+
+    shuffle_id: ShuffleId
+    app_shuffle: AppShuffle
+    policy: Policy
+    chain: list[Cause]
+    expired_ms: int
+    call_site: str = ""
+    missed: e.Recorded | None = None
+    missed_by: str = ""
+    job: JobId | None = None  #: That misses it.
+    job_ms: int = 0  #: When that began.
+    rewritten_ms: int = 0  #: Task time of the stage attempts that wrote it again, whose outputs were left.
+
+
+@dataclass(slots=True)
+class Missed:
+    """Hears which generations were missed."""
+
+    ids: set[ShuffleId] = field(default_factory=set)
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event of the log."""
+        if isinstance(recorded.event, e.PrematureDeletion):
+            self.ids.add(recorded.event.shuffle_id)
+
+
+@dataclass(slots=True)
+class Beforehand:
+    """Hears what a trial has to know of the whole run before it begins."""
+
+    ran: Numbers = field(default_factory=Numbers)
+    readings: Readings = field(default_factory=Readings)
+    looked: bool = False
+
+    def hear(self, event: e.Event) -> None:
+        """One more event of the log."""
+        if isinstance(event, e.StageSubmitted):
+            self.ran.add(event.stage.stage)
+            self.readings.submitted(event)
+        elif isinstance(event, e.StageCompleted):
+            self.readings.over(event)
+        elif isinstance(event, e.ShuffleCleaned):
+            self.readings.forget(event.app_shuffle)
+        elif isinstance(event, e.LookEnded):
+            self.looked = True
+
+
+@dataclass(slots=True)
+class Heard:
+    """Hears how those came to be let go that were missed."""
+
+    missed: frozenset[ShuffleId]
+    state: State = field(default_factory=empty)
+    names: Names = field(default_factory=Names)
+    going: dict[ShuffleId, Miss] = field(default_factory=dict)
+    job_ms: Known[JobId, int] = field(default_factory=Known)
+    facts: dict[int, e.Recorded] = field(default_factory=dict)
+    misses: list[Miss] = field(default_factory=list)
+    rewriting: dict[AppShuffle, Miss] = field(default_factory=dict)  #: Missed, and not complete again.
+    beforehand: Beforehand = field(default_factory=Beforehand)
+    blocks: Blocks = field(default_factory=Blocks)
+
+    def hear(self, recorded: e.Recorded) -> None:
+        """One more event of the log."""
+        event = recorded.event
+        if recorded.because == recorded.sequence:
+            self.facts = {recorded.sequence: recorded}
+        self.names.hear(recorded)
+        self.beforehand.hear(event)
+        if isinstance(event, e.JobStarted):
+            self.job_ms.begin(event.job, recorded.time_ms)
+        elif isinstance(event, e.JobEnded):
+            self.job_ms.end(event.job)
+        elif isinstance(event, e.GenerationExpired):
+            self._expired(recorded, event)
+        elif isinstance(event, e.ExpiryTakenBack) or (isinstance(event, e.FenceRefused) and event.keep):
+            self.going.pop(event.shuffle_id, None)
+        elif isinstance(event, _GOING_ON):
+            self._go_on(recorded, event.shuffle_id)
+        elif isinstance(event, e.PrematureDeletion):
+            self._missed(recorded, event)
+        elif isinstance(event, e.StageSubmitted):
+            self._writes(event)
+        elif isinstance(event, e.StageCompleted):
+            self._wrote(event)
+        elif isinstance(event, e.GenerationCompleted):
+            self._is_complete(event.shuffle_id)
+        self.blocks.hear(recorded, self.state)
+        apply(self.state, recorded)
+
+    def _expired(self, recorded: e.Recorded, event: e.GenerationExpired) -> None:
+        generation = self.state.generations.get(event.shuffle_id)
+        if generation is None or event.shuffle_id not in self.missed:
+            return
+        fact = self.facts.get(recorded.because)
+        chain = [self._cause(fact)] if fact is not None and fact is not recorded else []
+        chain.append(self._cause(recorded))
+        policy, app_shuffle = policy_of(self.state, generation), generation.app_shuffle
+        self.going[event.shuffle_id] = Miss(event.shuffle_id, app_shuffle, policy, chain, recorded.time_ms)
+
+    def _go_on(self, recorded: e.Recorded, shuffle_id: ShuffleId) -> None:
+        going = self.going.get(shuffle_id)
+        if going is None:
+            return
+        if isinstance(recorded.event, e.FenceRequested):
+            self._fence(recorded, going)
+        going.chain.append(self._cause(recorded))
+
+    def _fence(self, recorded: e.Recorded, going: Miss) -> None:
+        """The policy that lets it go, which somebody may have chosen since it expired."""
+        generation = self.state.generations.get(going.shuffle_id)
+        going.policy = policy_of(self.state, generation) if generation is not None else going.policy
+        fact = self.facts.get(recorded.because)
+        if fact is not None and isinstance(fact.event, CHOSEN):
+            going.chain.append(self._cause(fact))
+
+    def _missed(self, recorded: e.Recorded, event: e.PrematureDeletion) -> None:
+        going = self.going.get(event.shuffle_id)
+        if going is None:
+            return
+        job = self.names.job_of(event.stage.stage) if event.stage is not None else None
+        going.call_site = self.names.call_site(going.app_shuffle)
+        going.missed, going.missed_by = recorded, self.names.stage_of_job(event.stage)
+        going.job = job
+        going.job_ms = self.job_ms.get(job, recorded.time_ms) if job is not None else recorded.time_ms
+        going.chain += map(self._of_blocks, self.blocks.before(going.app_shuffle, event.shuffle_id))
+        going.chain.append(self._cause(recorded))
+        self.misses.append(going)
+        self.rewriting[going.app_shuffle] = going
+
+    def _writes(self, event: e.StageSubmitted) -> None:
+        """An attempt that writes all of it anew found nothing of what failed ones had written."""
+        miss = self.rewriting.get(event.writes) if event.writes is not None else None
+        shuffle = self.state.shuffles.get(event.writes) if event.writes is not None else None
+        if miss is not None and shuffle is not None and 0 < shuffle.lineage.maps <= event.tasks:
+            miss.rewritten_ms = 0
+
+    def _wrote(self, event: e.StageCompleted) -> None:
+        attempt = self.state.attempts.get(event.stage)
+        miss = self.rewriting.get(attempt.writes) if attempt is not None and attempt.writes is not None else None
+        if miss is not None:
+            miss.rewritten_ms += event.task_ms
+
+    def _is_complete(self, shuffle_id: ShuffleId) -> None:
+        generation = self.state.generations.get(shuffle_id)
+        if generation is not None:
+            self.rewriting.pop(generation.app_shuffle, None)
+
+    def _of_blocks(self, recorded: e.Recorded) -> Cause:
+        event = recorded.event
+        if not isinstance(event, e.StageSubmitted):
+            return self._cause(recorded)
+        told = f"{self.names.stage_of_job(event.stage)} took cached blocks instead of it"
+        return Cause(recorded.sequence, recorded.time_ms, told)
+
+    def _cause(self, recorded: e.Recorded) -> Cause:
+        return Cause(recorded.sequence, recorded.time_ms, phrase(recorded.event, self.names))
