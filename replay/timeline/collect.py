@@ -1,8 +1,8 @@
-"""From a log to the numbers of its picture.
+"""From a log to its picture.
 
 Responsible for when each generation was begun, complete, read last, given up and gone, and why; for the stages that
-wrote and read it. Refuses to know how it is drawn. Invariant: what is collected after a prefix and then the rest is
-what is collected from the whole log; and no more than so many generations and stages are held.
+wrote and read it. Refuses to know how it is told (`numbers`) and drawn. Invariant: what is collected after a prefix and
+then the rest is what is collected from the whole log; and no more than so many generations and stages are held.
 
 A generation holds what each attempt of its map stage wrote from the attempt's end, from its fence on what that found,
 until it is gone: as in `report`, in `simulate` and in the core's own fold. It is needed until the last stage that read
@@ -23,7 +23,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.values import Deletion
 from replay.names import Names
-from replay.units import left, place, whole
+from replay.units import left, whole
 
 #: Generations that a picture shows at the most: the last ones. Its page says so where there were more.
 MOST = 20_000
@@ -377,81 +377,3 @@ _HEARINGS: dict[type, Callable[[Picture, e.Recorded, Any], None]] = {
     e.GenerationLost: _lost,
     e.PrematureDeletion: _missed,
 }
-
-
-# ---- as numbers ------------------------------------------------------------------------------------------------------
-
-
-def numbers(picture: Picture) -> dict[str, Any]:
-    """The picture as plain values, small: times count from its first event, texts stand once."""
-    texts: dict[str, int] = {}
-
-    def text(said: str) -> int:
-        return texts.setdefault(said, len(texts))
-
-    def since(time_ms: int | None) -> int | None:
-        return None if time_ms is None else time_ms - picture.first_ms
-
-    attempts = {attempt: number for number, attempt in enumerate(picture.stages)}
-    bars = [_row(picture, bar, attempts, text, since) for bar in picture.bars.values()]
-    stages = [
-        [
-            str(s.attempt),
-            text(place(s.name)),
-            text(s.job),
-            since(s.begun_ms),
-            since(s.done_ms),
-            int(s.failed),
-        ]
-        for s in picture.stages.values()
-    ]
-    return {
-        "application": picture.application,
-        "name": picture.name,
-        "policy": picture.policy,
-        "spark": picture.spark,
-        "first_ms": picture.first_ms,
-        "length_ms": picture.last_ms - picture.first_ms,
-        "sequence": picture.last_sequence,
-        "left_out": picture.left_out,
-        "ended": picture.ended,
-        "bars": bars,
-        "stages": stages,
-        "texts": list(texts),
-    }
-
-
-def _row(
-    picture: Picture,
-    bar: Bar,
-    attempts: dict[StageAttempt, int],
-    text: Callable[[str], int],
-    since: Callable[[int | None], int | None],
-) -> list[Any]:
-    """One bar; what each place holds, the page knows by `COLUMNS`."""
-    return [
-        bar.shuffle_id,
-        bar.app_shuffle,
-        text(place(picture.names.call_site(bar.app_shuffle) or bar.call_site)),
-        since(bar.begun_ms),
-        since(bar.complete_ms),
-        since(picture.last_ms if bar.reading and not picture.ended else bar.read_ms),
-        since(bar.expired_ms),
-        since(bar.gone_ms),
-        bar.bytes,
-        bar.fate.value,
-        text(bar.why),
-        bar.reads,
-        attempts.get(bar.writer) if bar.writer is not None else None,
-        [attempts[one] for one in bar.readers if one in attempts],
-        [bar.events.get(what, 0) for what in EVENTS],
-        [[since(at_ms), held, sequence] for at_ms, held, sequence in bar.changes],
-    ]
-
-
-#: What the numbers in the place `events` are of; 0: it has not happened.
-EVENTS = ("begun", "complete", "read last", "expired", "deleted", "lost", "missed")
-COLUMNS = (
-    "id", "app", "site", "begun", "complete", "read", "expired", "gone", "bytes", "fate", "why", "reads", "writer",
-    "readers", "events", "changes",
-)  # fmt: skip

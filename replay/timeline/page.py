@@ -16,7 +16,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
+from replay.timeline.collect import Picture
+from replay.timeline.numbers import COLUMNS, EVENTS, numbers
 
 
 def page(picture: Picture) -> str:

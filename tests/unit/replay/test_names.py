@@ -15,7 +15,8 @@ from replay.explain import Births, UnknownShuffle, explain
 from replay.moments import moment
 from replay.names import Names
 from replay.phrases import phrase
-from replay.timeline.collect import Picture, numbers
+from replay.timeline.collect import Picture
+from replay.timeline.numbers import numbers
 from tests.unit.replay.logs import Told, attempt
 
 _TABLES = ("jobs", "stages", "lineage", "shuffle_of", "roots", "executions")

@@ -14,7 +14,8 @@ from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Sequence, ShuffleId, Span, StageAttempt, StageId
 from coordinator.core.values import Capabilities, Deletion, Driver, Lineage, Loss, Outputs, Policy, Settings
-from replay.timeline.collect import COLUMNS, EVENTS, Picture, numbers
+from replay.timeline.collect import Picture
+from replay.timeline.numbers import COLUMNS, EVENTS, numbers
 from replay.timeline.page import data, live_page, page, policy
 from tests.support.browser import CHROMIUM, document
 from tests.unit.replay.logs import (
