@@ -135,7 +135,7 @@ class _Verifier:
         if self._journal.shelf is None or not self._mark.head.archived_below:
             return {}
         try:
-            snapshot = await self._journal.shelf.snapshot()
+            snapshot = await self._journal.shelf.snapshot(self._mark.head.next_sequence - 1)  # newer ones may come
         except (WireError, ArchiveError) as error:
             self._problems.append(str(error))
             return {}

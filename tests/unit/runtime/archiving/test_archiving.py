@@ -20,6 +20,7 @@ from coordinator.runtime import archiving, places
 from coordinator.runtime.archiving import Application, Archiver
 from coordinator.runtime.housekeeping import LOCK
 from coordinator.runtime.replica import Replica
+from coordinator.runtime.verifying import _Verifier
 from coordinator.wire.records import Head
 from state_backend.api import StateBackend
 from state_backend.errors import Conflict, Corrupt
@@ -209,5 +210,31 @@ def test_what_has_no_snapshot_is_looked_at_once(tmp_path: Path) -> None:
                 await archiver.run(lock)
                 assert store.asked == [Keyspace.HEADS]
             assert kept(tmp_path) == []
+
+    virtual.run(story())
+
+
+def test_a_snapshot_that_is_archived_while_a_log_is_proven_is_no_problem(tmp_path: Path) -> None:
+    """It is of an event behind the end of what is proven."""
+
+    async def story() -> None:
+        async with World() as world:
+            async with replica(world, None, replica="teller") as teller:
+                number = await registered(teller)
+                for job in range(JOBS):
+                    await teller.submit(facts.APP, number(facts.whole(job)))
+                await asyncio.sleep(1)
+                await look(world, Folder(tmp_path))
+                application = opened(world.reader(), Folder(tmp_path))
+                mark, at = await application.journal.mark()
+                for job in range(JOBS, 2 * JOBS):
+                    await teller.submit(facts.APP, number(facts.whole(job)))
+                await asyncio.sleep(1)
+            await look(world, Folder(tmp_path))
+            newest = await application.shelf.snapshot()
+            assert newest is not None
+            assert newest.sequence > mark.head.next_sequence > mark.head.archived_below > 1
+            proof = _Verifier(world.reader(), application.journal, application.snapshots, mark, at)
+            assert (await proof.run()).problems == ()
 
     virtual.run(story())
