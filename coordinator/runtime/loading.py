@@ -41,8 +41,15 @@ async def load(journal: Journal, snapshots: Snapshots, end: tuple[Mark, Revision
         except Compacted:
             continue
         except CoordinatorError:
-            if (await journal.mark())[0] == mark:
-                raise  # else a snapshot, or segments, left the store between two reads
+            if not _has_left(mark, (await journal.mark())[0]):
+                raise
+
+
+def _has_left(before: Mark, now: Mark) -> bool:
+    """Whether a snapshot, or segments, may have left the store between two reads; what is appended excuses nothing."""
+    then, head = before.head, now.head
+    kept = (then.last_snapshot, then.previous_snapshot, then.archived_below)
+    return not now.revision or kept != (head.last_snapshot, head.previous_snapshot, head.archived_below)
 
 
 async def load_ended(journal: Journal, snapshots: Snapshots) -> State:

@@ -88,6 +88,36 @@ def test_what_is_appended_while_a_replica_begins_from_a_snapshot_is_no_damage(tm
     virtual.run(story())
 
 
+def test_damage_is_named_although_another_replica_goes_on_appending(tmp_path: Path) -> None:
+    """It has the state in memory, and need not read what is damaged."""
+
+    class Racing(MemoryBackend):
+        looks = 0
+        appends: Callable[[], Awaitable[object]]
+
+        async def get(self, keyspace: Keyspace, key: str) -> Reading:
+            reading = await super().get(keyspace, key)
+            if keyspace is Keyspace.HEADS:
+                self.looks += 1
+                assert self.looks < 20, "it is read again and again"
+                await self.appends()
+            return reading
+
+    async def story() -> None:
+        async with World() as world, replica(world, None, replica="busy", snapshot_every_events=10_000) as busy:
+            number = await registered(busy)
+            await busy.submit(facts.APP, number(facts.whole(1)))
+            last = (await world.reader().scan_keys(Keyspace.EVENTS)).keys[-1]
+            await world.reader().put(Keyspace.EVENTS, last, b"torn")
+            backend = Racing(world.store)
+            backend.appends = lambda: busy.submit(facts.APP, number(facts.whole(2)))
+            async with Replica(backend, replace(OFTEN, reap=False), virtual.clock()) as reader:
+                with pytest.raises(DamagedLog, match="events/"):
+                    await reader.view(facts.APP)
+
+    virtual.run(story())
+
+
 async def _reader(world: World, folder: Path) -> Any:
     class Reader:
         async def events(self, application: Any, after: int, limit: int) -> list[Recorded]:
