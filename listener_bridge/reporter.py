@@ -121,7 +121,11 @@ class Reporter:
 
     def _add(self, requests: Sequence[Request]) -> None:
         self._is_prompt = self._is_prompt or self._are_prompt(requests)
-        self._outbox.add(requests)
+        end = [request for request in requests if request.HasField("end_application")]
+        if end and self._outbox.is_open_gap:  # after which no truth is wanted
+            self._close_gap(end)
+        else:
+            self._outbox.add(requests)
 
     def _are_prompt(self, requests: Sequence[Request]) -> bool:
         if not all(is_patient(request, self._prompt_bytes) for request in requests):
@@ -169,14 +173,18 @@ class Reporter:
         further = (request for request in self._further if not self._outbox.holds(request))
         truth = [*self._translator.resync(snapshot), *further]
         self._is_resync_due = False
-        self._missed += 1 + self._outbox.dropped  # which closing the gap sets back: `missed` never falls
+        self._missed += 1
         if self._outbox.is_open_gap:
-            gap = translate.gap(self._outbox.dropped, "outbox")
             dropped = [o for o in self.outcomes() if not self._places.awaits(o) and not self._outbox.holds(o)]
             self._is_prompt = True
-            self._outbox.close_gap([gap, *dropped, *truth])  # nobody asks for an outcome that was dropped
+            self._close_gap([*dropped, *truth])  # nobody asks for an outcome that was dropped
         else:
             self._add(truth)
+
+    def _close_gap(self, requests: Sequence[Request]) -> None:
+        """Tells that there was one, and what follows it."""
+        self._missed += self._outbox.dropped  # which closing the gap sets back: `missed` never falls
+        self._outbox.close_gap([translate.gap(self._outbox.dropped, "outbox"), *requests])
 
     # ---- the session's side ----
 

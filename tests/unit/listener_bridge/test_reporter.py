@@ -5,15 +5,16 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from shuffle_lifecycle.v1 import service_pb2
+from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from coordinator.runtime.limits import Limits
-from listener_bridge import words
+from listener_bridge import translate, words
 from listener_bridge.allowance import HARDLY_ANY, MUCH_BYTES
 from listener_bridge.outbox import WAITING_MAX
 from listener_bridge.reporter import QUIET_S, SOME_AHEAD, Reporter
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import (
+    ApplicationEnded,
     EventsDropped,
     ExecutionStarted,
     Fact,
@@ -66,6 +67,21 @@ def test_16_a_snapshot_whose_place_was_dropped_is_no_truth() -> None:
     assert told.after(MarkerPassed(3, "snapshot-2", "")) == ["resync"]
     told.after()
     assert told.asked == 2
+
+
+@pytest.mark.parametrize("is_told_by_spark", [True, False])
+def test_the_end_is_told_although_a_gap_is_open(is_told_by_spark: bool) -> None:
+    """Else the coordinator would wait for the driver's silence, and take it for lost."""
+    told = Told()
+    told.reporter.begin_again()
+    told.after(ENDED)
+    missed = told.reporter.missed()
+    if is_told_by_spark:
+        assert told.after(ApplicationEnded(2, 1)) == ["report_gap", "end_application"]
+    else:
+        told.reporter.tell(translate.end_of_application(common_pb2.ENDING_DETACHED))
+        assert told.after() == ["report_gap", "end_application"]
+    assert told.reporter.missed() >= missed
 
 
 def test_a_fact_that_cannot_be_told_wants_a_snapshot() -> None:
