@@ -22,6 +22,7 @@ from listener_bridge.session import Desk, Ending, Session
 log = logging.getLogger("shuffle_lifecycle")
 
 REFUSALS_MAX = 3  # in a row: then the coordinator means it
+NOT_TAKEN_MAX = 3  # sessions in a row without an answer: what is sent first will not be taken in the next one either
 REFUSED_S = 60.0  # so long it must mean it to a driver that it has had: what stands before it may be in between
 SOON_S = 5.0  # who waits for the first answer so long is told so, whatever the first address or its store waits for
 AWAY = "the job goes on, nothing more is deleted early"
@@ -59,6 +60,7 @@ class Client:
         self._is_known = False  # the present application was let in once
         self._was_let_in = False  # it was, or one before it
         self._refusals = 0
+        self._not_taken = 0  # sessions in a row, without an answer since
         self._refused_since_s = 0.0
         self._silent = 0  # addresses in a row that did not answer, or went away
         self._is_leaving = False
@@ -110,6 +112,7 @@ class Client:
     def answered(self) -> None:
         """Something has come of the session: only now is the next pause a short one."""
         self._back_off.reset()
+        self._not_taken = 0
 
     # ---- the thread ----
 
@@ -159,8 +162,9 @@ class Client:
             self._begin_as_another(address, session.why)
         elif ending in (Ending.OVER, Ending.REFUSED):
             self._note_refusal(address, session.why)
-        elif ending in (Ending.AWAY, Ending.NOT_HEARD):
+        elif ending in (Ending.AWAY, Ending.NOT_HEARD, Ending.NOT_TAKEN):
             self._note_silence(address, session.why)
+            self._note_not_taken(ending, address, session.why)
 
     def _note_silence(self, address: str, why: str) -> None:
         """One of several replicas is missed by nobody: people hear of it when none is left."""
@@ -169,6 +173,14 @@ class Client:
             self._tell_away(f"the coordinator at {address} does not answer", why)
         else:
             log.info("the coordinator at %s does not answer (%s): going on at the next one", address, why)
+
+    def _note_not_taken(self, ending: Ending, address: str, why: str) -> None:
+        """The same would be sent first, and not taken, for ever; what is told anew is another truth."""
+        self._not_taken += ending is Ending.NOT_TAKEN
+        if self._not_taken >= NOT_TAKEN_MAX:
+            log.warning("the coordinator at %s cannot take what it is sent (%s): all is told anew", address, why)
+            self._not_taken = 0
+            self._forgotten()
 
     def _begin_as_another(self, address: str, why: str) -> None:
         """We were taken for gone, as after a pause or an outage that was long. What is over stays over."""

@@ -38,6 +38,7 @@ class Ending(Enum):
     AWAY = "the coordinator went away"
     SENT_AWAY = "the coordinator asked us to go on elsewhere"
     NOT_HEARD = "the coordinator is there and answers no more of our requests now"
+    NOT_TAKEN = "the coordinator cannot take what we have sent"
     FORGOTTEN = "the coordinator has lost what it confirmed"
     OVER = "the application is over, as the coordinator sees it"
     REFUSED = "the coordinator will not have us"
@@ -105,7 +106,7 @@ class Session:
             try:
                 self._listen(channel)
             except grpc.RpcError as error:
-                self._end(_ending_of(error), _words_of(error))
+                self._end(_ending_of(error, self.was_welcomed), _words_of(error))
             finally:
                 self._end(Ending.AWAY, "the coordinator hung up")
         return self._ending or Ending.AWAY
@@ -240,8 +241,11 @@ _ENDINGS = {
 }
 
 
-def _ending_of(error: grpc.RpcError) -> Ending:
-    return _ENDINGS.get(_said_by(error, "code"), Ending.AWAY)
+def _ending_of(error: grpc.RpcError, was_welcomed: bool) -> Ending:
+    code = _said_by(error, "code")
+    if code is grpc.StatusCode.INVALID_ARGUMENT and was_welcomed:
+        return Ending.NOT_TAKEN
+    return _ENDINGS.get(code, Ending.AWAY)
 
 
 def _words_of(error: grpc.RpcError) -> str:

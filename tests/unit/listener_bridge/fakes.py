@@ -51,6 +51,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.elsewhere: list[str] = []  #: Whom Welcome names.
         self.answered = -1  #: What Welcome tells; below 0: the truth.
         self.refuse_with: tuple[grpc.StatusCode, str] | None = None
+        self.cannot_take: Callable[[Request], bool] = lambda _: False  #: It ends the session with what is wrong.
         self.hellos: list[service_pb2.Hello] = []
         self.requests: list[Request] = []
         self.heartbeats = 0
@@ -58,6 +59,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.callers: list[service_pb2.Caller] = []
         self._changed = threading.Condition()
         self._lines: list[queue.SimpleQueue[service_pb2.SessionReply | None]] = []
+        self._is_wrong = False
         self._server: grpc.Server | None = None
         self._pool: ThreadPoolExecutor | None = None
         self.port = 0
@@ -127,6 +129,9 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         hearing.start()
         while (reply := line.get()) is not None:
             yield reply
+        if self._is_wrong:
+            self._is_wrong = False
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the message has 300001 items in its lists")
 
     def GetApplication(self, asked: Any, context: grpc.ServicerContext) -> service_pb2.Application:  # noqa: N802
         self.callers.append(asked.caller)
@@ -157,6 +162,10 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         batch = list(message.batch.requests)
         if not batch:
             self._note(lambda: setattr(self, "heartbeats", self.heartbeats + 1))
+            return
+        if any(map(self.cannot_take, batch)):
+            self._is_wrong = True
+            line.put(None)
             return
         if self.answers:
             answers = [service_pb2.NumberedAnswer(number=one.number, **self.answer(one)) for one in batch]

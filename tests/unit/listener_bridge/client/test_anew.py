@@ -11,7 +11,7 @@ from shuffle_lifecycle.v1 import common_pb2, errors_pb2, service_pb2
 
 from listener_bridge import bridge
 from listener_bridge.backoff import BackOff
-from listener_bridge.client import REFUSALS_MAX
+from listener_bridge.client import NOT_TAKEN_MAX, REFUSALS_MAX
 from listener_bridge.tap.facts import KnownShuffle, Snapshot
 from tests.support.spark import wait_for
 from tests.unit.listener_bridge.client.attached import Attached, handle_of, jobs
@@ -144,3 +144,23 @@ def test_a_coordinator_that_does_not_know_what_it_refused_has_lost_nothing() -> 
         wait_for(lambda: here.bridge.client.address, "the session that follows")
         assert {hello.client for hello in there.hellos} == {"driver-1"}
         here.bridge.stop("the test has ended")
+
+
+def test_who_is_not_taken_again_and_again_tells_everything_anew(
+    coordinator: FakeCoordinator, attached: Attached, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request that is too large inside, say, would be sent first in every session, and end it."""
+    monkeypatch.setattr(BackOff, "next_s", lambda self: 0.01)
+    attached.tell(1)
+    coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
+    attached.wait_answered()
+    coordinator.cannot_take = lambda one: one.HasField("report_job_ended") and one.report_job_ended.job == 2
+    with caplog.at_level(logging.WARNING, "shuffle_lifecycle"):
+        attached.tell(2)
+        coordinator.wait(lambda: coordinator.hellos[-1].client == "driver-2", "a new client")
+        attached.tap.present = Snapshot("snapshot-1", (), (), ())
+        coordinator.wait(lambda: "resync" in coordinator.commands(), "the whole truth")
+        attached.tell(3)
+        coordinator.wait(lambda: jobs(coordinator) == [1, 3], "what comes then")
+    assert [hello.client for hello in coordinator.hellos] == ["driver-1"] * NOT_TAKEN_MAX + ["driver-2"]
+    assert "300001 items" in caplog.text
