@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _MOST = 5  #: Missing files that are named.
 
 
@@ -83,11 +84,25 @@ def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
     """Every file at or below a local place, and what there could not be looked into."""
     root = local_path(place)
     is_one = not is_pattern(place) or os.path.exists(root)  # noqa: PTH110 - Path's raises where it may not look
-    named = [str(root)] if is_one else glob(str(root), recursive=True)  # noqa: PTH207 - Path's takes no absolute one
+    named = [str(root)] if is_one else _named(str(root))
     if not named:
         return [], [Missing(place, "nothing is called so; expected files or directories of Spark history logs")]
-    found, missing = zip(*(_below(Path(one), place if len(named) == 1 else one) for one in sorted(named)), strict=True)
+    found, missing = zip(*(_below(Path(one), place if len(named) == 1 else one) for one in named), strict=True)
     return list(chain.from_iterable(found)), list(chain.from_iterable(missing))
+
+
+def _named(pattern: str) -> list[str]:
+    """What is called so, each once."""
+    return sorted({path for one in _alternatives(pattern) for path in glob(one, recursive=True)})  # noqa: PTH207
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """`{a,b}` is either, as in a shell, and in Hadoop; `glob` knows no braces."""
+    found = _BRACES.search(pattern)
+    if found is None:
+        return [pattern]
+    before, behind = pattern[: found.start()], pattern[found.end() :]
+    return [one for word in found[1].split(",") for one in _alternatives(f"{before}{word}{behind}")]
 
 
 def _below(root: Path, place: str) -> tuple[list[Part], list[Missing]]:

@@ -136,13 +136,16 @@ def test_a_pattern_names_what_a_shell_would(tmp_path: Path) -> None:
     for name in ("app-1", "app-2", "other", "app-[3]"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "log").write_text("x")
-    named = {pattern: _parts(f"{tmp_path}/{pattern}") for pattern in ("app-?", "**/log", "app-[3]", "app-1")}
+    patterns = ("app-?", "**/log", "app-[3]", "app-1", "{other,app-{1,4}}", "{app-*,app-1}/log")
+    named = {pattern: _parts(f"{tmp_path}/{pattern}") for pattern in patterns}
     counts = {pattern: [Path(part.path).parent.name for part in parts] for pattern, parts in named.items()}
     assert counts == {
         "app-?": ["app-1", "app-2"],
         "**/log": ["app-1", "app-2", "app-[3]", "other"],
         "app-[3]": ["app-[3]"],
         "app-1": ["app-1"],
+        "{other,app-{1,4}}": ["app-1", "other"],
+        "{app-*,app-1}/log": ["app-1", "app-2", "app-[3]"],
     }
     [nothing] = local_parts(f"{tmp_path}/none-*")[1]
     assert (nothing.place, nothing.why[:24]) == (f"{tmp_path}/none-*", "nothing is called so; ex")
