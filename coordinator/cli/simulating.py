@@ -145,10 +145,11 @@ def code_of_none(found: Sequence[_Unread]) -> Exit:
 
 
 async def recordings_of(here: Here, logs: Sequence[str]) -> list[Recording]:
-    """Everything that was named; where nothing was, all applications of the source."""
+    """Everything that was named, once; where nothing was, all applications of the source."""
     found = [recording for named in logs for recording in await _found(here, named)]
     if not logs:
         found = await _applications(here, "")
+    found = list(dict.fromkeys(found))
     if not found:
         told = "Name exported logs, Spark history logs, or a --store."
         raise failure(Exit.NOT_FOUND, "there is no recorded run", "at least one", told)

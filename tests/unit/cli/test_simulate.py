@@ -87,6 +87,11 @@ def test_copies_of_one_run_count_once(shufflectl: Shufflectl, log: Path, tmp_pat
     assert f"{tmp_path}/copy.log: it is the same run as {log}, which holds no less: left out" in twice.err
 
 
+def test_a_record_that_is_named_twice_is_one(shufflectl: Shufflectl, log: Path) -> None:
+    once, twice = (shufflectl("simulate", *places, "--policy", "frontier") for places in ((log,), (log, log)))
+    assert (twice.out, twice.err) == (once.out, "")
+
+
 def test_an_application_of_the_shared_file_is_found_wherever_that_lies(shufflectl: Shufflectl, tmp_path: Path) -> None:
     folder = tmp_path / "50% of #1" / "shuffle-lifecycle"
     folder.mkdir(parents=True, mode=0o700)
