@@ -10,7 +10,8 @@ reads what it reads in every round is not for an earlier run to say: late, that 
 reads again to repair what it wrote is no other reader, as in the core.
 
 Runs are of the same job where their applications have the same name; shuffles are of the same kind where the call sites
-of their lineage are the same (`coordinator.core.lineages`). A run that has not ended says too little and is left out.
+of their lineage are the same (`coordinator.core.lineages`). A run that has not ended says too little and is left out,
+and so is one without its start, which says nobody's name.
 """
 
 from __future__ import annotations
@@ -170,6 +171,8 @@ def _learned(recording: Recording) -> Learned:
     found = Learned(recording.name, run.name, is_missing=bool(damage), warnings=damage, piece=run.piece)
     if not run.ended:
         return replace(found, why_not="it has not ended, so later reads are not in it: left out")
+    if not run.name:
+        return replace(found, why_not="it does not say what its application is called: left out")
     return replace(found, taught=learn(run.facts), run=run.run, facts=len(run.facts))
 
 

@@ -15,9 +15,12 @@ from coordinator.core.lineages import kind_of
 from coordinator.core.values import Driver, Expiry, Lesson, Lineage, Outputs, Policy, Rule, Settings
 from coordinator.wire import lessons
 from coordinator.wire.errors import Corrupt, Malformed, TooNew
+from replay.history.finding import Log as Found
+from replay.history.finding import Part
 from replay.learn import Learned, learn, learned, together
 from replay.simulate import Pace, facts_of, simulate
-from replay.simulate.recordings import Recording
+from replay.simulate.recordings import Recording, of_history
+from tests.support.history_logs import chain
 from tests.unit.replay.logs import APP, Told, attempt, lineage
 
 HISTORY = Policy(Rule.HISTORY, observe=False)
@@ -333,6 +336,15 @@ def test_a_run_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
     whole, cut = (learned(Recording(name, 1, paths=(str(tmp_path / name),))) for name in ("a.log", "b.log"))
     assert (whole.why_not, whole.name) == ("", "chain")
     assert "has not ended" in cut.why_not
+
+
+def test_a_run_that_says_nobodys_name_is_left_out(tmp_path: Path) -> None:
+    """Two of them would be taken for runs of one job."""
+    log = chain()
+    log.lines = [line for line in log.lines if line["Event"] != "SparkListenerApplicationStart"]
+    path = log.write(tmp_path / "app-1")
+    headless = learned(of_history(Found("app-1", (Part(str(path), path.stat().st_size),))))
+    assert (headless.why_not, together([headless])) == ("it does not say what its application is called: left out", {})
 
 
 def test_a_lineage_that_changes_is_judged_again() -> None:
