@@ -71,7 +71,7 @@ class Book:
         """All that was read."""
         self._close()
         about, clock = self._heading, self._facts.clock
-        started_ms = about.started_ms(clock.first_ms)
+        facts = tuple(self._all_facts(about.started_ms(clock.first_ms)))
         return Run(
             application_id=about.application,
             attempt=about.attempt,
@@ -81,12 +81,12 @@ class Book:
             master=about.master,
             is_python=about.is_python,
             begun=bool(about.start.time),
-            started_ms=started_ms,
+            started_ms=facts[0][0],
             ended_ms=clock.now_ms,
             ended=about.ended,
             warnings=tuple(self._warnings()),
             shuffles=tuple(self._written(shuffle) for shuffle in sorted(self._weights)),
-            facts=tuple(self._all_facts(started_ms)),
+            facts=facts,
             task_ms=self._task_ms,
             readers_known=not self._parents_missing,
             files=files,
@@ -103,8 +103,10 @@ class Book:
                 self._order.miss(sums.ends, sums.written)
 
     def _all_facts(self, started_ms: int) -> Iterable[Fact]:
-        yield started_ms, self._heading.registration()
-        yield from with_roots(*self._facts.in_order(self._order, self._persisted))
+        begun_ms = started_ms if self._heading.start.time > 0 else 0
+        ordered, persisted = self._facts.in_order(self._order, self._persisted, begun_ms)
+        yield min([started_ms, *(time_ms for time_ms, _ in ordered[:1])]), self._heading.registration()
+        yield from with_roots(ordered, persisted)
         if self._heading.ended:
             yield self._facts.clock.now_ms, c.EndApplication()
 

@@ -7,11 +7,12 @@ fact is before the one at the place before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from coordinator.core import commands as c
-from replay.history.clock import MOST_WRONG, Clock, Leap
+from replay.history.clock import LONGEST_REST_MS, MOST_WRONG, Clock, Leap
 from replay.history.order import Order, by_time
 from replay.history.roots import Persisted
 from replay.history.run import Fact
@@ -60,11 +61,19 @@ class Facts:
             self._undo(last)
         self._put_back(order, end_ms)
 
-    def in_order(self, order: Order, persisted: Persisted) -> tuple[list[Fact], Persisted]:
-        """All of them, by their own times where lines stood in another order."""
+    def in_order(self, order: Order, persisted: Persisted, begun_ms: int) -> tuple[list[Fact], Persisted]:
+        """All of them, by their own times where lines stood in another order. ``begun_ms``: when the application says
+        that it began; 0: it does not."""
         if order.is_odd and (order.back or self.clock.back_ms):
-            return by_time(self._facts, self._times_ms, persisted)
+            return by_time(self._facts, list(self._since(begun_ms)), persisted)
         return self._facts, persisted
+
+    def _since(self, begun_ms: int) -> Iterable[int]:
+        """Their times. One before the application began, or could have, is none: it was with the line before."""
+        earliest_ms, last_ms = begun_ms or self.clock.first_ms - LONGEST_REST_MS, begun_ms or self.clock.first_ms
+        for time_ms in self._times_ms:
+            last_ms = time_ms if time_ms >= earliest_ms else last_ms
+            yield last_ms
 
     def _undo(self, leap: Leap) -> None:
         """What was told at a time that is not believed was at the time before it."""

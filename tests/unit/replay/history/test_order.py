@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -243,3 +244,28 @@ def test_an_end_in_the_wrong_place_is_no_damage(tmp_path: Path, place: int, rest
     assert (found.ended_ms, found.facts) == (run.ended_ms, run.facts)
     assert not any("not believed" in warning for warning in found.warnings)
     assert any(_DOUBT in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("headless", [False, True])
+def test_a_damaged_time_long_ago_costs_itself_where_lines_stand_in_another_order(
+    tmp_path: Path, run: Run, headless: bool
+) -> None:
+    """The end of the first stage, by that time, stands before all else: what it wrote would not be there."""
+    lines: list[dict[str, Any]] = [
+        dict(line) for line in chain().lines if not (headless and _is("ApplicationStart")(line))
+    ]
+    begins, end = (next(line for line in lines if _is(name)(line)) for name in ("StageSubmitted", "StageCompleted"))
+    end["Stage Info"] = {**end["Stage Info"], "Completion Time": 1_000}
+    found = run_of(tmp_path, [*lines, begins])
+    assert [time_ms for time_ms, _ in found.facts] == sorted(time_ms for time_ms, _ in found.facts)
+    assert found.started_ms == found.facts[0][0] == at(0)
+    assert found.shuffles == run.shuffles
+    held = simulate(found.facts, Policy()).never_byte_seconds
+    assert held == pytest.approx(simulate(run.facts, Policy()).never_byte_seconds, rel=0.1)
+
+
+def test_of_a_log_without_its_start_the_earliest_line_is_the_start_wherever_it_stands(tmp_path: Path, run: Run) -> None:
+    lines = [line for line in chain().lines if not _is("ApplicationStart")(line)]
+    found = run_of(tmp_path, reversed(lines))
+    assert found.started_ms == found.facts[0][0] == at(0)
+    assert [time_ms for time_ms, _ in found.facts] == sorted(time_ms for time_ms, _ in found.facts)
