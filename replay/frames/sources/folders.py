@@ -60,6 +60,9 @@ def _path(reading: Reading) -> Path:
 def _files(path: Path) -> Iterator[Path | Problem]:
     """Every file, in the order of names; what begins with . or _ is passed over, as Spark does."""
     try:
+        if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
+            yield Problem(f"{path} is a pipe, a socket or a device; expected a file")
+            return
         entries = None if path.is_file() else sorted(path.iterdir())
     except OSError as error:
         yield Problem(f"{path} cannot be read ({reason(error)})")

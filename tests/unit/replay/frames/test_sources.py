@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -257,6 +258,11 @@ def test_a_folder_that_may_not_be_opened_costs_itself_alone(log: Path, monkeypat
     found = rows(log.parent)
     assert events(found) == whole
     assert problems(found) == [f"{log.parent / 'closed'} cannot be read (Permission denied)"]
+
+
+def test_what_is_no_file_is_named_as_that(log: Path) -> None:
+    os.mkfifo(log.parent / "pipe")
+    assert problems(rows(log.parent)) == [f"{log.parent / 'pipe'} is a pipe, a socket or a device; expected a file"]
 
 
 def test_a_parquet_file_of_another_program_is_named(log: Path) -> None:
