@@ -566,11 +566,13 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 // ---- where the numbers are from ------------------------------------------------------------------------------------
 
 let pause = 2000, broken = "";
+/** Why there are no numbers, where it is a coordinator that says so: whoever stands between answers with a page. */
+const words = async answer => (answer.headers.get("content-type") || "").startsWith("text/plain") ? (await answer.text()).trim().slice(0, 300) : "";
 async function ask() {
-  let ended = false, heard = false;
+  let ended = false, heard = false, said = "";
   try {
     const answer = await fetch(`${given.live}${told ? `?after=${told.sequence}` : ""}`, { signal: AbortSignal.timeout(15000) });
-    if (answer.status !== 200 && answer.status !== 204) throw new Error(String(answer.status));
+    if (answer.status !== 200 && answer.status !== 204) { said = await words(answer); throw new Error(String(answer.status)); }
     const next = answer.status === 200 ? await answer.json() : null;
     heard = true;
     if (next) { take(next); broken = ""; }
@@ -579,7 +581,8 @@ async function ask() {
   } catch (error) {
     pause = Math.min(30000, pause * 1.6);
     if (heard) broken = `this page cannot draw what it was told (${error.message})`;
-    el("asof").textContent = heard ? broken : told ? `the coordinator does not answer (as of event ${told.sequence.toLocaleString("en")})` : "the coordinator does not answer";
+    const since = told ? ` (as of event ${told.sequence.toLocaleString("en")})` : "";
+    el("asof").textContent = heard ? broken : `${said || "the coordinator does not answer"}${since}`;
     el("asof").className = "away";
   }
   if (!ended) setTimeout(ask, document.hidden ? 20000 : pause);

@@ -620,3 +620,23 @@ def test_a_page_that_cannot_draw_does_not_say_that_nobody_answers(tmp_path: Path
     html = live_page("chain").replace('<script type="application/json" ', _UNDRAWABLE)
     for told in probed(html, tmp_path)["told"]:
         assert told.startswith("this page cannot draw what it was told (")
+
+
+_REFUSING = """<script>
+const headers = new Headers({"content-type": KIND});
+window.fetch = async () => ({status: 410, headers, text: async () => "in the archive\\n"});
+setTimeout(() => {
+  document.title = "PROBE" + JSON.stringify({asof: document.getElementById("asof").textContent}) + "PROBE";
+}, 700);
+</script><script type="application/json" """
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [("text/plain; charset=utf-8", "in the archive"), ("text/html", "the coordinator does not answer")],
+)
+def test_a_page_says_why_a_coordinator_shows_nothing(kind: str, shown: str, tmp_path: Path) -> None:
+    """As where the log's first events have moved to the archive; what stands between has nothing to say."""
+    refusing = _REFUSING.replace("KIND", json.dumps(kind))
+    assert probed(live_page("chain").replace('<script type="application/json" ', refusing), tmp_path)["asof"] == shown
