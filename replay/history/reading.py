@@ -18,6 +18,7 @@ from typing import IO, TypeAlias
 
 import msgspec
 
+from coordinator.wire.logfile import MAGIC
 from replay.history.book import Book
 from replay.history.finding import Log, Part, local_path, shown, unread
 from replay.history.framing import Damaged, pieces
@@ -32,6 +33,7 @@ Open: TypeAlias = Callable[[Part], AbstractContextManager[IO[bytes]]]
 _BEGINS = (b'{"Event":"', b'{"Event": "')
 _KEY = b'"Event":'
 _KEY_BYTES = len(b"{" + _KEY)
+_EXPORT = MAGIC.rstrip(b"0123456789\n")
 #: What editors put before the first line.
 _SIGNED = b"\xef\xbb\xbf"
 #: A log's first line is an event: this much of a file tells whether it is one.
@@ -150,12 +152,18 @@ def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
     except (Damaged, OSError) as error:
         damage = error
     if _KEY not in head:
-        what = f"its first {len(head):,} bytes hold no event of Spark's; it is no history log"
-        raise damage or Damaged(what if head else "it is empty")
+        raise damage or Damaged(_no_log(head))
     yield head
     if damage is not None:
         raise damage
     yield from found
+
+
+def _no_log(head: bytes) -> str:
+    """What it is that begins so."""
+    if head.startswith(_EXPORT):
+        return "`shufflectl export` wrote it; expected Spark's own history logs: `shufflectl simulate` reads both"
+    return f"its first {len(head):,} bytes hold no event of Spark's; it is no history log" if head else "it is empty"
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ import zstandard
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt, StageId
 from coordinator.core.values import Outputs, RootKind
+from coordinator.wire.logfile import MAGIC
 from replay.history import lines
 from replay.history.finding import Log as Found
 from replay.history.finding import Part, local_parts, sort
@@ -413,6 +414,10 @@ def test_a_log_that_an_editor_or_a_tool_wrote_again_is_read_as_before(tmp_path: 
         (b"", "it is empty"),
         (b"a,b\n1,2\n", "no history log"),
         (b'{"hello": 1}\n' * 10, "no history log"),
+        (
+            MAGIC + b"\0\0\0\7",
+            "^`shufflectl export` wrote it; expected Spark's own history logs: `shufflectl simulate`",
+        ),
         (b'{"Event":"click","at":1}\n' * 2, "^its events are not Spark's; expected Spark's events, one a line$"),
         (os.urandom(5000), "no history log"),
         (b"PK\x03\x04" + bytes(50), "a zip file"),
