@@ -18,6 +18,7 @@ public class Silences {
   public static final long LIMIT_MS = 5000L;
   public static final int TIMES_MAX = 10; // in a row; then it is gone for good, or will never answer this
   private static final long PAUSE_MS = 20000L;
+  private static final long LEAST_MS = 1000L; // who had no time to answer was not silent
 
   private final Map until = new HashMap(); // whom -> Long, by System.nanoTime
   private final Map times = new HashMap(); // whom -> Integer, since it answered last
@@ -37,6 +38,16 @@ public class Silences {
     return "did not answer a moment ago, and is asked again in a while";
   }
 
+  /** The same, where it would have so long to answer. */
+  public String of(String whom, long limitMs) {
+    return isTime(limitMs) ? of(whom) : "was not asked: no time was left";
+  }
+
+  /** Whether who has not answered within so long may be taken for silent. */
+  public static boolean isTime(long limitMs) {
+    return limitMs >= LEAST_MS;
+  }
+
   public synchronized void note(String whom) {
     until.put(whom, Long.valueOf(System.nanoTime() + PAUSE_MS * 1000000L));
     times.put(whom, Integer.valueOf(times(whom) + 1));
@@ -54,7 +65,7 @@ public class Silences {
 
   /** Before a call; `NotAsked` where it is not to be asked. `over` has to be called after it. */
   public Patience ask(String whom, long limitMs) {
-    String why = of(whom);
+    String why = of(whom, limitMs);
     if (why != null) {
       throw new NotAsked(whom + " " + why);
     }

@@ -201,3 +201,15 @@ def test_what_workers_are_still_committing_is_not_said_to_be_freed(on_cluster: O
         closed.open()
     wait_for(lambda: isinstance(run.service.free(fenced.locator, TIMEOUT), Freed), "the worker's return", 60)
     assert run.bytes_stored(shuffle) == 0
+
+
+def test_workers_that_had_no_time_to_answer_are_not_taken_for_silent(on_cluster: OnCeleborn) -> None:
+    run = on_cluster
+    shuffle = run.write()
+    fenced = run.service.fence(shuffle, TIMEOUT)
+    assert isinstance(fenced, Fenced)
+    hasty = run.service.free(fenced.locator, 0.001)
+    assert isinstance(hasty, Failed)
+    assert "was not asked: no time was left" in hasty.why
+    assert run.service.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)
+    assert run.bytes_stored(shuffle) == 0

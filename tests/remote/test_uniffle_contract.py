@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from listener_bridge.shuffle_services.api import Cannot, Fenced, Freed, Held
+from listener_bridge.shuffle_services.api import Cannot, Failed, Fenced, Freed, Held
 from listener_bridge.shuffle_services.testing import TIMEOUT, ShuffleServiceContract
 from tests.remote.conftest import OnUniffle, on_uniffle
 from tests.support.spark import wait_for
@@ -41,6 +41,12 @@ class TestUniffle(ShuffleServiceContract):
         assert set(world.blocks(shuffle)) == before | after
         assert isinstance(world.service.free(fenced.locator, TIMEOUT), Freed)
         assert set(world.blocks(shuffle)) == after
+
+    def test_a_coordinator_that_had_no_time_to_answer_is_not_taken_for_silent(self, world: OnUniffle) -> None:
+        shuffle = world.write()
+        assert isinstance(world.service.fence(shuffle, 0.5), Failed)
+        assert isinstance(world.service.fence(shuffle, TIMEOUT), Fenced)
+        assert world.read_again(shuffle)
 
     def test_where_no_server_is_left_it_cannot_be_fenced_and_stays(self, world: OnUniffle) -> None:
         shuffle = world.write()

@@ -27,6 +27,8 @@ public class CelebornService implements Rewrites {
     final Map continued = new HashMap(); // app shuffle that is rewritten as a whole -> might attempts continue before
   }
 
+  private static final long USERS_LIMIT_MS = 1000L; // a busy scheduler leaves time for what is known to be unused
+
   private static final Map OF_APPLICATION = new WeakHashMap(); // DAG scheduler -> Books
 
   private final Scheduler scheduler;
@@ -191,7 +193,7 @@ public class CelebornService implements Rewrites {
       return false;
     }
     UsersNow work = new UsersNow(users, shuffle, readersToo);
-    Object who = scheduler.call(work, Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    Object who = scheduler.call(work, Math.min(USERS_LIMIT_MS, Silences.limitMs(end)));
     return who == null || !((Set) who).isEmpty();
   }
 

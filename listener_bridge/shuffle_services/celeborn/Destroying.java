@@ -32,14 +32,17 @@ public class Destroying {
 
   /** Null once it is known where the files of the id lie, or that nobody is committing it; else why not. */
   String awaitCommit(Integer id, long end) throws Exception {
-    long limit = System.nanoTime() + (silences.of(COMMIT) == null ? Silences.limitMs(end) * 1000000L : 0L);
+    long limitMs = Silences.limitMs(end);
+    long limit = System.nanoTime() + (silences.of(COMMIT) == null ? limitMs * 1000000L : 0L);
     while (client.isBeingCommitted(id) && System.nanoTime() < limit) {
       Thread.sleep(LOOK_MS);
     }
     if (!client.isBeingCommitted(id)) {
       return null;
     }
-    silences.note(COMMIT);
+    if (Silences.isTime(limitMs)) {
+      silences.note(COMMIT);
+    }
     return "id " + id + " is still being committed by its workers; ask again";
   }
 
@@ -47,13 +50,14 @@ public class Destroying {
     Map workers = client.workers(id);
     Map asked = new HashMap(); // whom -> its answer to come
     Map problems = new HashMap(); // whom -> why it is not done
+    long limitMs = Silences.limitMs(end);
     Iterator it = files.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
       WorkerInfo worker = (WorkerInfo) workers.get(entry.getKey());
       boolean isKnown = worker != null && worker.endpoint() != null;
       String whom = isKnown ? (String) entry.getKey() : entry.getKey() + " of id " + id; // other ids may know it
-      String silent = silences.of(whom);
+      String silent = silences.of(whom, limitMs);
       if (silent != null) {
         problems.put(whom, silent);
       } else if (!isKnown) {
@@ -63,7 +67,7 @@ public class Destroying {
         asked.put(whom, ask(worker, id, (List[]) entry.getValue()));
       }
     }
-    hear(asked, problems, System.nanoTime() + Silences.limitMs(end) * 1000000L);
+    hear(asked, problems, System.nanoTime() + limitMs * 1000000L);
     return outcome(id, problems);
   }
 
