@@ -29,8 +29,6 @@ import scala.concurrent.duration.Duration;
  * instead of failing. Files whose executor is gone are asked of the host's shuffle service, by name.
  */
 public class Deletion {
-  private static final long LEAST_MS = 1000L;
-
   private final BlockManagerMaster executors;
   private final ShuffleManager local; // null unless the driver is the executor
   private final ExternalBlockStoreClient service; // null where there is no external shuffle service
@@ -150,27 +148,25 @@ public class Deletion {
    * it had done so after an earlier call had stopped waiting. Thrown: it did not answer, refused, or was not asked.
    */
   public int byService(int shuffle, Place place, long end) throws Exception {
-    long limitMs = Silences.limitMs(end);
-    if (limitMs < LEAST_MS) {
-      throw new Silences.NotAsked("no time was left to ask " + serviceOf(place)); // who could not answer was not silent
-    }
-    Patience patience = silences.ask(serviceOf(place), limitMs);
+    Patience patience = silences.ask(serviceOf(place), Silences.limitMs(end));
+    TransportClient client = null;
     try {
-      return ask(new RemoveBlocks((String) Reflect.get(service, "appId"), place.executor, names(shuffle, place)), place);
+      client = client(place);
+      return ask(client, new RemoveBlocks((String) Reflect.get(service, "appId"), place.executor, names(shuffle, place)));
     } catch (Exception refused) {
-      throw patience.told(refused);
+      throw patience.told(refused, client == null); // which may be starting again
     } finally {
       patience.over();
     }
   }
 
-  /**
-   * Through Spark's own connections with Spark's own message, but not by `removeBlocks`: that one answers 0 for a refusal
-   * too. To a host that is gone they are made for two minutes; who asks is interrupted earlier.
-   */
-  private int ask(RemoveBlocks wish, Place place) throws Exception {
-    TransportClientFactory connections = (TransportClientFactory) Reflect.get(service, "clientFactory");
-    TransportClient client = connections.createClient(place.host, place.port);
+  /** Spark's own connection. To a host that is gone one is made for two minutes; who asks is interrupted earlier. */
+  private TransportClient client(Place place) throws Exception {
+    return ((TransportClientFactory) Reflect.get(service, "clientFactory")).createClient(place.host, place.port);
+  }
+
+  /** Spark's own message, but not by `removeBlocks`: that one answers 0 for a refusal too. */
+  private static int ask(TransportClient client, RemoveBlocks wish) throws Exception {
     ByteBuffer answer = client.sendRpcSync(wish.toByteBuffer(), 2L * Silences.LIMIT_MS);
     return ((BlocksRemoved) BlockTransferMessage.Decoder.fromByteBuffer(answer)).numRemovedBlocks;
   }
