@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pyspark import TaskContext
 
 from listener_bridge.shuffle_services.api import Busy, Failed, Fenced, FenceOutcome, Freed, Held, Locator, NotHeld
 from listener_bridge.shuffle_services.testing import TIMEOUT
@@ -158,6 +159,49 @@ def test_a_worker_that_hangs_is_named_and_not_waited_for_again(on_cluster: OnCel
         assert isinstance(run.service.fence(other, TIMEOUT), Fenced)
     wait_for(lambda: isinstance(run.service.free(fenced.locator, TIMEOUT), Freed), "the worker's return")
     assert run.bytes_stored(shuffle) == 0
+
+
+def half_written_again(run: OnCeleborn) -> tuple[int, Fenced]:
+    """A shuffle whose second generation is half-written, and its first one, which is gone."""
+    gate = run.gate()
+    gate.open()
+
+    def rows(index: int, _: Iterator[int]) -> Iterator[tuple[int, str]]:
+        yield from wide(index)
+        if index >= 2 and (context := TaskContext.get()) is not None:
+            gate.pass_through(context.taskAttemptId())
+
+    keyed = run.spark.sparkContext.parallelize(range(MAPS), MAPS).mapPartitionsWithIndex(rows).partitionBy(3)
+    assert keyed.count() == MAPS * ROWS
+    first = run.service.fence(shuffle := run.newest_shuffle(), TIMEOUT)
+    assert isinstance(first, Fenced)
+    assert isinstance(run.service.free(first.locator, TIMEOUT), Freed)
+    before = gate.arrived()
+    gate.close()
+    with held_at(gate, keyed.count) as job:
+        wait_for(lambda: gate.arrived() >= before + 2, "tasks that have sent their rows")
+        run.spark.sparkContext.cancelAllJobs()
+        assert job.exception(60) is not None
+    return shuffle, first
+
+
+def test_where_the_files_of_a_half_written_id_lie_is_known_until_they_are_gone(on_cluster: OnCeleborn) -> None:
+    """A deletion of an older generation takes it along, a worker is silent, and then it is fenced itself."""
+    run = on_cluster
+    shuffle, older = half_written_again(run)
+    take_flags_down(run, shuffle)
+    application, (half,) = run.spark.sparkContext.applicationId, set(run.ids(shuffle)) - ids_of(older)
+    assert run.cluster.files_on(run.cluster.workers[0], application, (half,))
+    with run.cluster.workers[0].hanging():
+        wait_for(lambda: isinstance(run.service.free(older.locator, TIMEOUT), Failed), "an end of its writers")
+        fenced = run.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+    wait_for(lambda: isinstance(run.service.free(fenced.locator, TIMEOUT), Freed), "the worker's return", 60)
+    assert run.bytes_stored(shuffle) == 0
+
+
+def ids_of(fenced: Fenced) -> set[int]:
+    return {int(one) for one in fenced.locator.payload.rpartition("/")[2].split("+")}
 
 
 def shuffle_dependency(keyed: Any) -> Any:

@@ -107,7 +107,9 @@ public class CelebornService implements Rewrites {
     FencedIds.One last = null;
     for (int i = 0; i < ids.size(); i++) {
       Integer id = (Integer) ids.get(i);
+      FencedIds.One before = books.fenced.of(id);
       last = books.fenced.put(id, new FencedIds.One(shuffle.id, shuffle.olderThan, true));
+      last.given = before == null ? null : before.given;
       last.bytes = client.isCommitted(id) ? CelebornClient.bytes(client.locations(id)) : -1L;
       exact = last.bytes < 0L || exact < 0L ? -1L : exact + last.bytes;
     }
