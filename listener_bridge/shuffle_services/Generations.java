@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -83,6 +84,11 @@ public class Generations {
       return found;
     }
 
+    /** Whether files of it may lie where nobody has deleted them. */
+    boolean mayLieSomewhere() {
+      return !places.isEmpty() || !left.isEmpty();
+    }
+
     Place at(Place where) {
       Place known = (Place) places.get(where.executor);
       if (known == null) {
@@ -97,6 +103,7 @@ public class Generations {
 
   private final Map shuffles = new HashMap();
   private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
+  private final Set abandoned = new LinkedHashSet(); // let go by Spark, and files of them may lie somewhere
   private final Set scattered = Collections.newSetFromMap(new ConcurrentHashMap()); // forgotten while it may have been written
   private volatile boolean filesOutliveExecutors = false;
   private volatile Rewrites rewrites = null;
@@ -133,14 +140,34 @@ public class Generations {
     return known == null ? 0 : known.present;
   }
 
-  /** Spark let the shuffle go: its id will not come back. What still lies somewhere is kept until it is freed. */
+  /**
+   * Spark let the shuffle go: its id will not come back. It has had all executors delete what they have; where files
+   * outlive them, what still lies somewhere is kept until it is freed.
+   */
   public synchronized void cleaned(int shuffle) {
-    Shuffle known = (Shuffle) shuffles.get(Integer.valueOf(shuffle));
-    if (known != null && known.places.isEmpty()) {
-      shuffles.remove(Integer.valueOf(shuffle));
+    Integer id = Integer.valueOf(shuffle);
+    Shuffle known = (Shuffle) shuffles.get(id);
+    abandoned.remove(id);
+    if (known != null && filesOutliveExecutors && known.mayLieSomewhere()) {
+      abandoned.add(id); // behind the others
+    } else {
+      shuffles.remove(id);
     }
-    owed.remove(Integer.valueOf(shuffle));
-    scattered.remove(Integer.valueOf(shuffle));
+    owed.remove(id);
+    scattered.remove(id);
+  }
+
+  /** It is known now where its files lie: Spark may have let it go before. */
+  synchronized void placed(Shuffle shuffle) {
+    if (filesOutliveExecutors && shuffles.get(Integer.valueOf(shuffle.id)) != shuffle) {
+      shuffles.put(Integer.valueOf(shuffle.id), shuffle);
+      cleaned(shuffle.id);
+    }
+  }
+
+  /** One that Spark has let go, and files of it may lie somewhere: nobody asks for their deletion. Null: there is none. */
+  synchronized Shuffle abandoned() {
+    return abandoned.isEmpty() ? null : (Shuffle) shuffles.get(abandoned.iterator().next());
   }
 
   /** Files of executors that have gone are deleted by name: so it is noted where what is forgotten lies. */

@@ -74,6 +74,7 @@ public class NativeService implements CleanerListener {
       return (String) answer;
     }
     remember(known, work.outputs);
+    generations.placed(known);
     return Answer.fenced(known);
   }
 
@@ -82,14 +83,18 @@ public class NativeService implements CleanerListener {
    * them there. They are deleted as what is fenced is, but once: whom nobody answers for is left to Spark's cleaner.
    */
   private void sweep(Generations.Shuffle shuffle, long end) {
+    String refused = deleteBeside(shuffle, end);
+    if (refused != null) {
+      LOG.info("files of app shuffle {}, of no output, are left to Spark's cleaner: {}", Integer.valueOf(shuffle.id), refused);
+    }
+  }
+
+  /** Null where all is gone; else why not. What was asked for is answered all the same. */
+  private String deleteBeside(Generations.Shuffle shuffle, long end) {
     try {
-      long leftMs = Math.max(1L, (end - System.nanoTime()) / 1000000L);
-      String refused = delete(shuffle, shuffle.present - 1, leftMs);
-      if (refused != null) {
-        LOG.info("files of app shuffle {}, of no output, are left to Spark's cleaner: {}", Integer.valueOf(shuffle.id), refused);
-      }
-    } catch (Exception broken) { // what was asked for is answered all the same
-      LOG.info("files of app shuffle {}, of no output, are left to Spark's cleaner", Integer.valueOf(shuffle.id), broken);
+      return delete(shuffle, shuffle.present - 1, Math.max(1L, (end - System.nanoTime()) / 1000000L));
+    } catch (Exception broken) {
+      return String.valueOf(broken);
     }
   }
 
@@ -206,8 +211,15 @@ public class NativeService implements CleanerListener {
     return null;
   }
 
-  /** A second `free`, once every task older than the fence has ended; and the files of writers that the driver lost. */
+  /**
+   * A second `free`, once every task older than the fence has ended; and the files of writers that the driver lost. One
+   * shuffle that Spark let go before it was freed goes along: what is not gone then waits for a later call.
+   */
   public synchronized String forget(int shuffle, int generation, long timeoutMs) throws Exception {
+    Generations.Shuffle abandoned = generations.abandoned();
+    if (abandoned != null) {
+      deleteBeside(abandoned, System.nanoTime() + timeoutMs * 1000000L);
+    }
     Generations.Shuffle known = generations.of(shuffle);
     long oldest = scheduler.oldestRunningTask();
     if (oldest < known.olderThan) {

@@ -14,15 +14,14 @@ from typing import Any
 
 import pytest
 
-from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services import uniffle as uniffle_service
 from listener_bridge.shuffle_services.api import Held, ShuffleService
 from listener_bridge.shuffle_services.choosing import choose
 from listener_bridge.tap.facts import MarkerPassed, StageSubmitted
-from listener_bridge.tap.jvm import JavaObject
 from listener_bridge.tap.tap import Tap
 from tests.spark.bridge.conftest import Run
 from tests.support.celeborn import Celeborn, running_celeborn
+from tests.support.generations import generations, kept_in
 from tests.support.own_spark import own_spark
 from tests.support.spark import LOCAL, FactLog, Gate, gate, in_background, wait_for
 from tests.support.uniffle import SERVERS, Uniffle, running_uniffle
@@ -107,11 +106,7 @@ class Remote:
     @property
     def generations(self) -> Any:
         """Our Java's counts of this application."""
-        counts = native.load(self.tap).loadClass("shufflelifecycle.Generations")
-        of = next(m for m in counts.getMethods() if str(m.getName()) == "of" and "static" in str(m.toString()))
-        arguments = self.tap.driver.gateway.new_array(self.tap.driver.gateway.jvm.java.lang.Object, 1)
-        arguments[0] = self.tap.java.scheduler()
-        return of.invoke(None, arguments)
+        return generations(self.tap)
 
     def marker_passed(self, name: str) -> bool:
         self.log.settle()
@@ -162,17 +157,10 @@ def asked_in_vain(run: Remote, silences: tuple[str, ...], times: int) -> None:
     keeps them is the name of a field in each holder."""
     holder = run.service._java  # type: ignore[attr-defined]
     for name in silences:
-        holder = _kept(holder, name)
-    for whom in list(_kept(holder, "until")):
+        holder = kept_in(holder, name)
+    for whom in list(kept_in(holder, "until")):
         for _ in range(times):
             holder.note(whom)
-
-
-def _kept(holder: JavaObject, name: str) -> JavaObject:
-    """What a private field holds."""
-    field = holder.getClass().getDeclaredField(name)
-    field.setAccessible(True)
-    return field.get(holder)
 
 
 # ---- Uniffle ----

@@ -54,12 +54,12 @@ class FencedIds {
     return found;
   }
 
-  /** Of a shuffle that the client knows no more nobody can ask for an id: what is freed of it has nothing to be forgotten. */
+  /** Of a shuffle that the client knows no more nobody can ask for an id, and Celeborn itself deletes what is left of it. */
   void dropCleaned(Map known) {
     Iterator it = ids.values().iterator();
     while (it.hasNext()) {
       One one = (One) it.next();
-      if (one.freed && !known.containsKey(Integer.valueOf(one.shuffle))) {
+      if (!known.containsKey(Integer.valueOf(one.shuffle))) {
         it.remove();
       }
     }

@@ -3,8 +3,10 @@ package shufflelifecycle;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -26,7 +28,7 @@ public class UniffleService {
   private static class Books implements CleanerListener {
     final HalfWritten halfWritten;
     final Map used = Collections.synchronizedMap(new HashMap()); // app shuffle -> Set of ids of its servers, past ones too
-    final Map bytes = new HashMap(); // "app shuffle/generation" -> Long, fenced and not purged
+    final Map bytes = new ConcurrentHashMap(); // "app shuffle/generation" -> Long, fenced and not purged
 
     Books(HalfWritten halfWritten) {
       this.halfWritten = halfWritten;
@@ -36,6 +38,11 @@ public class UniffleService {
     public void shuffleCleaned(int shuffle) {
       halfWritten.drop(shuffle);
       used.remove(Integer.valueOf(shuffle));
+      for (Iterator it = bytes.keySet().iterator(); it.hasNext();) {
+        if (((String) it.next()).startsWith(shuffle + "/")) {
+          it.remove();
+        }
+      }
     }
 
     public void rddCleaned(int rdd) {}

@@ -246,6 +246,17 @@ def test_a_map_stage_waits_while_an_executor_has_not_answered(run: Any) -> None:
     assert run.fetch_failures() == []
 
 
+def test_what_spark_lets_go_between_its_fence_and_its_deletion_is_not_kept(run: Any) -> None:
+    run.keyed().collect()
+    shuffle = run.newest_shuffle()
+    fenced = fence_when_quiet(run, shuffle)
+    run.tap.driver.context.cleaner().get().doCleanupShuffle(shuffle, True)
+    assert not run.files(shuffle)
+    assert shuffle not in list(run.service._java.fenced())
+    assert run.service.free(fenced.locator, TIMEOUT) == Freed(0)
+    assert shuffle not in list(run.service._java.fenced())
+
+
 def stopped(process: int, call: Callable[[], T]) -> T:
     """Make the call while the process is stopped; whoever else knows its id may let it go on."""
     os.kill(process, signal.SIGSTOP)
