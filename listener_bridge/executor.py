@@ -34,6 +34,7 @@ FENCE_TIMEOUT_S = 5.0
 FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
 WAITING_MAX = 10_000  # directives: a coordinator sends 1,024 ahead of our answers; beyond this they are left out
+CLEANED_MAX = 4_096  # app shuffles that Spark has let go: what is under way of one comes back within seconds
 OVER_MAX = 4_096  # acknowledged outcomes that are remembered: their directives may still be on their way to us
 Directive: TypeAlias = service_pb2.Directive
 
@@ -98,6 +99,7 @@ class Executor:
         self._over: OrderedDict[int, Request] = OrderedDict()  # the newest outcomes that were acknowledged
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidation -> what it has fenced, and not yet freed
+        self._cleaned: OrderedDict[int, None] = OrderedDict()  # the newest app shuffles that Spark has let go
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due_s = 0.0  # by the monotonic clock
         self._stopped = ""
@@ -168,6 +170,9 @@ class Executor:
 
     def shuffle_cleaned(self, app_shuffle: int) -> None:
         with self._lock:
+            self._cleaned[app_shuffle] = None
+            if len(self._cleaned) > CLEANED_MAX:
+                self._cleaned.popitem(last=False)
             self._newest.pop(app_shuffle, None)
             for over in [one for one, (whose, _) in self._given_up.items() if whose == app_shuffle]:
                 del self._given_up[over]
@@ -189,7 +194,8 @@ class Executor:
             self._thread.join(timeout_s)
 
     def _note_newest(self, app_shuffle: int, shuffle_id: int) -> None:
-        self._newest[app_shuffle] = max(shuffle_id, self._newest.get(app_shuffle, 0))
+        if app_shuffle not in self._cleaned:
+            self._newest[app_shuffle] = max(shuffle_id, self._newest.get(app_shuffle, 0))
 
     # ---- the thread ----
 
@@ -256,8 +262,17 @@ class Executor:
             self.on_gone(directive.app_shuffle)
         self._report(directive, outcome)
         if isinstance(outcome, api.Fenced) and directive.delete_follows:
-            self.ahead.announce(outcome.locator, directive.app_shuffle)
-            self._tasks.put(_FreeAhead(outcome.locator))  # behind the fences that wait
+            self._announce(directive.app_shuffle, outcome.locator)
+
+    def _announce(self, app_shuffle: int, locator: api.Locator) -> None:
+        """Its data go behind the fences that wait. Where Spark has let it go meanwhile, nobody will ask for them."""
+        with self._lock:
+            if is_awaited := app_shuffle not in self._cleaned:
+                self.ahead.announce(locator, app_shuffle)
+        if is_awaited:
+            self._tasks.put(_FreeAhead(locator))
+        elif not self._stopped:
+            self._free(locator)
 
     def _free_ahead(self, locator: api.Locator) -> None:
         if not self._stopped and self.ahead.is_due(locator):
@@ -306,11 +321,12 @@ class Executor:
 
     def _free_given_up(self, directive: Directive, locator: api.Locator) -> Outcome:
         """Where it fails it is asked for again, perhaps without a name, and Spark has forgotten what was there."""
-        outcome = self._free(locator)
+        outcome, app_shuffle = self._free(locator), directive.app_shuffle
         with self._lock:
             self._given_up.pop(directive.directive, None)
-            if isinstance(outcome, api.Failed) and self._outcomes.get(directive.directive) is directive:
-                self._given_up[directive.directive] = directive.app_shuffle, locator
+            is_awaited = self._outcomes.get(directive.directive) is directive and app_shuffle not in self._cleaned
+            if isinstance(outcome, api.Failed) and is_awaited:
+                self._given_up[directive.directive] = app_shuffle, locator
         return outcome
 
     def _of_no_name(self, directive: Directive) -> Outcome:

@@ -9,7 +9,7 @@ from google.protobuf import text_format
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge.ahead import KEPT_MAX, Ahead
-from listener_bridge.executor import Executor
+from listener_bridge.executor import CLEANED_MAX, Executor
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services.api import Busy, Cannot, Failed, Fenced, Freed, Held, Locator, NotHeld, Superseded
 from listener_bridge.tap.facts import Fact, JobEnded, MarkerPassed, Snapshot
@@ -378,6 +378,37 @@ def test_what_nobody_will_ask_for_is_not_kept(forget: Any) -> None:
     wait_for(lambda: hands.executor.ahead.untold_bytes() == 500, "the data")
     forget(hands.executor)
     assert hands.executor.ahead.untold_bytes() == 0
+
+
+def cleaned_within(hands: Hands, verb: str) -> Hands:
+    """Spark lets app shuffle 1 go while the service is asked for this."""
+    hands.service.before = lambda asked: hands.executor.shuffle_cleaned(1) if asked == verb else None
+    return hands
+
+
+def test_what_spark_lets_go_during_its_fence_goes_and_is_kept_for_nobody() -> None:
+    hands = cleaned_within(Hands(fence=FENCED, free=Freed(500)), "fence").do(fence_to_delete(1))
+    wait_for(lambda: ("free", LOCATOR) in hands.service.calls, "the data")
+    hands.executor.stop("over", 10)
+    assert hands.executor.ahead.untold_bytes() == 0
+    assert list(hands.executor._to_forget) == [LOCATOR]
+
+
+def test_what_spark_lets_go_while_it_is_invalidated_is_not_kept_to_be_freed_again() -> None:
+    hands = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Failed("silent"))
+    cleaned_within(hands, "free").do(invalidate(3, None)).told()
+    assert hands.executor._given_up == {}
+
+
+def test_of_what_spark_has_let_go_no_generation_is_kept() -> None:
+    hands = Hands(fence=FENCED)
+    hands.executor.shuffle_cleaned(1)
+    hands.executor.submit(fence(1, shuffle_id=4))
+    hands.executor.generation_known(1, 5)
+    assert hands.executor._newest == {}
+    for app_shuffle in range(2, 2 + CLEANED_MAX):
+        hands.executor.shuffle_cleaned(app_shuffle)
+    assert len(hands.executor._cleaned) == CLEANED_MAX
 
 
 def test_of_what_nobody_asks_for_only_so_much_is_kept() -> None:
