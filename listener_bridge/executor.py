@@ -309,11 +309,11 @@ class Executor:
         elif locator is None:
             outcome = self._of_no_name(directive)
         else:
-            outcome = self._give_up(directive, locator)
+            outcome = self._give_up(directive, lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
         self._report(directive, outcome)
 
-    def _give_up(self, directive: Directive, locator: api.Locator) -> Outcome:
-        outcome = self._fenced(lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
+    def _give_up(self, directive: Directive, verb: Callable[[], api.FenceOutcome]) -> Outcome:
+        outcome = self._fenced(verb)
         if not isinstance(outcome, api.Fenced):
             return outcome
         self.on_gone(directive.app_shuffle)
@@ -347,7 +347,14 @@ class Executor:
             held = self._service.holds(app_shuffle)
         except Exception as error:  # noqa: BLE001 - as above: whether there is something nobody knows
             return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
-        return api.Freed(0) if isinstance(held, api.NotHeld) else self._give_up(directive, held.locator)
+        if isinstance(held, api.NotHeld):
+            return self._give_up_unseen(directive)
+        return self._give_up(directive, lambda: self._service.invalidate(held.locator, FENCE_TIMEOUT_S))
+
+    def _give_up_unseen(self, directive: Directive) -> Outcome:
+        """Spark has no outputs. A fence sees to what may be there all the same, of tasks that did not end well."""
+        outcome = self._give_up(directive, lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
+        return api.Freed(0) if isinstance(outcome, api.Superseded) else outcome
 
     # ---- outcomes ----
 

@@ -253,7 +253,7 @@ def test_29_an_invalidation_without_a_name_frees_what_is_there() -> None:
     assert gone == [1]
     used = Hands(holds=Held(LOCATOR), invalidate=Busy(("stage 1.0 reads it",))).do(invalidate(3, None))
     assert used.told() == ['report_outcome { directive: 3 busy { who: "stage 1.0 reads it" } }']
-    nothing = Hands(holds=NotHeld("nothing")).do(invalidate(3, None))
+    nothing = Hands(holds=NotHeld("nothing"), fence=Superseded("nothing")).do(invalidate(3, None))
     assert nothing.told() == ["report_outcome { directive: 3 freed { } }"]
     unknown = Hands(holds=RuntimeError("gone")).do(invalidate(3, None))
     assert 'failed { error: "the shuffle service raised RuntimeError: gone" }' in unknown.told()[0]
@@ -268,6 +268,20 @@ def test_an_invalidation_whose_deletion_has_failed_deletes_what_it_has_fenced() 
     hands.executor.submit(invalidate(3, None))
     assert hands.told(2)[-1] == "report_outcome { directive: 3 freed { bytes: 7 } }"
     assert hands.executor._given_up == {}
+
+
+def test_an_invalidation_without_a_name_and_without_outputs_fences_what_may_be_there_all_the_same() -> None:
+    """Files of tasks that were killed, or blocks of a half-written shuffle: a fence has them go, or says who writes."""
+    there = Hands(holds=NotHeld("nothing"), fence=FENCED, free=Freed(7))
+    gone: list[int] = []
+    there.executor.on_gone = gone.append
+    assert there.do(invalidate(3, None)).told() == ["report_outcome { directive: 3 freed { bytes: 7 } }"]
+    assert gone == [1]
+    written = Hands(holds=NotHeld("nothing"), fence=Busy(("stage 1.0 writes it",))).do(invalidate(3, None))
+    assert written.told() == ['report_outcome { directive: 3 busy { who: "stage 1.0 writes it" } }']
+    nothing = Hands(holds=NotHeld("nothing"), fence=Superseded("nothing")).do(invalidate(3, None))
+    nothing.told()
+    assert nothing.service.calls == [("holds", 1), ("fence", 1)]
 
 
 @pytest.mark.parametrize(
