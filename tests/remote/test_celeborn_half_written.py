@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from listener_bridge.shuffle_services.api import Busy, Failed, Fenced, FenceOutc
 from listener_bridge.shuffle_services.testing import TIMEOUT
 from tests.remote.conftest import OnCeleborn
 from tests.support.gates import held_at
-from tests.support.spark import wait_for
+from tests.support.spark import Gate, wait_for
 
 pytestmark = pytest.mark.timeout(120)
 MAPS, ROWS, CHARACTERS = 4, 1_500, 1_000  # of each map task, far above what workers keep in memory
@@ -161,8 +164,25 @@ def test_a_worker_that_hangs_is_named_and_not_waited_for_again(on_cluster: OnCel
     assert run.bytes_stored(shuffle) == 0
 
 
-def half_written_again(run: OnCeleborn) -> tuple[int, Fenced]:
-    """A shuffle whose second generation is half-written, and its first one, which is gone."""
+@dataclass
+class Again:
+    """A shuffle whose first generation is gone; two who write it again can be held, when they have sent rows."""
+
+    keyed: Any
+    shuffle: int
+    first: Fenced
+    gate: Gate
+
+    @contextmanager
+    def written(self) -> Iterator[Future[int]]:
+        before = self.gate.arrived()
+        self.gate.close()
+        with held_at(self.gate, self.keyed.count) as job:
+            wait_for(lambda: self.gate.arrived() >= before + 2, "tasks that have sent their rows")
+            yield job
+
+
+def written_once(run: OnCeleborn) -> Again:
     gate = run.gate()
     gate.open()
 
@@ -176,19 +196,17 @@ def half_written_again(run: OnCeleborn) -> tuple[int, Fenced]:
     first = run.service.fence(shuffle := run.newest_shuffle(), TIMEOUT)
     assert isinstance(first, Fenced)
     assert isinstance(run.service.free(first.locator, TIMEOUT), Freed)
-    before = gate.arrived()
-    gate.close()
-    with held_at(gate, keyed.count) as job:
-        wait_for(lambda: gate.arrived() >= before + 2, "tasks that have sent their rows")
-        run.spark.sparkContext.cancelAllJobs()
-        assert job.exception(60) is not None
-    return shuffle, first
+    return Again(keyed, shuffle, first, gate)
 
 
 def test_where_the_files_of_a_half_written_id_lie_is_known_until_they_are_gone(on_cluster: OnCeleborn) -> None:
     """A deletion of an older generation takes it along, a worker is silent, and then it is fenced itself."""
     run = on_cluster
-    shuffle, older = half_written_again(run)
+    again = written_once(run)
+    shuffle, older = again.shuffle, again.first
+    with again.written() as job:
+        run.spark.sparkContext.cancelAllJobs()
+        assert job.exception(60) is not None
     take_flags_down(run, shuffle)
     application, (half,) = run.spark.sparkContext.applicationId, set(run.ids(shuffle)) - ids_of(older)
     assert run.cluster.files_on(run.cluster.workers[0], application, (half,))
@@ -198,6 +216,24 @@ def test_where_the_files_of_a_half_written_id_lie_is_known_until_they_are_gone(o
         assert isinstance(fenced, Fenced)
     wait_for(lambda: isinstance(run.service.free(fenced.locator, TIMEOUT), Freed), "the worker's return", 60)
     assert run.bytes_stored(shuffle) == 0
+
+
+def test_who_writes_a_shuffle_keeps_no_other_one_from_being_forgotten(on_cluster: OnCeleborn) -> None:
+    """Its lost id may be written under; where a task is older than a fence, it is older than all that follow."""
+    run = on_cluster
+    again = written_once(run)
+    assert again.keyed.count() == MAPS * ROWS
+    take_flags_down(run, again.shuffle)
+    run.tap.driver.map_output_tracker.unregisterAllMapAndMergeOutput(again.shuffle)
+    assert isinstance(run.service.free(again.first.locator, TIMEOUT), Freed)
+    with again.written() as job:
+        outcome = run.service.forget(again.first.locator, TIMEOUT)
+        again.gate.open()
+        assert job.result(60) == MAPS * ROWS
+    assert isinstance(outcome, Failed), outcome
+    assert "somebody writes" in outcome.why
+    wait_for(lambda: run.service.forget(again.first.locator, TIMEOUT) == Freed(0), "an end of its writers")
+    assert again.keyed.count() == MAPS * ROWS
 
 
 def ids_of(fenced: Fenced) -> set[int]:

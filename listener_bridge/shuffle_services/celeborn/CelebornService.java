@@ -238,9 +238,13 @@ public class CelebornService implements Rewrites {
       return Answer.freed(0L); // the client has erased them by itself
     }
     List going = going(shuffle, ids);
-    Set who = usersOf(shuffle, going, end);
+    Set who = olderThanFences(shuffle, going);
     if (!who.isEmpty()) {
       return Answer.busy(who);
+    }
+    String writer = writerOf(shuffle, going, end);
+    if (writer != null) {
+      return Answer.failed(writer);
     }
     long bytes = 0L;
     ArrayList problems = new ArrayList();
@@ -256,19 +260,27 @@ public class CelebornService implements Rewrites {
     return problems.isEmpty() ? Answer.freed(bytes) : Answer.failed(problems.toString());
   }
 
-  /** Who may ask with one of these ids, or write under it. */
-  private Set usersOf(int shuffle, List ids, long end) throws Exception {
+  /** Who may ask with one of these ids. */
+  private Set olderThanFences(int shuffle, List ids) {
     TreeSet who = new TreeSet();
     long oldest = scheduler.oldestRunningTask();
     for (int i = 0; i < ids.size(); i++) {
-      FencedIds.One known = known(shuffle, (Integer) ids.get(i));
-      if (oldest < known.olderThan) {
+      if (oldest < known(shuffle, (Integer) ids.get(i)).olderThan) {
         who.add("task " + oldest + " is older than the fence");
-      } else if (!known.forgotten && mayBeUsed(shuffle, known, false, end)) {
-        who.add("somebody writes app shuffle " + shuffle + ", perhaps under id " + ids.get(i));
       }
     }
     return who;
+  }
+
+  /** Who may write under one of these ids, which is no matter for any other shuffle; null: nobody. */
+  private String writerOf(int shuffle, List ids, long end) throws Exception {
+    for (int i = 0; i < ids.size(); i++) {
+      FencedIds.One known = known(shuffle, (Integer) ids.get(i));
+      if (!known.forgotten && mayBeUsed(shuffle, known, false, end)) {
+        return "somebody writes app shuffle " + shuffle + ", perhaps under id " + ids.get(i) + "; ask again";
+      }
+    }
+    return null;
   }
 
   // ---- what is written again as a whole ----
