@@ -33,6 +33,7 @@ public class Deletion {
   private final ShuffleManager local; // null unless the driver is the executor
   private final ExternalBlockStoreClient service; // null where there is no external shuffle service
   private final Silences silences = new Silences(); // of hosts' shuffle services
+  private final Silences hung = new Silences(); // executors
   private final String checksum; // the suffix of checksum files, null where there are none
 
   public Deletion(Object executors, Object local, Object service, Object checksum) {
@@ -56,15 +57,27 @@ public class Deletion {
       }
     }
     Map asked = ask(shuffle.id, endpoints, end, silent);
+    long limitMs = Silences.limitMs(end);
     Iterator it = asked.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
-      String why = await((scala.concurrent.Future) entry.getValue(), end);
+      String why = hear((String) entry.getKey(), (scala.concurrent.Future) entry.getValue(), end, limitMs);
       if (why != null) {
         silent.put(entry.getKey(), why);
       }
     }
     return silent;
+  }
+
+  /** Null where it has deleted them; else why not. One that hangs would keep each deletion waiting, and the outputs held. */
+  private String hear(String executor, scala.concurrent.Future answer, long end, long limitMs) {
+    String why = await(answer, end);
+    if (answer.isCompleted()) {
+      hung.heard(executor);
+    } else if (Silences.isTime(limitMs)) {
+      hung.note(executor);
+    }
+    return why;
   }
 
   private Map ask(int shuffle, Map endpoints, long end, Map silent) {
@@ -73,7 +86,10 @@ public class Deletion {
     Iterator it = endpoints.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
-      if (System.nanoTime() < end) {
+      String hangs = hung.of((String) entry.getKey());
+      if (hangs != null) {
+        silent.put(entry.getKey(), hangs);
+      } else if (System.nanoTime() < end) {
         Object message = new BlockManagerMessages.RemoveShuffle(shuffle);
         asked.put(entry.getKey(), ((RpcEndpointRef) entry.getValue()).ask(message, tag));
       } else {

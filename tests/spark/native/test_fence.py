@@ -246,6 +246,28 @@ def test_a_map_stage_waits_while_an_executor_has_not_answered(run: Any) -> None:
     assert run.fetch_failures() == []
 
 
+def test_an_executor_that_hangs_keeps_one_deletion_waiting_and_not_each(run: Any) -> None:
+    executors = executor_processes(run.folder)
+    if not executors:
+        pytest.skip("local mode: the driver deletes at once")
+    shuffles = []
+    for _ in range(2):
+        run.keyed().collect()
+        shuffles.append(run.newest_shuffle())
+    fences = [fence_when_quiet(run, shuffle) for shuffle in shuffles]
+
+    def free() -> list[Any]:
+        return [run.service.free(fenced.locator, TIMEOUT) for fenced in fences]
+
+    first, second = stopped(executors[0], free)
+    assert isinstance(first, Failed)
+    assert "no answer in time" in first.why
+    assert isinstance(second, Failed)
+    assert "asked again in a while" in second.why
+    wait_for(lambda: all(isinstance(outcome, Freed) for outcome in free()), "the executor to be asked again", 40.0)
+    assert not any(run.files(shuffle) for shuffle in shuffles)
+
+
 def test_what_spark_lets_go_between_its_fence_and_its_deletion_is_not_kept(run: Any) -> None:
     run.keyed().collect()
     shuffle = run.newest_shuffle()
