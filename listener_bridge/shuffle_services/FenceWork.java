@@ -61,8 +61,8 @@ public class FenceWork implements Work {
 
   private String fence(ShuffleStatus status) {
     outputs = (MapStatus[]) status.mapStatuses().clone();
+    tracker.unregisterAllMapAndMergeOutput(shuffle.id); // throws where Spark's cleaner has just been here
     generations.owe(shuffle.id, scheduler.nextTaskId());
-    tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     shuffle.bytes = 0L;
     shuffle.pass(scheduler);
     letExecutorsGo();

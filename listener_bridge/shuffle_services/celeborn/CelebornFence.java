@@ -27,12 +27,12 @@ public class CelebornFence implements Work {
   List ids = null; // set where this run fenced
   MapStatus[] outputs = null; // as Spark knew them then, and forgot them
 
-  CelebornFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, CelebornClient client, FencedIds fenced,
-      int id, int expected) {
+  CelebornFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, Generations generations,
+      CelebornClient client, FencedIds fenced, int id, int expected) {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.users = users;
-    this.generations = Generations.of(scheduler);
+    this.generations = generations;
     this.shuffle = generations.of(id);
     this.client = client;
     this.fenced = fenced;
@@ -72,10 +72,10 @@ public class CelebornFence implements Work {
   private String fence(LinkedHashMap known, ShuffleStatus found, List present) {
     ids = present;
     outputs = (MapStatus[]) found.mapStatuses().clone();
-    generations.owe(shuffle.id, scheduler.nextTaskId());
     CelebornClient.invalidate(known, ids);
     shuffle.bytes = 0L;
-    tracker.unregisterAllMapAndMergeOutput(shuffle.id);
+    tracker.unregisterAllMapAndMergeOutput(shuffle.id); // throws where Spark's cleaner has just been here
+    generations.owe(shuffle.id, scheduler.nextTaskId());
     shuffle.pass(scheduler);
     return Answer.FENCED;
   }

@@ -87,7 +87,8 @@ public class CelebornService implements Rewrites {
 
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     Generations.Shuffle known = generations.of(shuffle);
-    CelebornFence work = new CelebornFence(scheduler, tracker, users, client, books.fenced, shuffle, expected);
+    CelebornFence work =
+        new CelebornFence(scheduler, tracker, users, generations, client, books.fenced, shuffle, expected);
     Object answer = scheduler.callAgain(work, timeoutMs);
     if (answer == null) {
       return Answer.failed("the scheduler was busy for " + timeoutMs + " ms; ask again");

@@ -30,13 +30,13 @@ public class UniffleFence implements Work {
   UniffleHome past = null; // set where this run fenced
   MapStatus[] outputs = null; // as Spark knew them then, and forgot them
 
-  UniffleFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, HalfWritten halfWritten,
-      UniffleClient client, int id, int expected) {
+  UniffleFence(Scheduler scheduler, MapOutputTrackerMaster tracker, Users users, Generations generations,
+      HalfWritten halfWritten, UniffleClient client, int id, int expected) {
     this.scheduler = scheduler;
     this.tracker = tracker;
     this.users = users;
     this.halfWritten = halfWritten;
-    this.generations = Generations.of(scheduler);
+    this.generations = generations;
     this.shuffle = generations.of(id);
     this.client = client;
     this.decision = new FenceDecision(scheduler, shuffle, expected);
@@ -68,8 +68,8 @@ public class UniffleFence implements Work {
       return Answer.failed("app shuffle " + shuffle.id + " has moved meanwhile; ask again");
     }
     MapStatus[] known = (MapStatus[]) status.mapStatuses().clone();
+    tracker.unregisterAllMapAndMergeOutput(shuffle.id); // throws where Spark's cleaner has just been here
     generations.owe(shuffle.id, scheduler.nextTaskId());
-    tracker.unregisterAllMapAndMergeOutput(shuffle.id);
     told.set(handle, next.told);
     halfWritten.moved(shuffle.id);
     past = present;

@@ -131,7 +131,8 @@ public class UniffleService {
   public synchronized String fence(int shuffle, int expected, long timeoutMs) throws Exception {
     long end = System.nanoTime() + timeoutMs * 1000000L;
     Generations.Shuffle known = generations.of(shuffle);
-    UniffleFence work = new UniffleFence(scheduler, tracker, users, books.halfWritten, client, shuffle, expected);
+    UniffleFence work =
+        new UniffleFence(scheduler, tracker, users, generations, books.halfWritten, client, shuffle, expected);
     Object answer = scheduler.call(work, timeoutMs);
     if (Work.AGAIN.equals(answer)) {
       String why = prepare(shuffle, work, end);
