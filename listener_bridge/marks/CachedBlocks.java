@@ -49,6 +49,7 @@ class CachedBlocks {
   private final Field partitions = Levels.field("partitions_");
   private final Map outdated = new ConcurrentHashMap(); // id of an RDD -> the shuffle that is written again
   private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks may be new
+  private final Set torn = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks have gone
 
   CachedBlocks(SparkContext context, BlockManagerMaster master, Sides sides, Removals removals) {
     this.context = context;
@@ -85,6 +86,56 @@ class CachedBlocks {
   /** The same of all that wait, where nobody knows. */
   void changeAll() {
     changed.addAll(outdated.keySet());
+  }
+
+  /** The listener's thread: a block of the RDD has gone from somewhere, by no hand of ours. */
+  void loses(int rdd) {
+    torn.add(Integer.valueOf(rdd));
+  }
+
+  /** The same of blocks of which nobody says to which RDD they belong. */
+  void losesSome() {
+    torn.retainAll(persisted());
+    torn.addAll(persisted());
+  }
+
+  /** The listener's thread: the program lets its blocks go. */
+  void unpersisted(int rdd) {
+    torn.remove(Integer.valueOf(rdd));
+  }
+
+  private Set persisted() {
+    Set found = new HashSet();
+    scala.collection.Iterator it = context.persistentRdds().keysIterator();
+    while (it.hasNext()) {
+      found.add(it.next());
+    }
+    return found;
+  }
+
+  /** Whether blocks are missing that had been there, and a job needs them, which are computed from these for it. */
+  boolean areLost(Set rewritten, Stages stages) throws Exception {
+    scala.collection.Iterator it = torn.isEmpty() ? null : context.persistentRdds().valuesIterator();
+    while (it != null && it.hasNext()) {
+      RDD rdd = (RDD) it.next();
+      Set read = new TreeSet();
+      if (torn.contains(Integer.valueOf(rdd.id())) && !isWhole(rdd.id())) {
+        near.of(rdd, read);
+      }
+      if (Stages.meet(read, rewritten) && isNeeded(rdd.id(), stages)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean isNeeded(int rdd, Stages stages) throws Exception {
+    for (Iterator it = stages.needed().iterator(); it.hasNext();) {
+      if (near.reads(((Stage) it.next()).rdd(), rdd)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -189,6 +240,7 @@ class CachedBlocks {
   private Integer forget(Integer rdd) {
     Integer shuffle = (Integer) outdated.remove(rdd);
     changed.remove(rdd);
+    torn.remove(rdd);
     sides.cleaned(Sides.ofBlocks(rdd.intValue()));
     return shuffle;
   }

@@ -419,11 +419,15 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onBlockUpdated(SparkListenerBlockUpdated event) {
     BlockId block = event.blockUpdatedInfo().blockId();
     if (block instanceof RDDBlockId) {
+      if (!event.blockUpdatedInfo().storageLevel().isValid()) {
+        blocks.loses(((RDDBlockId) block).rddId());
+      }
       blocksChange(((RDDBlockId) block).rddId());
     }
   }
 
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
+    blocks.unpersisted(event.rddId());
     blocksChange(event.rddId());
   }
 
@@ -435,6 +439,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   /** With its blocks, of which nobody says more. */
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
+    blocks.losesSome();
     settle();
   }
 

@@ -162,7 +162,7 @@ public class Marks {
   }
 
   private void writeAnew(Recomputation again, int shuffle, List unfinished) throws Exception {
-    if (again.followsLoss) {
+    if (again.followsLoss || blocks.areLost(again.allNew(), stages)) {
       unite(again, shuffle);
     }
     Set old = again.madeOfOld();

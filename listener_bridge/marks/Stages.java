@@ -140,13 +140,20 @@ public class Stages {
   /** The app shuffles that are not there and that live jobs need. */
   Set missing() {
     Set found = new TreeSet();
-    for (Iterator it = jobs().iterator(); it.hasNext();) {
-      for (Iterator needed = needed((ActiveJob) it.next()).iterator(); needed.hasNext();) {
-        Stage stage = (Stage) needed.next();
-        if (stage instanceof ShuffleMapStage) {
-          found.add(Integer.valueOf(writes(stage)));
-        }
+    for (Iterator it = needed().iterator(); it.hasNext();) {
+      Stage stage = (Stage) it.next();
+      if (stage instanceof ShuffleMapStage) {
+        found.add(Integer.valueOf(writes(stage)));
       }
+    }
+    return found;
+  }
+
+  /** The stages that live jobs need. */
+  Set needed() {
+    Set found = new HashSet();
+    for (Iterator it = jobs().iterator(); it.hasNext();) {
+      found.addAll(needed((ActiveJob) it.next()));
     }
     return found;
   }

@@ -9,6 +9,7 @@ from pyspark import StorageLevel
 
 from listener_bridge.tap import facts
 from tests.spark.mixing.conftest import MAPS, RIGHT, App, values
+from tests.spark.mixing.test_branches import AGAIN, KEYS, WHOLE, agreeing, branch, tokens
 from tests.support.spark import shuffle_of, wait_for
 
 pytestmark = pytest.mark.spark
@@ -52,6 +53,37 @@ def test_a_lost_block_takes_the_others_along(app: App) -> None:
 def test_else_the_result_is_wrong(app: App) -> None:
     with app.choosing(deterministic=True):
         assert any(read_after_a_loss(app) != RIGHT for _ in range(3))
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_what_was_made_of_blocks_of_which_one_was_lost_is_written_again_too(app: App, steps: int) -> None:
+    """The job reads it beside the blocks: all of these are computed anew, and it may not stay as it was."""
+    before = len(app.log.of(facts.GenerationsMixed))
+    a = tokens(app)
+    cached = app.keep(a.map(lambda row: (row[0], row[1])).persist(StorageLevel.DISK_ONLY))
+    stays = branch(app, cached)
+    assert cached.count() == stays.count() == KEYS
+    app.delete(shuffle_of(a))
+    lose_block(app, cached)
+    assert agreeing(app, branch(app, cached) if steps else cached, stays)() == KEYS
+    assert app.submissions(shuffle_of(stays)) == AGAIN
+    assert app.log.of(facts.GenerationsMixed)[before:] == []
+    cached.unpersist()
+
+
+def test_what_was_never_cached_was_not_lost(app: App) -> None:
+    """A was deleted too early: what a loop has made stays, and who reads both is told."""
+    a = tokens(app)
+    cached = app.keep(a.map(lambda row: (row[0], row[1])).persist(StorageLevel.DISK_ONLY))
+    stays = branch(app, a)
+    assert len(cached.take(1)) == 1
+    assert stays.count() == KEYS
+    app.delete(shuffle_of(a))
+    agreeing(app, cached, stays)()
+    assert app.submissions(shuffle_of(stays)) == WHOLE
+    app.log.settle()
+    assert app.log.of(facts.GenerationsMixed)[-1].app_shuffle == shuffle_of(a)
+    cached.unpersist()
 
 
 def test_what_a_running_stage_reads_stays_until_it_has_ended(app: App) -> None:
