@@ -141,7 +141,7 @@ class Ages {
   private Set newer(Integer reader, Set suspects, Map firsts) {
     long first = first(reader, firsts);
     Set inputs = history.inputsOf(reader.intValue());
-    Set above = above(inputs);
+    Set above = history.above(reader.intValue());
     above.retainAll(suspects);
     Set found = new TreeSet();
     for (Iterator it = above.iterator(); it.hasNext();) {
@@ -155,21 +155,6 @@ class Ages {
         generations.oweFrom(reader.intValue(), since);
       } else if (inputs.contains(input) && since == Tasks.NONE) {
         generations.oweFrom(input.intValue(), ALL_TOGETHER);
-      }
-    }
-    return found;
-  }
-
-  private Set above(Set inputs) {
-    Set found = new TreeSet(inputs);
-    ArrayList left = new ArrayList(inputs);
-    while (!left.isEmpty()) {
-      Iterator it = history.inputsOf(((Integer) left.remove(left.size() - 1)).intValue()).iterator();
-      while (it.hasNext()) {
-        Object input = it.next();
-        if (found.add(input)) {
-          left.add(input);
-        }
       }
     }
     return found;

@@ -104,7 +104,8 @@ class CachedBlocks {
     torn.remove(Integer.valueOf(rdd));
   }
 
-  private Set persisted() {
+  /** Any thread: the ids of all persisted RDDs. */
+  Set persisted() {
     Set found = new HashSet();
     scala.collection.Iterator it = context.persistentRdds().keysIterator();
     while (it.hasNext()) {

@@ -196,6 +196,19 @@ public class History {
     return known == null ? new TreeSet() : known;
   }
 
+  /** The same, and what these are written from, and so on. */
+  synchronized Set above(int shuffle) {
+    Set found = new TreeSet();
+    ArrayList left = new ArrayList(inputsOf(shuffle));
+    while (!left.isEmpty()) {
+      Integer input = (Integer) left.remove(left.size() - 1);
+      if (found.add(input)) {
+        left.addAll(inputsOf(input.intValue()));
+      }
+    }
+    return found;
+  }
+
   /** The result of a live job, by its stage; null where there is none. */
   synchronized Result resultOf(int stage) {
     for (Iterator it = results.values().iterator(); it.hasNext();) {

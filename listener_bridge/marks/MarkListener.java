@@ -208,6 +208,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final Sides sides;
   private final Ages ages;
   private final CachedBlocks blocks;
+  private final PersistedInputs persisted = new PersistedInputs();
   private final Marks marks;
   private final AtomicInteger underWay = new AtomicInteger(); // of `Again`: what is heard meanwhile may concern them
   private volatile boolean settling = false;
@@ -223,7 +224,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
     this.blocks = new CachedBlocks(context, own.master(), sides, new Removals(scheduler, own, new WhenGone()));
-    this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, strict, deterministic);
+    this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, persisted, strict, deterministic);
   }
 
   /** The application's: made at the first call, and told at a later one what its user chooses now. */
@@ -260,6 +261,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     if (now != dropsSeen) {
       dropsSeen = now;
       blocks.changeAll();
+      persisted.tearAll(scheduler.nextTaskId());
       if (!looking) {
         looking = true;
         scheduler.post(new Ticket(new Missed()));
@@ -360,6 +362,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   public void onJobStart(SparkListenerJobStart event) {
     noteDrops();
+    persisted.jobStarted(event);
     compare(history.jobStarted(event), event);
     if (marks.mayBeInherited() && saysIndeterminate(event)) {
       post(ASK_AGAIN);
@@ -421,6 +424,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     if (block instanceof RDDBlockId) {
       if (!event.blockUpdatedInfo().storageLevel().isValid()) {
         blocks.loses(((RDDBlockId) block).rddId());
+        persisted.tear(((RDDBlockId) block).rddId(), scheduler.nextTaskId());
       }
       blocksChange(((RDDBlockId) block).rddId());
     }
@@ -428,6 +432,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
     blocks.unpersisted(event.rddId());
+    persisted.tear(event.rddId(), scheduler.nextTaskId());
     blocksChange(event.rddId());
   }
 
@@ -440,6 +445,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
   /** With its blocks, of which nobody says more. */
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
     blocks.losesSome();
+    if (generations.doOutputsOutliveExecutors()) { // else what was written from its blocks has gone with them
+      persisted.tearAll(scheduler.nextTaskId());
+    }
     settle();
   }
 
@@ -466,6 +474,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     history.cleaned(shuffle);
     sides.cleaned(shuffle);
     ages.cleaned(shuffle);
+    persisted.cleaned(shuffle);
     generations.cleaned(shuffle);
   }
 

@@ -40,6 +40,7 @@ public class Marks {
   private final Stages stages;
   private final Epochs epochs;
   private final CachedBlocks blocks;
+  private final PersistedInputs persisted;
   private final Choices choices = new Choices();
   private final Kills kills;
   private final MarkedStages marked;
@@ -51,13 +52,14 @@ public class Marks {
   private volatile boolean busy = false; // whether there is something to put back or to watch
 
   Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, Sides sides, Ages ages,
-      CachedBlocks blocks, boolean strict, boolean deterministic) throws Exception {
+      CachedBlocks blocks, PersistedInputs persisted, boolean strict, boolean deterministic) throws Exception {
     this.tracker = tracker;
     this.generations = Generations.of(scheduler);
     this.history = history;
     this.sides = sides;
     this.ages = ages;
     this.blocks = blocks;
+    this.persisted = persisted;
     this.stages = new Stages(scheduler);
     this.epochs = new Epochs(scheduler, tracker, stages);
     this.kills = new Kills(scheduler, stages);
@@ -165,9 +167,10 @@ public class Marks {
     if (again.followsLoss || blocks.areLost(again.allNew(), stages)) {
       unite(again, shuffle);
     }
-    Set old = again.madeOfOld();
+    Set beside = again.besideTorn(persisted, blocks.persisted());
+    Set old = again.madeOfOld(beside);
     Set kept = blocks.outdate(again.allNew(), old);
-    sides.part(shuffle, old, again.madeOfNew(), stages.nextTaskId());
+    sides.part(shuffle, old, beside, again.madeOfNew(), stages.nextTaskId());
     owed.overtake(again.overtaken);
     ended.lookBehind(again, shuffle);
     results.lookBehind(again, shuffle, unfinished);

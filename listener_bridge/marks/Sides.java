@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -27,11 +28,13 @@ class Sides {
     final int root; // the app shuffle that was written again
     final Set old;
     final Set made; // of the new generation
+    final Set beside; // of what is old: what is so by itself, and not by what it was written from
     final Map since = new HashMap(); // what was old then -> the first task that could write it from what is new
 
-    Rift(int root, Set old, Set made, long task) {
+    Rift(int root, Set old, Set beside, Set made, long task) {
       this.root = root;
       this.old = new TreeSet(old);
+      this.beside = new TreeSet(beside);
       this.made = new TreeSet(made);
       for (Iterator it = old.iterator(); it.hasNext();) {
         since.put(it.next(), Long.valueOf(task));
@@ -57,7 +60,7 @@ class Sides {
       }
       boolean isOld = Stages.meet(inputs, old);
       boolean isMade = Stages.meet(inputs, made);
-      if (isOld || isMade) {
+      if (isOld || isMade || beside.contains(shuffle)) {
         forget(shuffle);
       }
       if (isOld) {
@@ -71,6 +74,7 @@ class Sides {
     void forget(Integer shuffle) {
       old.remove(shuffle);
       made.remove(shuffle);
+      beside.remove(shuffle);
       since.remove(shuffle);
     }
   }
@@ -94,12 +98,18 @@ class Sides {
   private final Map overBlocks = new HashMap(); // shuffle -> OverBlocks
 
   /** The root was written again, and with it what is `made`; beside it `old` stays. Tasks below this number are of before. */
-  synchronized void part(int root, Set old, Set made, long task) {
-    Rift rift = new Rift(root, old, made, task);
+  void part(int root, Set old, Set made, long task) {
+    part(root, old, Collections.EMPTY_SET, made, task);
+  }
+
+  /** `beside`: those of what is old that are on neither side when they are written again. */
+  synchronized void part(int root, Set old, Set beside, Set made, long task) {
+    Rift rift = new Rift(root, old, beside, made, task);
     for (Iterator it = rifts.iterator(); it.hasNext();) {
       Rift known = (Rift) it.next();
       if (rift.isWithin(known)) {
         known.since.putAll(rift.since);
+        known.beside.addAll(rift.beside);
         return; // whoever is between these is between those
       }
       if (known.isWithin(rift)) {

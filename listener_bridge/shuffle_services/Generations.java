@@ -175,6 +175,11 @@ public class Generations {
     filesOutliveExecutors = true;
   }
 
+  /** Whether what an executor has written stays when it goes. */
+  public boolean doOutputsOutliveExecutors() {
+    return filesOutliveExecutors || rewrites != null || numbers != null;
+  }
+
   /** Scheduler's thread: has Spark forget what is there of it, of which no fence is told. */
   public void unregister(MapOutputTrackerMaster tracker, int shuffle) {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));

@@ -1,0 +1,99 @@
+"""Shuffles that were written from the same cached blocks: one that is written again when these have gone does not fit.
+
+Nothing above them was deleted, and Spark alone would read both as they are.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark import StorageLevel
+
+from tests.spark.mixing.conftest import MAPS, App
+from tests.spark.mixing.test_branches import KEYS, agreeing, branch
+from tests.spark.mixing.test_cached import lose_block
+from tests.spark.mixing.test_sides import telling
+from tests.support.spark import shuffle_of
+
+pytestmark = pytest.mark.spark
+
+
+def persisted(app: App) -> Any:
+    """P: a token for each key, drawn once as long as it is cached. No shuffle is above it."""
+    keys = app.spark.sparkContext.parallelize(range(KEYS), MAPS)
+    rows = keys.map(lambda key: (key, random.SystemRandom().randrange(10**12)))
+    return app.keep(rows.persist(StorageLevel.DISK_ONLY))
+
+
+def unpersist(_: App, rdd: Any) -> None:
+    rdd.unpersist(blocking=True)
+
+
+@pytest.mark.parametrize("lose", [lose_block, unpersist])
+def test_who_reads_it_beside_what_was_written_before_is_told(app: App, lose: Callable[[App, Any], None]) -> None:
+    rows = persisted(app)
+    stays, deleted = branch(app, rows), branch(app, rows)
+    assert agreeing(app, stays, deleted)() == KEYS
+    app.delete(shuffle_of(deleted))
+    lose(app, rows)
+    with telling(app) as told:
+        assert agreeing(app, stays, deleted)() < KEYS
+        assert told() == [(shuffle_of(deleted), False)]
+
+
+def test_also_by_what_was_made_of_them(app: App) -> None:
+    """A branch lost a part, and what it was made of had been deleted."""
+    rows = persisted(app)
+    behind = branch(app, rows)
+    stays, lost = branch(app, branch(app, rows)), branch(app, behind)
+    assert agreeing(app, stays, lost)() == KEYS
+    app.delete(shuffle_of(behind))
+    app.lose_output(shuffle_of(lost))
+    rows.unpersist(blocking=True)
+    with telling(app) as told:
+        assert agreeing(app, stays, lost)() == 0
+        assert told() == [(shuffle_of(behind), False)]
+
+
+def test_where_the_blocks_are_as_they_were_it_fits(app: App) -> None:
+    rows = persisted(app)
+    stays, deleted = branch(app, rows), branch(app, rows)
+    assert agreeing(app, stays, deleted)() == KEYS
+    app.delete(shuffle_of(deleted))
+    with telling(app) as told:
+        assert agreeing(app, stays, deleted)() == KEYS
+        assert told() == []
+    rows.unpersist()
+
+
+def test_what_is_written_again_from_the_same_blocks_fits_again(app: App) -> None:
+    rows = persisted(app)
+    first, second = branch(app, rows), branch(app, rows)
+    assert agreeing(app, first, second)() == KEYS
+    app.delete(shuffle_of(first))
+    lose_block(app, rows)
+    assert first.count() == KEYS
+    app.delete(shuffle_of(second))
+    with telling(app) as told:
+        assert agreeing(app, first, second)() == KEYS
+        assert told() == []
+    rows.unpersist()
+
+
+def test_a_loop_over_a_cache_is_not_told_of_what_it_was_made_of(app: App) -> None:
+    """Each round reads the cached rows and the round before: what is written again reads that one as it was."""
+    rows = persisted(app)
+    rounds = [branch(app, rows)]
+    for _ in range(3):
+        rounds.append(branch(app, app.spark.sparkContext.union([rows, rounds[-1]])))
+    assert rounds[-1].count() == 4 * KEYS
+    app.delete(shuffle_of(rounds[2]))
+    app.lose_output(shuffle_of(rounds[3]))
+    lose_block(app, rows)
+    with telling(app) as told:
+        assert rounds[-1].count() == 4 * KEYS
+        assert told() == []
+    rows.unpersist()
