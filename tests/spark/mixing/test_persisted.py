@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark import StorageLevel
 
-from tests.spark.mixing.conftest import MAPS, App
-from tests.spark.mixing.test_branches import KEYS, agreeing, branch
+from tests.spark.mixing.conftest import MAPS, App, application
+from tests.spark.mixing.test_branches import KEYS, agreeing, branch, tokens
 from tests.spark.mixing.test_cached import lose_block
+from tests.spark.mixing.test_forgotten_files import kill_all
 from tests.spark.mixing.test_sides import telling
 from tests.support.spark import shuffle_of
+from tests.support.standalone import with_service
 
 pytestmark = pytest.mark.spark
 
@@ -97,3 +100,25 @@ def test_a_loop_over_a_cache_is_not_told_of_what_it_was_made_of(app: App) -> Non
         assert rounds[-1].count() == 4 * KEYS
         assert told() == []
     rows.unpersist()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_executors_that_leave_their_outputs_behind_take_blocks_along(tmp_path: Path) -> None:
+    """With the external shuffle service Spark alone reads the outputs as they are."""
+    with with_service(tmp_path) as (master, conf), application(tmp_path, master, hooked=True, **conf) as app:
+        rows = persisted(app)
+        stays, deleted = branch(app, rows), branch(app, rows)
+        a = tokens(app)
+        cached = app.keep(a.map(lambda row: (row[0], row[1])).persist(StorageLevel.DISK_ONLY))
+        made = branch(app, cached)
+        assert agreeing(app, stays, deleted)() == agreeing(app, cached, made)() == KEYS
+        app.delete(shuffle_of(deleted))
+        app.delete(shuffle_of(a))
+        kill_all(app)
+        with telling(app) as told:
+            assert agreeing(app, stays, deleted)() == 0
+            assert told() == [(shuffle_of(deleted), False)]
+        with telling(app) as told:
+            assert agreeing(app, cached, made)() == KEYS
+            assert told() == []
