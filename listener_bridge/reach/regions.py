@@ -31,6 +31,8 @@ from listener_bridge.tap.facts import (
 
 CLOCKS_DIFFER_MS = 2.0
 """Spark tells a job's start in whole milliseconds."""
+CROWD = 64
+"""So many regions are asked whether they are over, though nobody looks."""
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class Regions:
         self._calls = calls
         self._open: dict[int, Open] = {}
         self._running: set[int] = set()
+        self._crowd = CROWD
         self._lock = threading.Lock()
 
     def hear(self, fact: Fact) -> None:
@@ -80,17 +83,27 @@ class Regions:
 
     def read(self) -> tuple[Region, ...]:
         """The regions that are under way now."""
-        numbers = {call.number for call in self._calls.under_way()}
+        self._forget_over()
         with self._lock:
-            for over in self._open.keys() - numbers:
-                del self._open[over]
             return tuple(
                 Region(f"call-{number}", region.name, frozenset(region.wrote)) for number, region in self._open.items()
             )
 
+    def _forget_over(self) -> None:
+        """Regions whose calls have returned. One that is opened from here on may be of a call that began meanwhile."""
+        with self._lock:
+            opened = frozenset(self._open)
+        under_way = {call.number for call in self._calls.under_way()}
+        with self._lock:
+            for over in opened - under_way:
+                self._open.pop(over, None)
+            self._crowd = max(CROWD, 2 * len(self._open))
+
     # ---- facts ----
 
     def _job_started(self, job: JobStarted) -> None:
+        if len(self._open) >= self._crowd:  # where no shuffle is nobody looks, and nobody asks for them
+            self._forget_over()
         in_execution = job.execution_id is not None
         calls = [call for call in self._owners(job) if actions.reads_again(call.method, in_execution, call.at_once)]
         with self._lock:

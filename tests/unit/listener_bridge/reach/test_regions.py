@@ -9,7 +9,7 @@ import pytest
 
 from listener_bridge.reach.actions import reads_again
 from listener_bridge.reach.calls import PROPERTY, Call
-from listener_bridge.reach.regions import Regions
+from listener_bridge.reach.regions import CROWD, Regions
 from listener_bridge.tap.facts import (
     JobEnded,
     JobStarted,
@@ -82,6 +82,35 @@ def test_what_a_fit_writes_is_its_until_it_returns() -> None:
     assert wrote(regions) == {"call-1": {10, 11}}
     calls.now.clear()
     assert regions.read() == ()
+
+
+def test_a_call_that_begins_while_a_look_asks_for_them_keeps_what_its_first_job_wrote() -> None:
+    regions: Regions
+
+    class Meanwhile(FakeCalls):
+        def under_way(self) -> tuple[Call, ...]:
+            found = super().under_way()
+            if not self.now:
+                self.now.append(call(1))
+                for fact in (job(0, A), submitted(A), completed(A)):
+                    regions.hear(fact)
+            return found
+
+    regions = Regions(Meanwhile())  # type: ignore[arg-type]
+    regions.read()
+    regions.hear(job(1, A, B, RESULT))
+    regions.hear(submitted(B))
+    assert wrote(regions) == {"call-1": {10, 11}}
+
+
+def test_calls_that_have_returned_are_forgotten_though_nobody_looks() -> None:
+    calls = FakeCalls()
+    regions = heard(calls)
+    for number in range(10 * CROWD):
+        calls.now[:] = [call(number)]
+        regions.hear(job(number, RESULT))
+        regions.hear(JobEnded(0, number, 300, True, None))
+    assert len(regions._open) <= CROWD
 
 
 def test_a_stage_that_is_skipped_was_not_written_by_it() -> None:
