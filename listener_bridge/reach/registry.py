@@ -4,8 +4,8 @@ Responsible for: taking a weak reference to each handle when it is made, and whe
 those made before; keeping the handle of a half-consumed iterator as long as the iterator lives.
 Refuses to know: which of them the program can still use (`handles`).
 Invariant: the program notices nothing: a handle dies when it would have died, except behind an iterator that goes on
-submitting jobs; what runs when one dies is a single append that takes no lock. A handle that is not known here only
-makes the look keep more.
+submitting jobs; what runs when one dies is a single append that takes no lock, and for an iterator a single pop. A
+handle that is not known here only makes the look keep more.
 """
 
 from __future__ import annotations
@@ -151,10 +151,15 @@ class Registry:
         if not self._is_on:
             return
         try:
-            reference = weakref.ref(iterator, self._finished.append)
+            reference = weakref.ref(iterator, self._let_go)
             self._read_out[id(reference)] = (reference, handle)
         except Exception:  # noqa: BLE001 - no weak reference to such an iterator: it is the program's own
             pass
+
+    def _let_go(self, finished: weakref.ref[Any]) -> None:
+        """An iterator has died, and its handle with it: where no shuffle is, no look comes to let it go."""
+        self._finished.append(finished)
+        self._read_out.pop(id(finished), None)
 
     def _forget_read_out(self) -> None:
         """Iterators that have come to their end submit no more jobs, though somebody may have them still."""
