@@ -33,8 +33,12 @@ EAGER = frozenset({"checkpoint", "localCheckpoint"})
 not there to be looked at before they return."""
 
 
-def reads_again(method: str, in_execution: bool, at_once: bool = False) -> bool:
-    """Whether a call may read again what this job of its writes. `at_once`: its first argument is true."""
+def reads_again(method: str, in_execution: bool, at_once: bool = False, in_steps: bool = False) -> bool:
+    """Whether a call may read again what this job of its writes. `at_once`: its first argument is true.
+
+    `in_steps`: it is a SQL script that reads a query's result a partition at a time, long after the query's execution,
+    and what the result is read from is in variables of the script's.
+    """
     if method in ONE_ACTION:
         return False
-    return not (in_execution and (method in EXECUTIONS or (at_once and method in EAGER)))
+    return in_steps or not (in_execution and (method in EXECUTIONS or (at_once and method in EAGER)))

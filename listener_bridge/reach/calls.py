@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import re
 import sys
 import threading
 import time
@@ -29,6 +30,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeAlias
+
+from py4j.protocol import unescape_new_line
 
 from listener_bridge.reach import naming
 from listener_bridge.reach.stacks import is_called_back, other_frames, outwards
@@ -44,6 +47,8 @@ LONGEST_HEAD = 1000
 """A call's object and method stand in the first characters of its text."""
 TRUE = "bTrue\n"
 """As py4j writes it."""
+STEPS = re.compile(r"\bend(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)+for\b|\bcursor\b", re.IGNORECASE)
+"""A SQL script with one of these reads a query's result bit by bit."""
 SHORT_COMMAND = 100
 """No command that hands a thread its properties is longer."""
 
@@ -58,7 +63,8 @@ Note: TypeAlias = "tuple[int, float, str, Note | None]"
 class Call:
     """A call under way. `target`: py4j's name of an object, or `z:` and a class. Times are the wall clock's.
 
-    `at_once`: its first argument is true, as of checkpoints that are not to wait for an action.
+    `at_once`: its first argument is true, as of checkpoints that are not to wait for an action. `in_steps`: it runs a
+    SQL script that reads a query's result bit by bit.
     """
 
     number: int
@@ -68,6 +74,7 @@ class Call:
     target: str
     method: str
     at_once: bool = False
+    in_steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,8 @@ class Slot:
     def _call(self, note: Note) -> Call:
         number, started, command, _ = note
         target, method, arguments = _parts(command)
-        return Call(number, self.thread, self.ident, started * 1000, target, method, arguments.startswith(TRUE))
+        at_once, in_steps = arguments.startswith(TRUE), method == "sql" and _reads_in_steps(command)
+        return Call(number, self.thread, self.ident, started * 1000, target, method, at_once, in_steps)
 
 
 class Calls:
@@ -290,6 +298,10 @@ def _parts(command: str) -> tuple[str, str, str]:
     """What a call is made to, its method, and its arguments; no method where it is no call."""
     kind, target, method, arguments = [*command[:LONGEST_HEAD].split("\n", 3), "", "", ""][:4]
     return target, method if kind == "c" else "", arguments
+
+
+def _reads_in_steps(command: str) -> bool:
+    return STEPS.search(unescape_new_line(command)) is not None
 
 
 def _new_mark() -> str:

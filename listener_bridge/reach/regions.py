@@ -75,7 +75,7 @@ class Regions:
         wrote = {shuffle.app_shuffle for shuffle in present.shuffles} | {
             stage.writes for stage in listed if stage.writes is not None
         }
-        calls = [call for call in self._calls.under_way() if actions.reads_again(call.method, in_execution=False)]
+        calls = [call for call in self._calls.under_way() if _reads_again(call, in_execution=False)]
         with self._lock:
             self._running = {stage.stage_id for stage in present.running_stages}
             for call in calls:
@@ -105,7 +105,7 @@ class Regions:
         if len(self._open) >= self._crowd:  # where no shuffle is nobody looks, and nobody asks for them
             self._forget_over()
         in_execution = job.execution_id is not None
-        calls = [call for call in self._owners(job) if actions.reads_again(call.method, in_execution, call.at_once)]
+        calls = [call for call in self._owners(job) if _reads_again(call, in_execution)]
         with self._lock:
             for call in calls:
                 region = self._opened(call)
@@ -141,6 +141,10 @@ class Regions:
         with self._lock:
             for region in self._open.values():
                 region.jobs.pop(job_id, None)
+
+
+def _reads_again(call: Call, in_execution: bool) -> bool:
+    return actions.reads_again(call.method, in_execution, call.at_once, call.in_steps)
 
 
 def _writes(stages: Iterable[StageFact]) -> dict[int, int]:

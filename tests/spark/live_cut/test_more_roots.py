@@ -212,6 +212,62 @@ def test_a_stream_holds_the_static_side_of_its_join(program: Program, tmp_path: 
     assert program.spark.sql("select k from joined order by k").collect() == [(1,), (2,), (3,), (4,)]
 
 
+LOOP = """BEGIN
+  DECLARE total BIGINT DEFAULT 0;
+  FOR r AS SELECT id % 9 AS k, count(*) AS c FROM range(0, 90, 1, 3) GROUP BY id % 9 DO
+    SET total = (SELECT max(hold(id)) FROM range(1, 2, 1, 1)) + total + r.c;
+  END FOR;
+  SELECT total;
+END"""
+CURSOR = """BEGIN
+  DECLARE total, k, c BIGINT DEFAULT 0;
+  DECLARE i INT DEFAULT 0;
+  DECLARE counts CURSOR FOR SELECT id % 9 AS k, count(*) AS c FROM range(0, 90, 1, 3) GROUP BY id % 9;
+  OPEN counts;
+  WHILE i < 9 DO
+    FETCH counts INTO k, c;
+    SET total = (SELECT max(hold(id)) FROM range(1, 2, 1, 1)) + total + c;
+    SET i = i + 1;
+  END WHILE;
+  CLOSE counts;
+  SELECT total;
+END"""
+SCRIPTING = {
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.sql.scripting.enabled": "true",
+    "spark.sql.scripting.cursorEnabled": "true",
+}
+
+
+@pytest.mark.parametrize("script", [LOOP, CURSOR], ids=["loop", "cursor"])
+def test_a_script_that_reads_a_result_bit_by_bit_holds_it(run: Run, tmp_path: Path, script: str) -> None:
+    """Between two of its partitions nothing but a variable of the script's, in the JVM, leads to the result."""
+    if run.spark.version < "4.3":
+        pytest.skip("scripts, or their cursors, are not in this Spark")
+    first = gate(tmp_path / "gate")
+
+    def hold(number: int) -> int:
+        first.pass_through("the loop's body")
+        return number
+
+    run.spark.udf.register("hold", hold, "long")
+    for key, value in SCRIPTING.items():
+        run.spark.conf.set(key, value)
+    try:
+        with attached(run) as program:
+            with in_background(lambda: run.spark.sql(script).collect()) as running:
+                try:
+                    wait_for(lambda: first.arrived() or running.done(), "the loop's body")
+                    program.look()
+                finally:
+                    first.open()
+                assert running.result(120) == [(9 + 90,)]
+            program.wait_gone(*program.written())
+    finally:
+        for key in SCRIPTING:
+            run.spark.conf.unset(key)
+
+
 def test_a_dstream_holds_the_rdds_of_its_queue(program: Program) -> None:
     streaming = pytest.importorskip("pyspark.streaming")
     context = program.spark.sparkContext

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from py4j.protocol import escape_new_line
 
 from listener_bridge.reach import calls as calls_module
 from listener_bridge.reach import naming, whose
@@ -45,7 +46,7 @@ class Slow(Client):
 
     def send_command(self, command: str, retry: bool = True, binary: bool = False) -> str:
         self.said.append(command)
-        if "\nfit\n" in command:
+        if "\nfit\n" in command or "\nsql\n" in command:
             self.arrived.set()
             assert self.answer.wait(30)
         until_s = time.monotonic() + self.late_s
@@ -80,9 +81,9 @@ def calls(client: Slow) -> Iterator[Calls]:
 
 
 @contextmanager
-def fitting(client: Slow, name: str = "theirs") -> Iterator[None]:
-    """A thread whose `fit` is under way."""
-    thread = threading.Thread(target=lambda: client.send_command(FIT), name=name)
+def fitting(client: Slow, name: str = "theirs", command: str = FIT) -> Iterator[None]:
+    """A thread whose `fit` is under way, or another command."""
+    thread = threading.Thread(target=lambda: client.send_command(command), name=name)
     thread.start()
     assert client.arrived.wait(30)
     try:
@@ -98,6 +99,22 @@ def test_a_call_is_under_way_until_it_returns(calls: Calls, client: Slow) -> Non
         assert (call.thread, call.target, call.method) == ("t1", "o7", "fit")
         assert abs(call.started_ms - time.time() * 1000) < 30_000
     assert calls.under_way() == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "in_steps"),
+    [
+        ("BEGIN\n  FOR r AS SELECT k FROM t DO\n    SET a = r.k;\n  END FOR;\nEND", True),
+        ("begin for select 1 do select 2; end\n-- of it\n  /* **/for; end", True),
+        ("BEGIN DECLARE c CURSOR FOR SELECT k FROM t; OPEN c; END", True),
+        ("BEGIN\n  DECLARE EXIT HANDLER FOR SQLEXCEPTION\n  BEGIN SELECT 1; END;\n  SELECT 2;\nEND", False),
+        ("SELECT substring(s FROM 1 FOR 2) FROM t WHERE kind = 'weekend format'", False),
+    ],
+)
+def test_a_script_that_reads_a_result_bit_by_bit_is_one(calls: Calls, client: Slow, text: str, in_steps: bool) -> None:
+    with fitting(client, command=f"c\no7\nsql\ns{escape_new_line(text)}\nro8\ne\n"):
+        (call,) = calls.under_way()
+    assert (call.method, call.in_steps) == ("sql", in_steps)
 
 
 def test_answers_and_errors_are_the_clients(calls: Calls, client: Slow) -> None:

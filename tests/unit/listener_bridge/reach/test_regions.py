@@ -37,8 +37,10 @@ class FakeCalls:
         return mine or (() if thread in self.returned else None)
 
 
-def call(number: int, method: str = "fit", thread: str = "t1", started_ms: float = 100.0) -> Call:
-    return Call(number, thread, 0, started_ms, "o7", method)
+def call(
+    number: int, method: str = "fit", thread: str = "t1", started_ms: float = 100.0, in_steps: bool = False
+) -> Call:
+    return Call(number, thread, 0, started_ms, "o7", method, in_steps=in_steps)
 
 
 def stage(stage_id: int, writes: int | None = None, *parents: int) -> StageFact:
@@ -180,6 +182,11 @@ def test_after_a_gap_everything_may_be_theirs() -> None:
     regions = Regions(FakeCalls([call(1), call(2, "count", "t2")]))  # type: ignore[arg-type]
     regions.resync(Snapshot("m", (KnownShuffle(5, 1, 1), KnownShuffle(6, 0, 2)), (), ()))
     assert wrote(regions) == {"call-1": {5, 6}}
+
+
+def test_what_a_script_reads_bit_by_bit_is_its_until_it_returns() -> None:
+    calls = FakeCalls([call(1, "sql", in_steps=True)])
+    assert wrote(heard(calls, job(0, A, RESULT, execution=3), submitted(A))) == {"call-1": {10}}
 
 
 def test_a_name_where_no_frame_is_known() -> None:
