@@ -99,7 +99,7 @@ class Server:
 def _channel_options(options: ServerOptions) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", options.message_bytes_max),
-        ("grpc.max_send_message_length", options.message_bytes_max),
+        ("grpc.max_send_message_length", -1),  # a graph has no pages, and is as large as the application
         ("grpc.keepalive_time_ms", options.keepalive_ms),
         ("grpc.keepalive_timeout_ms", options.keepalive_ms // 2),
         ("grpc.keepalive_permit_without_calls", 1),

@@ -186,6 +186,20 @@ async def test_the_graph_shows_stages_shuffles_and_lineage() -> None:
         ]
 
 
+async def test_a_graph_is_told_whole_though_it_is_larger_than_what_may_be_sent_here() -> None:
+    """It has no pages. The limit keeps others from filling a replica's memory."""
+    async with running(message_bytes_max=600) as run:
+        await register(run)
+        for number in range(20):
+            lineage: Any = [{**facts.LINEAGE, "app_shuffle": number, "call_site": f"step {number} at nightly.py"}]
+            job: Any = {"job": number, "final_stage": number, "reads": [number], "lineage": lineage}
+            requests = [pb.NumberedRequest(report_job_started=job)]
+            await run.stub.Submit(pb.SubmitCall(caller=run.caller(), requests=requests))
+        graph = await run.stub.GetGraph(pb.GetGraphRequest(caller=run.caller()))
+        assert graph.ByteSize() > 600
+        assert [one.app_shuffle for one in graph.lineage] == list(range(20))
+
+
 async def test_directives_under_way_are_listed() -> None:
     async with running() as run:
         await told(run)
