@@ -88,15 +88,9 @@ class CachedBlocks {
     changed.addAll(outdated.keySet());
   }
 
-  /** The listener's thread: a block of the RDD has gone from somewhere, by no hand of ours. */
+  /** The listener's thread: a block of the RDD has gone from where it was, by no hand of ours. */
   void loses(int rdd) {
     torn.add(Integer.valueOf(rdd));
-  }
-
-  /** The same of blocks of which nobody says to which RDD they belong. */
-  void losesSome() {
-    torn.retainAll(persisted());
-    torn.addAll(persisted());
   }
 
   /** The listener's thread: the program lets its blocks go. */

@@ -2,6 +2,7 @@ package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Properties;
@@ -209,6 +210,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final Ages ages;
   private final CachedBlocks blocks;
   private final PersistedInputs persisted = new PersistedInputs();
+  private final StoredBlocks stored = new StoredBlocks();
   private final Marks marks;
   private final AtomicInteger underWay = new AtomicInteger(); // of `Again`: what is heard meanwhile may concern them
   private volatile boolean settling = false;
@@ -422,7 +424,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onBlockUpdated(SparkListenerBlockUpdated event) {
     BlockId block = event.blockUpdatedInfo().blockId();
     if (block instanceof RDDBlockId) {
-      if (!event.blockUpdatedInfo().storageLevel().isValid()) {
+      if (stored.isLost(event.blockUpdatedInfo())) {
         blocks.loses(((RDDBlockId) block).rddId());
         persisted.tear(((RDDBlockId) block).rddId(), scheduler.nextTaskId());
       }
@@ -431,6 +433,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
+    stored.unpersisted(event.rddId());
     blocks.unpersisted(event.rddId());
     persisted.tear(event.rddId(), scheduler.nextTaskId());
     blocksChange(event.rddId());
@@ -444,9 +447,12 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   /** With its blocks, of which nobody says more. */
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
-    blocks.losesSome();
-    if (generations.doOutputsOutliveExecutors()) { // else what was written from its blocks has gone with them
-      persisted.tearAll(scheduler.nextTaskId());
+    for (Iterator it = stored.takeOf(event.blockManagerId().executorId()).iterator(); it.hasNext();) {
+      int rdd = ((Integer) it.next()).intValue();
+      blocks.loses(rdd);
+      if (generations.doOutputsOutliveExecutors()) { // else what was written from its blocks has gone with them
+        persisted.tear(rdd, scheduler.nextTaskId());
+      }
     }
     settle();
   }

@@ -6,7 +6,7 @@ Nothing above them was deleted, and Spark alone would read both as they are.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,18 @@ import pytest
 from pyspark import StorageLevel
 
 from tests.spark.mixing.conftest import MAPS, App, application
-from tests.spark.mixing.test_branches import KEYS, agreeing, branch, tokens
+from tests.spark.mixing.test_branches import KEYS, agreeing, branch
 from tests.spark.mixing.test_cached import lose_block
-from tests.spark.mixing.test_forgotten_files import kill_all
 from tests.spark.mixing.test_sides import telling
-from tests.support.spark import shuffle_of
-from tests.support.standalone import with_service
+from tests.support.spark import Gate, shuffle_of
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def app(folder: Path) -> Iterator[App]:
+    with application(folder, "local[2,4]") as found:
+        yield found
 
 
 def persisted(app: App) -> Any:
@@ -102,23 +106,24 @@ def test_a_loop_over_a_cache_is_not_told_of_what_it_was_made_of(app: App) -> Non
     rows.unpersist()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_executors_that_leave_their_outputs_behind_take_blocks_along(tmp_path: Path) -> None:
-    """With the external shuffle service Spark alone reads the outputs as they are."""
-    with with_service(tmp_path) as (master, conf), application(tmp_path, master, hooked=True, **conf) as app:
-        rows = persisted(app)
-        stays, deleted = branch(app, rows), branch(app, rows)
-        a = tokens(app)
-        cached = app.keep(a.map(lambda row: (row[0], row[1])).persist(StorageLevel.DISK_ONLY))
-        made = branch(app, cached)
-        assert agreeing(app, stays, deleted)() == agreeing(app, cached, made)() == KEYS
-        app.delete(shuffle_of(deleted))
-        app.delete(shuffle_of(a))
-        kill_all(app)
-        with telling(app) as told:
-            assert agreeing(app, stays, deleted)() == 0
-            assert told() == [(shuffle_of(deleted), False)]
-        with telling(app) as told:
-            assert agreeing(app, cached, made)() == KEYS
-            assert told() == []
+def test_a_task_that_failed_while_it_stored_a_block_has_lost_none(app: App) -> None:
+    failed = app.gate()
+    folder = failed.folder
+
+    def once(index: int, found: Iterator[Any]) -> Iterator[Any]:
+        yield from found
+        if index == 0 and not Gate(folder).arrived():
+            Path(folder, "arrived-0").touch()
+            raise ValueError("fails once")
+
+    keys = app.spark.sparkContext.parallelize(range(KEYS), MAPS).mapPartitionsWithIndex(once)
+    rows = app.keep(keys.map(lambda key: (key, random.SystemRandom().randrange(10**12))))
+    rows.persist(StorageLevel.DISK_ONLY)
+    stays, deleted = branch(app, rows), branch(app, rows)
+    assert stays.count() == KEYS
+    assert agreeing(app, stays, deleted)() == KEYS
+    app.delete(shuffle_of(deleted))
+    with telling(app) as told:
+        assert agreeing(app, stays, deleted)() == KEYS
+        assert told() == []
+    rows.unpersist()

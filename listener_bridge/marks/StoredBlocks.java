@@ -1,0 +1,63 @@
+package shufflelifecycle;
+
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.storage.BlockUpdatedInfo;
+import org.apache.spark.storage.RDDBlockId;
+
+/**
+ * Which blocks of persisted RDDs executors have, as Spark told: who says that one has gone may never have had it. A task that
+ * fails, or is killed, while it computes one says so too.
+ *
+ * The listener's thread alone. What was stored before we listened is not known.
+ */
+class StoredBlocks {
+  private final Map executors = new HashMap(); // executor -> Map: id of an RDD -> BitSet of its partitions
+
+  /** Whether a block has gone that was there. */
+  boolean isLost(BlockUpdatedInfo update) {
+    RDDBlockId block = (RDDBlockId) update.blockId();
+    BitSet there = of(update.blockManagerId().executorId(), block.rddId());
+    boolean wasThere = there.get(block.splitIndex());
+    boolean isThere = update.storageLevel().isValid();
+    there.set(block.splitIndex(), isThere);
+    return wasThere && !isThere;
+  }
+
+  private BitSet of(String executor, int rdd) {
+    Map rdds = (Map) executors.get(executor);
+    if (rdds == null) {
+      rdds = new HashMap();
+      executors.put(executor, rdds);
+    }
+    BitSet known = (BitSet) rdds.get(Integer.valueOf(rdd));
+    if (known == null) {
+      known = new BitSet();
+      rdds.put(Integer.valueOf(rdd), known);
+    }
+    return known;
+  }
+
+  /** The RDDs of which an executor had blocks that has gone. They are forgotten. */
+  Set takeOf(String executor) {
+    Set found = new TreeSet();
+    Map rdds = (Map) executors.remove(executor);
+    for (Iterator it = rdds == null ? found.iterator() : rdds.entrySet().iterator(); it.hasNext();) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (!((BitSet) entry.getValue()).isEmpty()) {
+        found.add(entry.getKey());
+      }
+    }
+    return found;
+  }
+
+  void unpersisted(int rdd) {
+    for (Iterator it = executors.values().iterator(); it.hasNext();) {
+      ((Map) it.next()).remove(Integer.valueOf(rdd));
+    }
+  }
+}
