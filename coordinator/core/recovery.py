@@ -210,11 +210,11 @@ def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | N
 
 
 def was_never_whole(state: State, app_shuffle: AppShuffle) -> bool:
-    """Its last generation was given up half-written, and fenced or deleted: nobody has read it."""
+    """Its last generation was given up half-written, and fenced, deleted or lost: nobody has read it."""
     shuffle, generation = state.shuffles[app_shuffle], state.current(app_shuffle)
     if generation is not None:
         return generation.life is Life.FENCED and not generation.completed
-    return shuffle.fate is Life.DELETED and not shuffle.was_whole
+    return shuffle.fate is not None and not shuffle.was_whole
 
 
 def _deny(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None) -> bool:

@@ -324,3 +324,19 @@ def test_18_also_while_it_is_fenced_and_not_freed_yet() -> None:
     story.fenced()
     story.job("s2>A, s3:A!")
     assert story.submit("s2") == ["s2.0 submitted", "A2 begun by s2.0"]
+
+
+def test_18_nor_what_they_had_begun_and_nobody_has_any_output_of() -> None:
+    """The driver finds nothing there to be fenced, so it is lost: that is no loss of anything that was ever whole."""
+    story = Story(EAGER, settings=Settings(recoveries_per_shuffle=1))
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    for number in (1, 2, 3):
+        began, again = f"s{2 * number - 2}", f"s{2 * number}"
+        story.fail(began)
+        story.end(number - 1, succeeded=False)
+        assert story.outcome(DirectiveKind.FENCE, c.Superseded("nothing")) == [f"A{number} lost: outputs gone"]
+        story.job(f"{again}>A, s{2 * number + 1}:A!", job=number)
+        assert story.submit(again) == [f"{again}.0 submitted", f"A{number + 1} begun by {again}.0"]
+    assert story.complete("s6") == ["s6.0 completed", "A4 complete"]
+    assert (story.recoveries, story.state.meta.suspended) == (0, None)
