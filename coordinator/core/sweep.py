@@ -17,7 +17,7 @@ from coordinator.core import policies, pressure, recovery
 from coordinator.core.desk import MOVES, Desk
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State, first_due_ms
-from coordinator.core.values import Deletion, Ending, Expiry, Hold, Pressed, Rescue
+from coordinator.core.values import Deletion, Ending, Expiry, Hold, Pressed, Rescue, RootKind
 
 
 def react(desk: Desk) -> None:
@@ -64,8 +64,32 @@ def _steps(desk: Desk) -> Iterator[tuple[e.Event, ...]] | None:
     if not generations:
         pressed = _relieve(desk)
         return iter([pressed]) if pressed else None
+    return _in_turn(desk, generations)
+
+
+_LETTING_GO = (e.GenerationExpired, e.FenceRequested)
+
+
+def _in_turn(desk: Desk, generations: list[Generation]) -> Iterator[tuple[e.Event, ...]]:
+    """One after the other, by one view: what goes is in no cut that counts for it, and these stay as they are.
+
+    But roots that do not count for it need what lies behind it once it is being fenced: that is kept where they count.
+    """
     view = policies.View(desk.state)
-    return (_consider(desk, view, generation) for generation in generations)
+    fenced: set[frozenset[RootKind]] = set()
+    for generation in generations:
+        following = _consider(desk, view, generation)
+        if following and type(following[-1]) in _LETTING_GO:
+            kinds = policies.counted(desk.state, generation)
+            if any(not kinds <= others for others in fenced) and _is_rooted(desk.state, generation, kinds):
+                following = ()
+            elif type(following[-1]) is e.FenceRequested:
+                fenced.add(kinds)
+        yield following
+
+
+def _is_rooted(state: State, generation: Generation, kinds: frozenset[RootKind]) -> bool:
+    return policies.View(state).rooted(kinds, generation.app_shuffle)
 
 
 def _candidates(desk: Desk) -> list[Generation]:

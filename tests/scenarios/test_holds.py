@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from coordinator.core import commands as c
 from coordinator.core.ids import JobId, StageId
-from coordinator.core.values import Capabilities, DirectiveKind, Hold, Level, Outputs, Policy, Rule, Settings
+from coordinator.core.values import Capabilities, DirectiveKind, Hold, Level, Outputs, Policy, RootKind, Rule, Settings
 from tests.scenarios.story import EAGER, OBSERVE, PRESSURE, REACHABLE, Story, delayed, shuffle
 
 OBSERVE_EAGER = Policy(Rule.EAGER, observe=True)
@@ -55,6 +55,46 @@ def test_14_of_two_live_jobs_that_which_lists_the_writer() -> None:
     story.job("s2>B, s3:B!", policy=EAGER)
     story.run("s2", "s3", "s0", "s1")
     assert story.lives() == "B1 fencing, A1 expired"
+
+
+def test_14_what_a_job_s_own_policy_lets_go_is_held_no_less_for_what_lies_behind_it() -> None:
+    """The program holds B: not for B's policy, but what B is made from is needed once B is being fenced."""
+    story = Story()
+    story.whole("s0>C, s1:C!")
+    story.whole("s2>A, s3:A.")
+    story.look("A B C", RootKind.PLAN)
+    story.whole("-s2>A, s4:A>B, s5:B!", policy=EAGER)
+    assert story.lose(A=0) == ["A1 lost: outputs gone"]
+    story.whole("s6>A, s7:A.")
+    assert story.lives() == "C1 readable, B1 readable, A2 readable"
+    assert story.look("B") == [
+        "look",
+        "root B needs",
+        "root A gone",
+        "root C gone",
+        "look ended",
+        "C1 expired: in no live cut",
+        "fence C1",
+        "B1 expired: read by a stage that wrote",
+        "fence B1",
+    ]
+    story.delete_all()
+    assert story.lives() == "A2 readable"
+    assert story.look("")[-2:] == ["A2 expired: in no live cut", "fence A2"]
+
+
+def test_14_nor_is_what_was_let_go_before_and_waits() -> None:
+    """Both graces are over at the same moment, and that of C, by which the roots were walked, too."""
+    story = Story(delayed(REACHABLE, 1_000))
+    story.whole("s0>C, s1:C!")
+    story.whole("s2>A, s3:A.")
+    story.look("A B C", RootKind.PLAN)
+    story.whole("-s2>A, s4:A>B, s5:B!", policy=delayed(EAGER, 1_000))
+    story.lose(A=0)
+    story.whole("s6>A, s7:A.")
+    story.look("B")
+    assert story.lives() == "C1 expired, B1 expired, A2 expired"
+    assert story.tick(1_000) == ["fence C1", "fence B1", "A2 rescued: a root reaches it (held by b)"]
 
 
 def test_14_its_policy_counts_for_what_was_begun_before_the_job_was_told() -> None:
