@@ -74,6 +74,7 @@ def _superseded(desk: Desk, generation: Generation) -> None:
     """A later generation has its place: it is no more, and who has begun to write writes the later one."""
     writers = sorted(generation.writers)
     desk.emit(e.GenerationLost(generation.shuffle_id, Loss.OUTPUTS))
+    recovery.widen(desk, generation.shuffle_id)
     _begin_again(desk, generation, writers)
 
 

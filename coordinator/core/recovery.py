@@ -172,9 +172,7 @@ def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
         plan.rescued.append(generation.shuffle_id)
     elif generation.life is Life.FENCING:
         plan.awaited.append(generation.shuffle_id)
-        if not generation.complete:
-            plan.partial.append(app_shuffle)
-    elif generation.life in (Life.PARTIAL, Life.WRITING):
+    if not generation.complete:
         plan.partial.append(app_shuffle)
     return not generation.complete
 

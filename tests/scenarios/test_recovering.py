@@ -217,6 +217,45 @@ def test_30_of_two_recoveries_that_await_one_fence_the_first_names_it_and_both_e
     assert story.run("s8")[-1] == "recovery 2 closed"
 
 
+def test_30_what_is_awaited_and_turns_out_not_to_be_there_is_named_too() -> None:
+    story = waiting_for_two_fences()
+    story.job("s6>D, s7>E, s8:D,E>A, s9:A!")
+    story.outcome(FENCE, c.Fenced(5), directive_of(story, "A1"))
+    assert story.read("A", "s9") == "recover A1: recovery 1 of A"
+    assert story.outcome(FENCE, c.Superseded("nothing"), directive_of(story, "E1")) == [
+        "E1 lost: outputs gone",
+        "recovery 1 also of E1",
+    ]
+    assert story.state.recoveries[1].awaited == ()
+    assert story.submit("s7") == ["s7.0 submitted", "E2 begun by s7.0 for recovery 1"]
+
+
+def test_30_what_is_rescued_in_part_and_would_mix_is_named() -> None:
+    """Nobody has told the job yet whose task asks, so nothing has taken D1 back before."""
+    story = Story()
+    story.whole("s0>Z, s1:Z>D, s2:D>A, s3:A!")
+    story.do(c.SetPin(shuffle("D"), "mine"))
+    story.look("")
+    story.delete_all()
+    assert story.lose(D=7) == ["D1 partial, 7 of 10"]
+    assert story.read("A", "s7") == "recover A1: recovery 1 of AZ"
+    assert story.teller.tell(story.log) == [
+        "A1 missed by s7.0",
+        "recovery 1 of A1 Z1, rescues D1, would mix D1",
+        "D1 rescued: a recovery needs it (recovery 1)",
+    ]
+    story.job("s4>Z, s5:Z>D, s6:D>A, s7:A!")
+    story.run("s4")
+    assert story.submit("s5") == [
+        "s5.0 submitted",
+        "Z2 read by s5.0",
+        "D1 lost: invalidated",
+        "invalidate D1",
+        "recovery 1 joined for D1 by s5.0",
+        "D2 begun by s5.0 for recovery 1",
+    ]
+
+
 def test_30_a_fence_that_no_recovery_awaits_is_none_of_its_business() -> None:
     story = Story(EAGER)
     story.whole("s0>C, s1:C!")
