@@ -190,8 +190,12 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
 
 
 def _has_its_place(generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> bool:
-    """It has begun, or continued, this one. Who had asked early and was ended by a resync rewrites what is whole."""
-    asks_on = missing_tasks is None or stage in generation.writers or not generation.complete
+    """It has begun, or continued, this one. Who had asked early and was ended by a resync rewrites what is whole.
+
+    And takes up what was let go since.
+    """
+    goes_on = not generation.complete and generation.life is not Life.EXPIRED
+    asks_on = missing_tasks is None or stage in generation.writers or goes_on
     return asks_on and stage in generation.written_by
 
 

@@ -63,6 +63,22 @@ def test_35_a_task_that_asked_before_its_stage_was_told_writes_after_a_resync_to
     assert story.state.generations[ShuffleId(1)].writers == {attempt_of("s0")}
 
 
+def test_35_also_where_its_job_is_not_told_and_what_it_had_begun_was_let_go() -> None:
+    story = Story(delayed(EAGER, 1_000))
+    assert story.write("A", "s0") == "ready A1"
+    assert story.do(c.Resync(outputs=(Outputs(shuffle("A"), 0, 10),))) == [
+        "s0.0 failed",
+        "A1 expired: given up half-written, held: grace until 2000",
+    ]
+    assert story.do(c.ReportStageSubmitted(attempt_of("s0"), (), shuffle("A"), 10)) == [
+        "s0.0 submitted",
+        "A1 rescued: a writer asked (stage 0.0)",
+        "A1 continued by s0.0",
+    ]
+    done = c.ReportStageCompleted(attempt_of("s0"), shuffle_bytes_written=1)
+    assert story.do(done) == ["s0.0 completed", "A1 complete"]
+
+
 def test_35_also_what_was_whole_before_however_much_its_stage_turns_out_to_write() -> None:
     story = Story()
     story.whole("s0>A, s1:A!")
