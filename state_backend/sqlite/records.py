@@ -19,7 +19,8 @@ from state_backend.errors import Corrupt
 from state_backend.transaction import Effect
 from state_backend.values import Change, Commit, Entry, Keyspace, Removed, Revision, Stamp, Written
 
-_ROW = "key, value, revision, create_revision, version, checksum"
+#: A value that a damaged bit has turned into text is still these bytes, or fails its checksum.
+_ROW = "key, CAST(value AS BLOB), revision, create_revision, version, checksum"
 _CURRENT = "FROM version WHERE keyspace = ? AND key = ? AND ended IS NULL"
 _RANGE = "keyspace = ? AND key >= ? AND key < ?"
 _SURROGATES = range(0xD800, 0xE000)
@@ -101,7 +102,7 @@ class Records:
         return self._connection.execute(query, (*bounds, at, sys.maxsize, at, limit))
 
     def _change(self, keyspace: Keyspace, row: _Row) -> Change:
-        if row[1] is None:
+        if row[1] is None and not row[4]:  # an entry's version is 1 or more: that would be a damaged one
             return Removed(keyspace, row[0], Revision(row[2]))
         return Written(keyspace, self._checked(keyspace, row))
 
@@ -128,9 +129,11 @@ class Records:
         self._connection.execute("UPDATE store SET revision = ?", (revision,))
 
     def compact(self, revision: Revision) -> None:
-        """Forgets what had ended by this revision."""
-        self._connection.execute("DELETE FROM version WHERE ended <= ?", (revision,))
-        self._connection.execute("UPDATE store SET compacted_revision = ?", (revision,))
+        """Forgets what had ended by this revision. What is forgotten stays so, and what is to come is not."""
+        present, compacted = self.revisions()
+        upto = max(compacted, min(revision, present))
+        self._connection.execute("DELETE FROM version WHERE ended <= ?", (upto,))
+        self._connection.execute("UPDATE store SET compacted_revision = ?", (upto,))
 
     # ---- leases -----------------------------------------------------------------------------------------------------
 

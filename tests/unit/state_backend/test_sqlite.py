@@ -126,7 +126,13 @@ async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 # ---- damaged ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("column", ["value = x'00'", "revision = 3", "version = 9", "checksum = 0", "key = '10x'"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("value = x'00'", "revision = 3", "version = 9", "checksum = 0", "key = '10x'"),
+        *("value = 'text'", "value = CAST(x'ff' AS TEXT)", "value = 7", "value = NULL"),
+    ],
+)
 async def test_a_damaged_record_in_the_middle_is_named_and_the_others_are_read(filled: Path, column: str) -> None:
     tamper(filled, f"UPDATE version SET {column} WHERE key = '10'")
     async with await open_sqlite(filled) as backend:
@@ -136,6 +142,41 @@ async def test_a_damaged_record_in_the_middle_is_named_and_the_others_are_read(f
             if name != "10":
                 assert (await backend.get(LIVE, name)).entry is not None
         assert len((await backend.scan_keys(LIVE)).keys) == len(NAMES)
+
+
+async def test_a_value_that_is_called_text_is_what_it_was(filled: Path) -> None:
+    """One bit says of what kind a value is."""
+    tamper(filled, "UPDATE version SET value = CAST(value AS TEXT)")
+    async with await open_sqlite(filled) as backend:
+        assert [entry.value for entry in (await backend.scan(LIVE)).entries] == [name.encode() * 100 for name in NAMES]
+
+
+async def test_a_watch_takes_no_damaged_value_for_a_removal(filled: Path) -> None:
+    tamper(filled, "UPDATE version SET value = NULL WHERE key = '10'")
+    async with await open_sqlite(filled) as backend, backend.watch(LIVE, "10", Revision(1)) as watch:
+        with pytest.raises(Corrupt, match="record live/10 of revision"):
+            await take(watch, 1)
+
+
+async def test_a_key_that_is_no_text_is_damage_that_no_patience_mends(filled: Path) -> None:
+    tamper(filled, "UPDATE version SET key = CAST(x'3130ff' AS TEXT) WHERE key = '10'")
+    async with await open_sqlite(filled) as backend:
+        for read in (backend.scan, backend.scan_keys):
+            with pytest.raises(Corrupt, match="is no text"):
+                await read(LIVE)
+        assert (await backend.get(LIVE, "11")).entry is not None
+
+
+async def test_what_was_forgotten_is_not_known_again_and_what_is_to_come_will_be(filled: Path) -> None:
+    async with await open_sqlite(filled) as backend:
+        last = await backend.put(LIVE, "10", b"again")
+        for upto in (last, 3, last + 100):
+            await backend.compact(Revision(upto))
+        with pytest.raises(Compacted):
+            await backend.scan(LIVE, at=Revision(last - 1))
+        following = await backend.put(LIVE, "10", b"once more")
+        async with backend.watch(LIVE, "10", Revision(last + 1)) as watch:
+            assert [commit.revision for commit in await take(watch, 1)] == [following]
 
 
 async def test_a_damaged_record_can_be_replaced(filled: Path) -> None:
