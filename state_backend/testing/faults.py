@@ -215,8 +215,9 @@ class FaultyWatch(Watch):
         if self._left <= 0:
             asked = Revision(self._inner.revision + 1)
             raise Compacted(asked, Revision(asked + 1))
+        commit = await self._inner.__anext__()  # who gives up waiting has been told nothing
         self._left -= 1
-        return await self._inner.__anext__()
+        return commit
 
     async def close(self) -> None:
         await self._inner.close()

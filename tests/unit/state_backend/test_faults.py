@@ -5,6 +5,7 @@ Its invariant: every checker is seen failing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -92,6 +93,17 @@ async def test_reads_fail_and_watches_are_compacted_on_schedule() -> None:
     first = await put(backend, "a")
     await put(backend, "b")
     watch = backend.watch(HEADS, "", first)
+    assert (await watch.__anext__()).revision == first
+    with pytest.raises(Compacted):
+        await watch.__anext__()
+
+
+async def test_a_reader_that_gave_up_waiting_was_told_no_commit() -> None:
+    backend = FaultyBackend(MemoryBackend(), Faults(watch_commits=1))
+    watch = backend.watch(HEADS, "", Revision((await backend.get(HEADS, "a")).revision + 1))
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(watch.__anext__(), 0.01)
+    first = await put(backend, "a")
     assert (await watch.__anext__()).revision == first
     with pytest.raises(Compacted):
         await watch.__anext__()
