@@ -155,7 +155,7 @@ def _credentials(text: str, login: str) -> Credentials | None:
 
 
 def _tls(text: str, query: str) -> TlsFiles | None:
-    options = dict(parse_qsl(query, keep_blank_values=True))
+    options = dict(parse_qsl(query.replace("+", "%2B"), keep_blank_values=True))  # no form was filled in: a + is one
     unknown = sorted(options.keys() - _OPTIONS)
     if unknown:
         told = "a password with a ? in it (write %3F), or an" if _is_cut(text) else "the"
@@ -177,7 +177,10 @@ def _file(text: str, name: str, value: str) -> Path:
 
 
 def masked(text: str) -> str:
-    """The address without its password, also where it cannot be read otherwise."""
+    """The address without its password, also where it cannot be read otherwise. A file's name may hold an @ too."""
+    scheme, _, rest = text.partition(":")
+    if scheme.lower() == "sqlite" and (rest.startswith("///") or not rest.startswith("//")):
+        return text
     before, at, after = text.rpartition("@")
     if not at:
         return text

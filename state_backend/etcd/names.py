@@ -6,6 +6,7 @@ Invariant: the prefix is put on and taken off here and nowhere else.
 
 from __future__ import annotations
 
+from state_backend.errors import Corrupt
 from state_backend.limits import check_key
 from state_backend.values import Keyspace
 
@@ -21,7 +22,11 @@ class Names:
         return self._folders[keyspace] + check_key(key)
 
     def decode(self, keyspace: Keyspace, name: bytes) -> str:
-        return name[len(self._folders[keyspace]) :].decode()
+        """Raises `Corrupt` where somebody else's program has put what is no text."""
+        try:
+            return name[len(self._folders[keyspace]) :].decode()
+        except UnicodeDecodeError as error:
+            raise Corrupt("etcd", f"the key {name!r} is no text ({error.reason})") from error
 
     def span(self, keyspace: Keyspace, prefix: str, after: str | None = None) -> tuple[bytes, bytes]:
         """Where the keys with a prefix, greater than `after`, begin, and the first name behind them."""

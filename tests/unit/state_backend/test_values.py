@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state_backend import errors
-from state_backend.address import Credentials, EtcdAddress, MemoryAddress, SqliteAddress, TlsFiles, parse_address
+from state_backend.address import (
+    Credentials,
+    EtcdAddress,
+    MemoryAddress,
+    SqliteAddress,
+    TlsFiles,
+    masked,
+    parse_address,
+)
 from state_backend.api import Absent, FailedCompare, Keyspace, Present, Put, Revision, Stamp
 from state_backend.errors import HoldLost, InvalidKey, NothingHappened, OutcomeUnknown, StateBackendError, WrongAddress
 from state_backend.etcd.names import Names
@@ -70,6 +78,11 @@ def test_etcd_names_give_their_keys_back_and_spans_hold_their_keys(key: str, pre
     assert (start <= name < end) == (key.startswith(prefix) and (after is None or key > after))
 
 
+def test_a_name_in_etcd_that_is_no_text_is_damage() -> None:
+    with pytest.raises(errors.Corrupt, match=r"live/app/\\xff.* is no text"):
+        Names("ours").decode(Keyspace.LIVE, b"ours/live/app/\xff")
+
+
 def test_a_transaction_within_the_limits_brings_its_moves_compares() -> None:
     compare = Absent(Keyspace.HEADS, "a")
     assert check_transaction((compare,), (Put(Keyspace.HEADS, "a", b""),)) == (compare,)
@@ -93,6 +106,8 @@ def test_addresses(tmp_path: Path) -> None:
     assert parse_address("etcd://a:1,b:2/x/y") == EtcdAddress(("a:1", "b:2"), "x/y")
     assert parse_address("etcd://u%40:p%3A@[::1]:2379") == EtcdAddress(("[::1]:2379",), "", Credentials("u@", "p:"))
     assert parse_address(f"etcd://a:1?ca={ca}") == EtcdAddress(("a:1",), tls=TlsFiles(ca))
+    (spelled := tmp_path / "c++ ca.pem").touch()
+    assert parse_address(f"etcd://a:1?ca={tmp_path}/c++%20ca.pem") == EtcdAddress(("a:1",), tls=TlsFiles(spelled))
     assert parse_address("etcd://a:1/team@here") == EtcdAddress(("a:1",), "team@here")
     assert parse_address("etcd://a:1?tls=true") == EtcdAddress(("a:1",), tls=TlsFiles())
 
@@ -142,6 +157,11 @@ def test_a_wrong_address_does_not_tell_its_password(address: str) -> None:
     with pytest.raises(WrongAddress) as raised:
         parse_address(address)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("address", ["sqlite:ann@corp.db", "sqlite:///home/a:b@corp/x.db", "SQLite:/a:b@c/x.db"])
+def test_the_name_of_a_file_is_told_as_it_is(address: str) -> None:
+    assert masked(address) == address
 
 
 async def test_memory_opens() -> None:
