@@ -23,25 +23,34 @@ async def events(journal: Journal, after: int, limit: int, bytes_max: int | None
 
     ``bytes_max``: nothing further is read once two events or more take more bytes as messages.
     """
+    found: list[Recorded] = []
     while True:
         mark, at = await known_mark(journal)
+        reached = found[-1].sequence if found else after
         try:
-            return await _stretch(journal.log(after, mark, at), after, limit, bytes_max) if limit > 0 else []
-        except Compacted:
+            if limit > 0:
+                await _stretch(journal.log(reached, mark, at), reached, found, limit, bytes_max)
+            return found
+        except Compacted:  # what was read is kept: reading may take longer than the store's history is
             continue
 
 
-async def _stretch(segments: AsyncIterator[Segment], after: int, limit: int, bytes_max: int | None) -> list[Recorded]:
-    found: list[Recorded] = []
-    taken = 0
+async def _stretch(
+    segments: AsyncIterator[Segment], after: int, found: list[Recorded], limit: int, bytes_max: int | None
+) -> None:
+    """Adds to what was found already."""
+    taken = sum(map(_message_bytes, found)) if bytes_max is not None else 0
     async for segment in segments:
         for recorded in _above(segment, after):
             found.append(recorded)
             if bytes_max is not None:
-                taken += record_to_message(recorded).ByteSize()
+                taken += _message_bytes(recorded)
             if len(found) >= limit or (bytes_max is not None and taken > bytes_max and len(found) > 1):
-                return found
-    return found
+                return
+
+
+def _message_bytes(recorded: Recorded) -> int:
+    return record_to_message(recorded).ByteSize()
 
 
 async def follow(

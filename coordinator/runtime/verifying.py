@@ -46,12 +46,12 @@ class Verdict:
 
 async def verify(backend: StateBackend, journal: Journal, snapshots: Snapshots) -> Verdict:
     """Reads everything. Raises `UnknownApplication`, and what the store says."""
+    verifier = _Verifier(backend, journal, snapshots, *await known_mark(journal))
     while True:
-        mark, at = await known_mark(journal)
         try:
-            return await _Verifier(backend, journal, snapshots, mark, at).run()
-        except Compacted:
-            continue
+            return await verifier.run()
+        except Compacted:  # what was proved stays so: reading may take longer than the store's history is
+            verifier.go_on(*await known_mark(journal))
 
 
 def prove_segment(proof: Proof, segment: Segment) -> None:
@@ -72,7 +72,12 @@ class _Verifier:
         self._proof = Proof()
         self._state = self._proof.state
         self._problems: list[str] = []
+        self._wanted: dict[int, str] | None = None  #: Digests of snapshots that are not compared yet.
         self._compared = 0
+
+    def go_on(self, mark: Mark, at: Revision) -> None:
+        """The log may have grown since."""
+        self._mark, self._at = mark, at
 
     async def run(self) -> Verdict:
         if await self._fold():
@@ -87,16 +92,23 @@ class _Verifier:
         )
 
     async def _compare_records(self) -> None:
+        before = list(self._problems)
         try:
             self._problems += [problem async for problem in self._records()]
         except Corrupt as error:
             self._problems.append(str(error))
+        except Compacted:
+            self._problems = before
+            raise
 
     async def _fold(self) -> bool:
         """Whether it could be folded to its end."""
-        wanted = await self._snapshot_digests()
+        if self._wanted is None:
+            self._problems.clear()
+            self._wanted = await self._snapshot_digests()
+        wanted = self._wanted
         try:
-            async for segment in self._journal.log(0, self._mark, self._at):
+            async for segment in self._journal.log(self._state.meta.next_sequence - 1, self._mark, self._at):
                 prove_segment(self._proof, segment)
                 self._compare(wanted.pop(segment.next_sequence - 1, None))
             loading.check_reached(self._journal, self._state, self._mark)
@@ -104,6 +116,7 @@ class _Verifier:
             self._problems.append(str(error))
             return False
         self._problems += [f"the snapshot of event {sequence} is of no end of a segment" for sequence in wanted]
+        wanted.clear()
         return True
 
     def _compare(self, told: str | None) -> None:

@@ -16,7 +16,7 @@ from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, copy, empty, rows
-from coordinator.runtime import journal, places
+from coordinator.runtime import journal, places, tail
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.snapshot import Snapshots, at_once
@@ -26,7 +26,7 @@ from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
-from state_backend.memory import MemoryBackend
+from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.values import Entry, Keyspace, Page, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, Distant, World, registered
@@ -457,6 +457,49 @@ async def read_head(store: MemoryBackend) -> Head:
     entry = (await store.get(Keyspace.HEADS, facts.APP)).entry
     assert entry is not None
     return decode(Head, entry.value, "head")
+
+
+class Hurried(MemoryBackend):
+    """Somebody else commits after every page, and the store forgets all but the last six commits."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.scans = 0
+
+    async def scan(self, *more: Any, **named: Any) -> Page:
+        self.scans += 1
+        assert self.scans < 200, "it begins anew for ever"
+        page = await super().scan(*more, **named)
+        revision = await self.put(Keyspace.AUDIT, "other", b"")
+        self.store.compact(Revision(revision - 6))
+        return page
+
+
+@pytest.mark.parametrize("most", [None, 1 << 30])
+def test_a_log_that_takes_longer_to_read_than_the_history_is_read_all_the_same(
+    most: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "PAGE_SEGMENTS", 8)
+    monkeypatch.setattr(journal, "PAGE_BYTES", 0)  # no page is larger than the first
+
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            for job in range(30):
+                for command in facts.whole(job):
+                    await replica.submit(facts.APP, number([command]))
+            await replica.stop()
+            every = [r for s in await checks.read_log(world.reader(), facts.APP) for r in s.records]
+            store = Hurried(world.store)
+            log = journal.Journal(store, facts.APP, "reader", journal.CommitIds("reader"), virtual.clock())
+            assert await tail.events(log, 0, 10_000, most) == every
+            assert store.scans > 20
+            store.scans = 0
+            found = await verified(store)
+            assert (found.problems, found.events, found.snapshots) == ((), len(every), 2)
+
+    virtual.run(story())
 
 
 def test_a_stretch_ends_where_its_bytes_do_and_holds_two_events_at_least() -> None:
