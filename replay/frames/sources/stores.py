@@ -68,10 +68,12 @@ def _archive(reading: Reading) -> Archive | None:
 async def _plan(reading: Reading) -> list[Piece]:
     archive = _archive(reading)
     async with await _open(reading) as backend:
-        heads = {application: head async for application, head in _heads(backend, reading)}
+        heads = [one async for one in _heads(backend, reading)]  # several may not say whose they are
     if archive is not None:
-        heads = {**_left(archive, reading), **heads}
-    return [piece for application, head in sorted(heads.items()) for piece in _pieces(reading, application, head)]
+        known = {application for application, _ in heads}
+        heads += [one for one in _left(archive, reading).items() if one[0] not in known]
+    heads.sort(key=lambda one: one[0])
+    return [piece for application, head in heads for piece in _pieces(reading, application, head)]
 
 
 def _pieces(reading: Reading, application: str, head: Head | Problem) -> Iterator[Piece]:
@@ -85,7 +87,7 @@ def _pieces(reading: Reading, application: str, head: Head | Problem) -> Iterato
 
 async def _heads(backend: StateBackend, reading: Reading) -> AsyncIterator[tuple[str, Head | Problem]]:
     if reading.applications:
-        for application in reading.applications:
+        for application in dict.fromkeys(reading.applications):
             head = await _head(backend, application)
             if head is not None:
                 yield application, head
@@ -154,8 +156,8 @@ class _Log:
         while first <= last:
             below = await self._archived_below()
             if first < below:
-                for sealed in self._archived(first, min(last, below - 1)):
-                    yield _opened(sealed)
+                for archived in self._archived(first, min(last, below - 1)):
+                    yield archived
                 first = below
                 continue
             async for found, begin in self._stored(first, last):
@@ -178,20 +180,29 @@ class _Log:
     def _folder(self) -> str:
         return files.folder_of(ApplicationId(self.application))
 
-    def _archived(self, first: int, last: int) -> Iterator[Sealed]:
+    def _archived(self, first: int, last: int) -> Iterator[list[Found]]:
+        """What is in segments. Files may hold the same events, where archiving was interrupted: each is given once."""
         if self.archive is None:
-            yield Problem(f"events {first} to {last} have moved to an archive: name it with the option archive", first)
+            told = f"events {first} to {last} have moved to an archive: name it with the option archive"
+            yield [Problem(told, first)]
             return
         known = files.events_files(self.archive.names(self._folder))
         while first <= last:
-            file = max((one for one in known if one.holds(first)), key=lambda one: one.last, default=None)
+            file = self._holding(self.archive, [one for one in known if one.holds(first)])
             if file is None:
                 following = min((one.first for one in known if one.first > first), default=last + 1)
-                yield _neither(first, min(last, following - 1), self.archive.where)
+                yield [_neither(first, min(last, following - 1), self.archive.where)]
                 first = following
                 continue
-            yield from self._of_file(self.archive, file, first)
+            for sealed in self._of_file(self.archive, file, first):
+                yield [one for one in _opened(sealed) if one.sequence is None or one.sequence >= first]
             first = file.last + 1
+
+    def _holding(self, archive: Archive, known: list[files.EventsFile]) -> files.EventsFile | None:
+        """The one that goes furthest and is whole: a try that broke off may have left one there that is torn."""
+        known.sort(key=lambda one: one.last, reverse=True)
+        whole = (one for one in known if _is_whole(archive, one)) if len(known) > 1 else iter(known)
+        return next(whole, known[0] if known else None)
 
     def _of_file(self, archive: Archive, file: files.EventsFile, first: int) -> Iterator[Sealed]:
         try:
@@ -238,6 +249,14 @@ class _Log:
             found = max((number for number in numbers if number <= upto), default=found)
             last_key = page.keys[-1] if page.more and max(numbers, default=0) <= upto else None
         return found
+
+
+def _is_whole(archive: Archive, file: files.EventsFile) -> bool:
+    try:
+        files.segments(file, archive.read(file.name))
+    except (WireError, ArchiveError, FileNotFoundError):
+        return False
+    return True
 
 
 def _begins(key: str) -> int | None:

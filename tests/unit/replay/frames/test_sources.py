@@ -6,20 +6,25 @@ import asyncio
 import errno
 import os
 import pickle
+import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coordinator.archive import files
+from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.wire.codec import Segment, encode_segment, segment_to_message
 from coordinator.wire.framing import frame
 from coordinator.wire.logfile import MAGIC, write_log
+from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from replay.frames.options import WrongOption, reading_of
 from replay.frames.salvage import Unread
 from replay.frames.sources.opening import plan
 from replay.frames.writing import ArrowFile
+from state_backend.keys import join_key
 from state_backend.open import open_backend
 from state_backend.values import Keyspace
 from tests.unit.cli.calling import Shufflectl, log_file, store
@@ -139,6 +144,37 @@ def test_an_archive_alone_is_a_folder_of_logs(told: Told, log: Path) -> None:
     assert sequences(gap) == [*range(1, 9), *range(25, 33)]
     assert len(problems(gap)) == 1
     assert "events 9 to 24 are missing: no file holds them" in problems(gap)[0]
+
+
+@pytest.mark.parametrize("torn", [(), (1, 24)], ids=["whole", "the longest is torn"])
+def test_files_of_an_archive_that_hold_the_same_events_are_read_once(
+    told: Told, tmp_path: Path, torn: tuple[int, ...]
+) -> None:
+    """As where archiving was interrupted, and has begun again with other files."""
+    address = store(tmp_path / "store.db", told)
+    whole = rows(address)
+    asyncio.run(moved(address, told, 25))
+    spans = ((1, 16), (1, 24), (9, 24)) if torn else ((1, 16), (9, 24))
+    folder = archive(told, tmp_path / "archive", *spans)
+    if torn:
+        path = folder / files.events_name(files.folder_of(APP), *torn)
+        path.write_bytes(path.read_bytes()[:400])
+    for size in (5, 1_000):
+        found = rows(address, archive=str(folder), partitionEvents=size)
+        assert (sequences(found), problems(found)) == (sequences(whole), [])
+
+
+async def moved(address: str, told: Told, below: int) -> None:
+    """The store holds the same segments as the archive, and says which of them are there."""
+    async with await open_backend(address) as backend:
+        for key in (await backend.scan_keys(Keyspace.EVENTS)).keys:
+            await backend.delete(Keyspace.EVENTS, key)
+        for segment in told.segments():
+            await backend.put(Keyspace.EVENTS, join_key(APP, segment.first_sequence), encode_segment(segment))
+        entry = (await backend.get(Keyspace.HEADS, join_key(APP))).entry
+        assert entry is not None
+        head = decode(Head, entry.value, "head")
+        await backend.put(Keyspace.HEADS, entry.key, encode(replace(head, archived_below=Sequence(below))))
 
 
 def test_one_log_in_several_files_is_read_once(told: Told, log: Path) -> None:
@@ -335,6 +371,18 @@ def test_a_damaged_key_is_named_and_costs_nothing_else(
     assert any(f"events/{moved}: the key is damaged" in one for one in problems(found)), problems(found)
     if not options:
         assert sorted(map(str, sequences(found))) == sorted(map(str, sequences(whole)))
+
+
+def test_each_head_that_the_store_finds_damaged_is_named(told: Told, tmp_path: Path) -> None:
+    others = [Told(application=ApplicationId(name), name=name) for name in ("one", "two")]
+    address = store(tmp_path / "store.db", told, *others)
+    connection = sqlite3.connect(tmp_path / "store.db")
+    connection.execute("UPDATE version SET value = x'00' WHERE keyspace = 'heads' AND key IN ('one', 'two')")
+    connection.commit()
+    connection.close()
+    found = rows(address)
+    assert sequences(found) == list(range(1, 33))
+    assert all(f"heads/{name}" in told for name, told in zip(("one", "two"), problems(found), strict=True))
 
 
 def test_a_key_that_the_store_finds_damaged_is_named(told: Told, tmp_path: Path) -> None:
