@@ -1,16 +1,19 @@
 """Where recorded runs are.
 
 Responsible for finding records below a local place: exported logs, archives, Spark's history logs. Refuses to read more
-of a file than its first bytes, and of an export what tells whose it is. Invariant: a log file is part of one record at
-most, an export of one for each application; an archive's folder is one record.
+of a file than its first bytes, but for whose an export is, and for which of several tries at one part of an archive is
+whole. Invariant: a log file is part of one record at most, an export of one for each application; an archive's folder
+is one record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
-from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
+from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files, segments
+from coordinator.wire.errors import WireError
 from coordinator.wire.logfile import MAGIC
 from replay.frames.sources.kinds import is_table
 from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
@@ -74,17 +77,29 @@ def _archives(ours: Iterable[Part]) -> dict[Path, dict[str, Part]]:
 
 
 def _of_archive(folder: Path, files: dict[str, Part]) -> Recording:
-    kept = [files[one.name] for one in _each_event_once(events_files(files))]
+    kept = [files[one.name] for one in _each_event_once(files)]
     return Recording(application_of(folder.name), sum(p.bytes for p in kept), paths=tuple(p.path for p in kept))
 
 
-def _each_event_once(files: list[EventsFile]) -> Iterator[EventsFile]:
-    """Archiving that was interrupted may have begun again with a longer file."""
+def _each_event_once(files: dict[str, Part]) -> Iterator[EventsFile]:
+    """Archiving that was interrupted may have begun again with a longer file, and have left one that is torn."""
     reached = 0
-    for file in sorted(files, key=lambda one: (one.first, -one.last)):
+    known = sorted(events_files(files), key=lambda one: (one.first, -one.last))
+    for _, begun in groupby(known, key=lambda one: one.first):
+        tries = list(begun)
+        whole = (one for one in tries if len(tries) == 1 or _is_whole(one, files[one.name].path))
+        file = next(whole, tries[0])
         if file.last > reached:
             yield file
             reached = file.last
+
+
+def _is_whole(file: EventsFile, path: str) -> bool:
+    try:
+        segments(file, Path(path).read_bytes())
+    except (WireError, OSError):
+        return False
+    return True
 
 
 def _is_beside(path: Path, archives: dict[Path, dict[str, Part]]) -> bool:

@@ -67,6 +67,17 @@ def test_an_archive_s_folder_is_one_run(tmp_path: Path, spans: tuple[tuple[int, 
     assert made.summaries == simulated(recording(deleted_and_missed().log), FRONTIER).summaries
 
 
+def test_a_try_at_archiving_that_was_torn_costs_nothing_where_another_is_whole(tmp_path: Path) -> None:
+    folder = archive(tmp_path, (1, 20), (1, 25), (21, 32))
+    [torn] = folder.rglob(f"events-{1:020}-{25:020}.log")
+    torn.write_bytes(torn.read_bytes()[:400])
+    found = recordings_at(str(folder))
+    assert isinstance(found, list)
+    [made] = [simulated(one, FRONTIER) for one in found]
+    assert (made.warnings, made.failed) == ((), "")
+    assert made.summaries == simulated(recording(deleted_and_missed().log), FRONTIER).summaries
+
+
 def test_what_is_missing_from_a_log_is_said_and_nothing_behind_it_counts(tmp_path: Path) -> None:
     found = recordings_at(str(archive(tmp_path, (1, 20), (24, 32))))
     assert isinstance(found, list)
