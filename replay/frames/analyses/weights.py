@@ -52,8 +52,11 @@ def steps(events: DataFrame) -> DataFrame:
 
 
 def weight(size: str, milliseconds: Column) -> Column:
-    """Byte-seconds; nothing where no time passes, or none is known (`greatest` passes nulls over)."""
-    return F.col(size) * F.greatest(milliseconds, F.lit(0)) / 1000.0
+    """Byte-seconds; nothing where no time passes, or none is known (`greatest` passes nulls over).
+
+    A terabyte for three hours is more byte-milliseconds than a `bigint` holds.
+    """
+    return F.col(size).cast("double") * F.greatest(milliseconds, F.lit(0)) / 1000.0
 
 
 def _without_us(events: DataFrame, known: DataFrame) -> DataFrame:

@@ -166,6 +166,17 @@ def test_damage_is_a_row_or_ends_the_query_as_asked(spark: SparkSession, chain: 
 # ---- analyses --------------------------------------------------------------------------------------------------------
 
 
+def test_terabytes_that_are_held_for_days_are_weighed(spark: SparkSession) -> None:
+    """More byte-milliseconds than a `bigint` holds."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from replay.frames.analyses.weights import weight
+
+    frame = spark.sql("SELECT 10000000000000 AS bytes, 86400000 AS held_ms")
+    [row] = frame.select(weight("bytes", F.col("held_ms")).alias("weight")).collect()
+    assert row["weight"] == 8.64e17
+
+
 def write(folder: Path, log: list[Recorded], name: str) -> None:
     segment = Segment(1, b"c", "replica-1", tuple(log))
     (folder / f"{name}.log").write_bytes(b"".join(write_log((segment,))))
