@@ -126,12 +126,12 @@ def _session(master: str | None, conf: dict[str, str]) -> AbstractContextManager
 def _make(spark: SparkSession, places: list[str], grace_ms: int) -> Report:
     from replay.advise import report
 
-    with _progress() as tell:
+    with _progress("Reading logs") as tell:
         return report.make(spark, places, grace_ms, tell)
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
+def _progress(doing: str) -> Iterator[Any]:
     """A bar on stderr, where a person looks at it."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -139,7 +139,7 @@ def _progress() -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
-    columns = (TextColumn("Reading logs"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn(doing), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("read", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -180,7 +180,8 @@ def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder
     from replay.advise import frames
 
     mode = "overwrite" if force else "errorifexists"
-    frames.read(spark, places, grace_ms).write.mode(mode).parquet(folder)
+    with _progress("Reading logs for the tables") as tell:
+        frames.write(spark, places, folder, mode, grace_ms, tell)
     output.remark(f"wrote {folder}")
 
 

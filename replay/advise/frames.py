@@ -6,16 +6,19 @@ those of `advice`, so that `shufflectl advise -o json` and these tables say the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from replay.advise.advice import Advice
 from replay.advise.judging import GRACE_MS, Judge
+from replay.advise.report import Progress, telling
 from replay.advise.rows import row
 from replay.history import columns as k
+from replay.history.finding import Log
 from replay.history.gathering import each_run, find
 
 if TYPE_CHECKING:
+    from pyspark import Accumulator
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -24,7 +27,26 @@ def read(spark: SparkSession, places: Iterable[str] | str, grace_ms: int = GRACE
     it (`replay.history.read` names them). Nothing is read before the DataFrame is used, but names of files, and logs
     behind a URL, to know which of them are parts of one run."""
     logs, _ = find(spark, [places] if isinstance(places, str) else places)
-    read = each_run(spark, logs, Judge(grace_ms))
+    return _of(spark, logs, grace_ms)
+
+
+def write(
+    spark: SparkSession,
+    places: Iterable[str],
+    folder: str,
+    mode: str,
+    grace_ms: int = GRACE_MS,
+    progress: Progress | None = None,
+) -> None:
+    """The same in Parquet files; all logs are read for it. ``mode``: as Spark's writers take it."""
+    logs, _ = find(spark, places)
+    done = spark.sparkContext.accumulator(0)
+    with telling(progress, done, logs):
+        _of(spark, logs, grace_ms, done).write.mode(mode).parquet(folder)
+
+
+def _of(spark: SparkSession, logs: Sequence[Log], grace_ms: int, done: Accumulator[int] | None = None) -> DataFrame:
+    read = each_run(spark, logs, Judge(grace_ms), done)
     found = read.flatMap(lambda one: [k.values(schema(), row(one.found))] if one.found is not None else [])
     return spark.createDataFrame(found, schema())
 
@@ -63,4 +85,4 @@ def schema() -> Any:
     )
 
 
-__all__ = ["Advice", "read", "schema"]
+__all__ = ["Advice", "read", "schema", "write"]

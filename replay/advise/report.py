@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.wording import byte_hours
+from replay.history.finding import Log
 from replay.history.gathering import Read, Refused, find, left_out, spread
 from replay.history.joining import whole
 
@@ -77,7 +78,7 @@ def make(
     def few(run: object) -> Advice:
         return _shortened(judge(run))  # type: ignore[arg-type]
 
-    with _told(progress, done, sum(log.bytes for log in logs)):
+    with telling(progress, done, logs):
         found = spread(spark, logs, few, done).collect() if logs else []
         silent = {log.place for log in logs} - {read.place for read in found}
         found = whole(found, lambda parts: spread(spark, parts, few).collect(), left_out)
@@ -100,12 +101,12 @@ def _shortened(advice: Advice) -> Advice:
 
 
 @contextmanager
-def _told(progress: Progress | None, done: Accumulator[int], total: int) -> Iterator[None]:
+def telling(progress: Progress | None, done: Accumulator[int], logs: Iterable[Log]) -> Iterator[None]:
     """Tells of the progress from a thread of its own, until the work is over."""
     if progress is None:
         yield
         return
-    over = threading.Event()
+    over, total = threading.Event(), sum(log.bytes for log in logs)
 
     def tell() -> None:
         while not over.wait(_LOOK_EVERY_S):

@@ -104,13 +104,15 @@ def spread(
     return found.union(_spread_remote(spark, remote, make, done)) if remote else found
 
 
-def each_run(spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T]) -> RDD[Read[T]]:
+def each_run(
+    spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None = None
+) -> RDD[Read[T]]:
     """What ``make`` makes of each run, wherever its parts lie; and what is no log, or a copy.
 
     Nothing is read before it is used, where workers open all files themselves. What only the session can open is read
     by this call, to know which logs are to be read as one; what was made of them stays with the workers.
     """
-    found = spread(spark, logs, make)
+    found = spread(spark, logs, make, done)
     if not any(finding.is_url(log.parts[0].path) for log in logs):
         return _whole_where_read(found, make)
     return _whole_through_session(spark, found, make)

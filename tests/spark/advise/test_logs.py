@@ -124,6 +124,17 @@ def test_advice_is_a_data_frame(spark: SparkSession, logs: Path) -> None:
     assert json.loads(advice.schema.json())["fields"][-1]["metadata"]["comment"].startswith("what an oracle")
 
 
+def test_advice_is_written_and_says_how_far_it_is(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    written = str(tmp_path / "advice")
+    frames.write(spark, [str(logs)], written, "errorifexists", progress=lambda done, total: told.append((done, total)))
+    read = frames.read(spark, str(logs)).select("application_id").collect()
+    assert spark.read.parquet(written).select("application_id").collect() == read
+    total = sum(path.stat().st_size for path in logs.iterdir())
+    assert told[-1] == (total, total)
+    assert {total for _, total in told} == {total}
+
+
 def _cut(logs: Path, folder: Path) -> int:
     """A head and a tail of a log, in files of their own; answers how many bytes both have."""
     lines = (logs / "plain").read_bytes().splitlines(keepends=True)
