@@ -155,6 +155,29 @@ class Torn(MemoryBackend):
         return revision
 
 
+class Shared(MemoryBackend):
+    """Keeps the contract, while others write to the same store: as where their leases run out."""
+
+    def __init__(self, writes: frozenset[int]) -> None:
+        super().__init__()
+        self.others, self.count = writes, 0
+
+    async def put_txn(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+        self.count += 1
+        if self.count in self.others:
+            await super().put_txn((), (Put(Keyspace.AUDIT, "others", b""),))
+        return await super().put_txn(compares, operations)
+
+
+async def test_the_suite_takes_what_others_write_for_nobody_s_mistake() -> None:
+    await StateBackendContract().test_delete_removes_and_may_be_repeated(Shared(frozenset({3})))
+
+
+async def test_the_suite_finds_a_store_that_takes_a_revision_for_nothing() -> None:
+    with pytest.raises(AssertionError):
+        await StateBackendContract().test_delete_removes_and_may_be_repeated(Shared(frozenset(range(100))))
+
+
 async def test_the_suite_finds_a_store_that_does_not_compare() -> None:
     suite = StateBackendContract()
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
