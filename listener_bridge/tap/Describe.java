@@ -84,7 +84,7 @@ public class Describe {
 
   /** What a job's local properties say that concerns us. */
   public void properties(StringBuilder to, Properties of) {
-    to.append("\"execution\":").append(property(of, "spark.sql.execution.id", "null")).append(",\"group\":");
+    to.append("\"execution\":").append(executionOf(of)).append(",\"group\":");
     Row.quote(to, property(of, "spark.jobGroup.id", null));
     to.append(",\"callSite\":");
     Row.quote(to, property(of, "callSite.short", null));
@@ -105,6 +105,15 @@ public class Describe {
       }
     }
     to.append('}');
+  }
+
+  /** A number, or null: a program may put anything there, which Spark itself then takes for no execution. */
+  private static String executionOf(Properties of) {
+    try {
+      return String.valueOf(Long.parseLong(property(of, "spark.sql.execution.id", "")));
+    } catch (NumberFormatException none) {
+      return "null";
+    }
   }
 
   private static String property(Properties of, String name, String otherwise) {

@@ -66,6 +66,17 @@ def test_what_is_cut_short_stays_text(run: Any) -> None:
     assert run.log.of(facts.ExecutionStarted)[-1].description == "x" * 299
 
 
+@pytest.mark.parametrize("odd", ["", "none", "1.5"])
+def test_what_is_no_execution_id_is_none(run: Any, odd: str) -> None:
+    """As Spark has it: its own listeners read no number there, and the job runs."""
+    context = run.spark.sparkContext
+    context.setLocalProperty("spark.sql.execution.id", odd)
+    run.keyed().count()
+    context.setLocalProperty("spark.sql.execution.id", None)
+    run.log.settle()
+    assert run.log.of(facts.JobStarted)[-1].execution_id is None
+
+
 def test_a_lost_file_is_told_as_fetch_failure_and_then_as_outputs(run: Any) -> None:
     keyed = run.keyed()
     right = sorted(keyed.collect())
