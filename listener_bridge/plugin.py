@@ -215,6 +215,7 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
             chosen.patient_below_bytes,
         )
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
+        bridge.reporter.knows_conf(_conf_of(spark))
         bridge.start()
     except BaseException:
         if sight is not None:

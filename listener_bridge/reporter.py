@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -65,6 +65,10 @@ class Reporter:
         self._sent_s = time.monotonic()
 
     # ---- what comes in ----
+
+    def knows_conf(self, conf: Mapping[str, str]) -> None:
+        """Of the application, before the first fact."""
+        self._translator.conf = conf
 
     def facts(self, told: Iterable[Fact]) -> None:
         """Facts, in the order of the stream."""

@@ -26,6 +26,7 @@ SERVICES = ("auto", "native", "celeborn", "uniffle")
 DEFAULT_RULE = "reachable"
 DEFAULT_GRACE_MS = 60_000
 _COUNT_DIGITS = 9  #: What the log can hold.
+_OF_A_JOB = ("enabled", "policy", "delayed.rule", "grace")
 T = TypeVar("T")
 
 
@@ -130,6 +131,11 @@ def policy_of_job(properties: Mapping[str, str]) -> Policy | None:
     if not _read(texts, "enabled", _flag, True):
         return Policy(observe=True)
     return _policy(texts) if "policy" in texts else None
+
+
+def choices_of_job(texts: Mapping[str, str]) -> dict[str, str]:
+    """Those of these texts that choose the policy of a job."""
+    return {PREFIX + key: texts[PREFIX + key] for key in _OF_A_JOB if PREFIX + key in texts}
 
 
 def _tls(texts: Mapping[str, str]) -> Tls | None:

@@ -36,6 +36,7 @@ class Translator:
     """One application's facts, in order, into requests."""
 
     def __init__(self) -> None:
+        self.conf: Mapping[str, str] = {}  #: The application's: Spark copies it into the properties of every SQL job.
         self._memory = Memory()
         self._cached = Cached()
         self._executions: dict[int, service_pb2.ReportExecutionStarted] = {}
@@ -135,10 +136,12 @@ class Translator:
             lineage=lineage,
             execution=execution,
             group=group or "",
-            policy=self._policy(properties),
+            policy=self._policy(properties, execution),
         )
 
-    def _policy(self, properties: Mapping[str, str]) -> common_pb2.Policy | None:
+    def _policy(self, properties: Mapping[str, str], execution: int | None) -> common_pb2.Policy | None:
+        if execution is not None and settings.choices_of_job(properties) == settings.choices_of_job(self.conf):
+            return None  # nobody has chosen it for this job: what `attach` or people chose since goes before the conf
         try:
             chosen = settings.policy_of_job(properties)
         except settings.WrongSettingError as error:

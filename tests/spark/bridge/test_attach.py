@@ -108,6 +108,26 @@ def test_who_was_refused_can_attach_again(tmp_path: Path) -> None:
     replica.stop()
 
 
+def test_14_sql_jobs_go_by_what_attach_or_people_have_chosen_and_not_by_the_conf(tmp_path: Path) -> None:
+    """Spark copies its conf into the properties of every SQL job, where a job's own choice stands too."""
+    key, replica = "spark.shuffleLifecycle.policy", start_replica("memory:")
+    with spark_session(tmp_path, LOCAL, **{key: "eager"}) as spark, grpc.insecure_channel(replica.address) as channel:
+        with attach(spark, address=replica.address, policy="observe") as attached:
+            caller = service_pb2.Caller(application=attached.application, token=attached.token)
+            spark.range(100).groupBy("id").count().collect()
+            spark.conf.set(key, "frontier")
+            spark.range(100).groupBy("id").count().collect()
+            spark.conf.unset(key)
+        asked = service_pb2.ListEventsRequest(caller=caller, limit=10_000)
+        events = [
+            record.job_started for record in service_pb2_grpc.ShuffleLifecycleStub(channel).ListEvents(asked).records
+        ]
+    replica.stop()
+    jobs = [event for event in events if event.HasField("execution")]
+    assert {event.policy.rule for event in jobs if event.HasField("policy")} == {common_pb2.RULE_FRONTIER}
+    assert any(not event.HasField("policy") for event in jobs)
+
+
 def test_20_a_driver_that_was_taken_for_gone_is_a_new_application_by_itself(tmp_path: Path) -> None:
     """It is told so when it comes back, as after a network that was away for longer than its sign of life may be.
 

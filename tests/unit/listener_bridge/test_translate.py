@@ -9,6 +9,8 @@ import pytest
 from google.protobuf import text_format
 from shuffle_lifecycle.v1 import service_pb2
 
+from listener_bridge import words
+from listener_bridge.settings import Policy
 from listener_bridge.tap import facts
 from listener_bridge.tap.facts import Fact, Level
 from listener_bridge.translate import Translator
@@ -259,6 +261,26 @@ def test_14_a_job_has_a_policy_of_its_own_and_a_group(caplog: pytest.LogCaptureF
     assert [record.message.split(";")[0] for record in caplog.records] == [
         "a local property is left out: spark.shuffleLifecycle.policy: 'eagr' is not known"
     ]
+
+
+@pytest.mark.parametrize(
+    ("wish", "execution", "own"),
+    [
+        ({"policy": "observe", "grace": "1s", "store": "x"}, 9, None),  # as Spark copies the conf into every SQL job
+        ({"policy": "eager", "grace": "1s"}, 9, Policy("eager", False, 1_000)),
+        ({"policy": "observe", "grace": "2s"}, 9, Policy(grace_ms=2_000)),
+        ({"policy": "observe", "grace": "1s"}, None, Policy(grace_ms=1_000)),
+    ],
+)
+def test_14_what_spark_copies_from_the_conf_is_not_the_jobs_own_choice(
+    wish: dict[str, str], execution: int | None, own: Policy | None
+) -> None:
+    translator, prefix = Translator(), "spark.shuffleLifecycle."
+    translator.conf = {prefix + "policy": "observe", prefix + "grace": "1s", prefix + "looks": "true"}
+    chosen = {prefix + key: value for key, value in wish.items()}
+    [told_] = translator.requests_of([job(1, stage(0), final=0, execution_id=execution, properties=chosen)])
+    started = told_.report_job_started
+    assert (started.policy if started.HasField("policy") else None) == (words.policy(own) if own else None)
 
 
 def test_the_whole_truth_and_everything_is_told_anew_after_it() -> None:
