@@ -33,7 +33,6 @@ class NoProgramError(Exception):
 def start(named: str, arguments: Sequence[str], is_module: bool = False) -> None:
     """Runs it to its end. Ends this process where the program does so itself, or fails. Raises `NoProgramError`."""
     main, code = _module(named) if is_module else _file(named)
-    names.give_back(sys.path[0])
     sys.modules["__main__"] = main
     sys.argv = [str(main.__file__) if is_module else named, *arguments]
     try:
@@ -63,7 +62,7 @@ def _folder(named: str) -> tuple[ModuleType, CodeType]:
     code = spec.loader.get_code("__main__") if spec is not None else None
     if spec is None or code is None:
         raise NoProgramError(f"there is no __main__.py in {named!r}", "a Python file, or a folder or zip file with one")
-    sys.path[0] = place
+    _comes_first(place)
     main = _main(str(spec.origin), spec)
     main.__package__ = ""
     main.__loader__ = spec.loader
@@ -71,7 +70,8 @@ def _folder(named: str) -> tuple[ModuleType, CodeType]:
 
 
 def _script(named: str, path: Path) -> tuple[ModuleType, CodeType]:
-    sys.path[0] = str(path.resolve().parent)
+    if not _wants_safe_path():
+        _comes_first(str(path.resolve().parent))
     file = _from_here(named)
     main = _main(file, None)
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
@@ -79,12 +79,24 @@ def _script(named: str, path: Path) -> tuple[ModuleType, CodeType]:
         return main, _compiled(source.read(), file)
 
 
+def _comes_first(place: str) -> None:
+    """On the path, instead of the folder of what started us; with `-P`, as packagers start commands, none is there."""
+    sys.path[: 0 if getattr(sys.flags, "safe_path", False) else 1] = [place]
+    names.give_back(place)
+
+
+def _wants_safe_path() -> bool:
+    """Whether the interpreter would put neither a script's folder nor this one on the path (since Python 3.11)."""
+    return hasattr(sys.flags, "safe_path") and bool(os.environ.get("PYTHONSAFEPATH"))
+
+
 def _from_here(named: str) -> str:
     return os.path.join(Path.cwd(), named)  # noqa: PTH118 - as the interpreter does: `..` is left as it is
 
 
 def _module(named: str) -> tuple[ModuleType, CodeType]:
-    sys.path[0] = str(Path.cwd())
+    if not _wants_safe_path():
+        _comes_first(str(Path.cwd()))
     spec = _spec(named)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = _spec(f"{named}.__main__")

@@ -59,8 +59,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *command: str) -> Ended:
-    environment = {"PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONDONTWRITEBYTECODE": "1"}
+def run(folder: Path, *command: str, **more: str) -> Ended:
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONDONTWRITEBYTECODE": "1", **more}
     done = subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -104,6 +104,16 @@ def test_a_script_elsewhere_finds_what_lies_beside_it(folder: Path, tmp_path: Pa
     assert ours == plain
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="-P came with 3.11")
+def test_a_safe_path_loses_nothing_and_gains_nothing(folder: Path) -> None:
+    """`-P` is who started us, as packagers do; the variable is the program's."""
+    (folder / "path.py").write_text("import sys; print(sys.path)")
+    plain = run(folder, "path.py")
+    assert run(folder, "-P", "-c", START, "s", "path.py") == plain
+    safe = run(folder, "path.py", PYTHONSAFEPATH="1")
+    assert run(folder, "-c", START, "s", "path.py", PYTHONSAFEPATH="1") == safe != plain
+
+
 @pytest.mark.parametrize("module", ["sees", "package", "package.__main__"])
 def test_a_module_sees_what_it_would_see(folder: Path, module: str) -> None:
     plain, ours = both(folder, module, "1", module=True)
@@ -137,6 +147,15 @@ def test_modules_of_its_own_that_are_called_as_ours_are_its_own(folder: Path) ->
     code, told, error = run(folder, "-c", loaded, "s", "own.py")
     assert (code, told) == (0, run(folder, "own.py")[1])
     assert "called coordinator, replay, so no coordinator can be embedded" in error
+
+
+def test_a_module_in_a_package_that_is_called_as_ours_is_found(folder: Path) -> None:
+    (folder / "replay").mkdir()
+    (folder / "replay" / "__init__.py").write_text("value = 5\n")
+    (folder / "replay" / "job.py").write_text("import replay; print(__name__, replay.value)")
+    loaded = f"import sys\nsys.path.remove('')\nimport replay\nsys.path.insert(0, '')\n{START}"
+    code, told, error = run(folder, "-c", loaded, "m", "replay.job")
+    assert (code, told) == (0, run(folder, "-m", "replay.job")[1]), error
 
 
 def test_what_runs_of_ours_is_no_module_of_the_program(folder: Path) -> None:
