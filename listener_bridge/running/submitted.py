@@ -12,9 +12,11 @@ Refuses to take options of its own: all wishes are conf. Invariant: as of `progr
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
+GATEWAY = "PYSPARK_GATEWAY_PORT"  #: How PySpark finds the JVM that `spark-submit` has started.
 USAGE = "usage: spark-submit … %s APP.PY [ARG …]: name the program to run"
 
 
@@ -38,7 +40,12 @@ def main(arguments: list[str]) -> None:
 
 
 def _name_after(program: str) -> None:
-    """Spark calls an application after the file that it was given, where nobody has named it."""
+    """Spark calls an application after the file that it was given, where nobody has named it.
+
+    Without `spark-submit` it was given none, and a JVM that starts now would know nothing of the program's own conf.
+    """
+    if GATEWAY not in os.environ:
+        return
     from pyspark import SparkContext
 
     SparkContext._ensure_initialized()  # noqa: SLF001 - as making a conf does: the JVM waits already

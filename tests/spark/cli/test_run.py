@@ -70,6 +70,12 @@ def test_spark_submit_runs_an_unmodified_program_too(program: Path, way: str) ->
     assert (told["name"], told["policy"], told["state"]) == ("app.py", "frontier", "ended")
 
 
+def test_without_spark_submit_the_program_starts_spark_itself(program: Path) -> None:
+    """A JVM that was there before it would not have its packages and its memory."""
+    program.write_text("from pyspark import SparkContext\nprint(SparkContext._gateway)\n")
+    assert run(program.parent, str(installed_command(program.parent)), "app.py").stdout == "None\n"
+
+
 def installed_command(folder: Path) -> Path:
     """What pip makes of our entry point."""
     command = folder / "shuffle-lifecycle-python"
