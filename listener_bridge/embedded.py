@@ -43,13 +43,14 @@ _SPECIAL = {ord(sign): f"%{ord(sign):02X}" for sign in "%#?\t\r\n"}
 
 def default_store() -> str:
     """The address of the default file; its folder is made."""
-    temporary = Path(tempfile.gettempdir()) / f"{FOLDER}-{_user()}"
-    for folder, is_safe in ((_state_folder(), _is_writable), (temporary, _is_ours)):
+    temporary = _temporary()
+    own = Path(temporary) / f"{FOLDER}-{_user()}" if temporary else None
+    for folder, is_safe in ((_state_folder(), _is_writable), (own, _is_ours)):
         if folder is not None and not shared_as(folder) and is_safe(folder):
             return f"sqlite://{str((folder / FILE).absolute()).translate(_SPECIAL)}"
     raise OSError(
-        f"neither {_state_folder() or 'a home folder'} nor {temporary} will do for the coordinator's file; expected a "
-        "folder of this machine's own that this user alone can write: "
+        f"neither {_state_folder() or 'a home folder'} nor {own or 'a folder for temporary files'} will do for the "
+        "coordinator's file; expected a folder of this machine's own that this user alone can write: "
         "set spark.shuffleLifecycle.store=sqlite:///a/folder/coordinator.db, or name coordinators by address"
     )
 
@@ -60,6 +61,14 @@ def _state_folder() -> Path | None:
         return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / FOLDER
     except RuntimeError:
         return None
+
+
+def _temporary() -> str:
+    """The folder for temporary files; empty where none can be written, as in a container that is read-only."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return ""
 
 
 class Embedded:
@@ -152,7 +161,7 @@ def _remove_what_is_left() -> None:
 
 def _short_folder() -> _SocketFolder | None:
     """Its own, this user's alone. The path of a socket has a limit, and a container's folder is often long."""
-    for place in (tempfile.gettempdir(), *_SHORT_PLACES):
+    for place in filter(None, (_temporary(), *_SHORT_PLACES)):
         if len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}000") > _SOCKET_PATH_MAX_BYTES:
             continue
         try:

@@ -122,6 +122,30 @@ def test_it_starts_where_the_folder_for_temporary_files_has_a_long_path(
         here.stop(10.0)
 
 
+def nowhere() -> str:
+    raise FileNotFoundError("No usable temporary directory found")
+
+
+def test_it_starts_where_there_is_no_folder_for_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose file system is read-only but for a volume."""
+    monkeypatch.setattr("tempfile.gettempdir", nowhere)
+    monkeypatch.setattr(embedded, "_SHORT_PLACES", ())
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    here = Embedded(embedded.default_store())
+    try:
+        [address] = here.addresses()
+        assert address.startswith("127.0.0.1:")
+    finally:
+        here.stop(10.0)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "shuffle-lifecycle" / "coordinator.db"))
+    with pytest.raises(
+        OSError, match=r"nor a folder for temporary files will do .*: set spark\.shuffleLifecycle\.store"
+    ):
+        embedded.default_store()
+
+
 def test_a_start_that_was_given_up_takes_nothing_from_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
