@@ -171,7 +171,7 @@ def _pressure(texts: Mapping[str, str]) -> Pressure:
 
 def _percent(text: str) -> int:
     number = text.strip().removesuffix("%").strip()
-    if not number.isdecimal() or not 1 <= int(number[:4]) <= 100:
+    if not number.isdecimal() or len(number) > 3 or not 1 <= int(number) <= 100:
         raise ValueError(f"{text!r} is no percentage; expected a whole number from 1 to 100")
     return int(number)
 

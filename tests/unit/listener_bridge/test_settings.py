@@ -117,6 +117,7 @@ def test_arguments_go_before_the_conf() -> None:
         ({P + "address": "host"}, r"'host' is no address; expected host:port"),
         ({P + "address": "a:1,b:99999"}, r"'b:99999' is no address; expected host:port with a port from 1 to 65535"),
         ({P + "service": "magnet"}, r"'magnet' is not known; expected one of auto"),
+        ({P + "pressure.high": "00501"}, r"'00501' is no percentage; expected a whole number from 1 to 100"),
         ({P + "pressure.high": "0.85"}, r"'0\.85' is no percentage; expected a whole number from 1 to 100"),
         ({P + "pressure.low": "90"}, r"pressure\.low is 90, above .*pressure\.high, which is 85"),
         ({P + "pressure.capacity": "20"}, r"'20' is no size; expected a whole number and one of b, k, m, g, t, p"),
