@@ -20,6 +20,8 @@ from typing import Any, NoReturn
 
 from listener_bridge.running import names
 
+A_MODULE = "a module, or a package with a __main__ module, on sys.path"
+
 
 class NoProgramError(Exception):
     """There is nothing to start: a fact, and what was expected. Nothing has happened."""
@@ -103,8 +105,7 @@ def _module(named: str) -> tuple[ModuleType, CodeType]:
     loader: Any = spec.loader if spec is not None else None
     code = loader.get_code(spec.name) if spec is not None and hasattr(loader, "get_code") else None
     if spec is None or code is None:
-        expected = "a module, or a package with a __main__ module, on sys.path"
-        raise NoProgramError(f"there is no module {named!r} to run", expected)
+        raise NoProgramError(f"there is no module {named!r} to run", A_MODULE)
     main = _main(str(spec.origin), spec)
     main.__package__ = spec.parent
     main.__loader__ = loader
@@ -114,8 +115,10 @@ def _module(named: str) -> tuple[ModuleType, CodeType]:
 def _spec(named: str) -> importlib.machinery.ModuleSpec | None:
     try:
         return importlib.util.find_spec(named)
-    except (ImportError, ValueError):
-        return None
+    except (ImportError, ValueError) as error:  # of the package around it too, which is imported for this
+        raise NoProgramError(
+            f"there is no module {named!r} to run ({type(error).__name__}: {error})", A_MODULE
+        ) from error
 
 
 def _main(file: str, spec: importlib.machinery.ModuleSpec | None) -> ModuleType:

@@ -120,6 +120,22 @@ def test_a_module_sees_what_it_would_see(folder: Path, module: str) -> None:
     assert ours == plain
 
 
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        ("package.job", ""),
+        ("nowhere.job", " (ModuleNotFoundError: No module named 'nowhere')"),
+        ("broken.job", " (ImportError: cannot import name 'wanting' from 'os'"),
+    ],
+)
+def test_a_module_that_cannot_be_found_has_its_reason(folder: Path, module: str, why: str) -> None:
+    """The package around it is imported to find it."""
+    (folder / "broken").mkdir()
+    (folder / "broken" / "__init__.py").write_text("from os import wanting")
+    code, _, error = run(folder, "-c", START, "m", module)
+    assert (code, f"there is no module {module!r} to run{why}" in error) == (1, True), error
+
+
 @pytest.mark.parametrize("name", ENDS)
 def test_it_ends_as_it_would(folder: Path, name: str) -> None:
     plain, ours = both(folder, f"{name}.py")
