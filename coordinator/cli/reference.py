@@ -60,8 +60,9 @@ _DRIVER = """
 
 Spark conf keys, in code, in `spark-defaults.conf`, or with `--conf`. The argument of `listener_bridge.attach` for a key
 is its name in snake case (`budget_premature`) and goes before the conf. A job's own local properties with these names
-choose the policy of that job. A key that is not known, or a wrong value, in the conf switches the plugin off with one
-line in the driver's log; as an argument of `attach` it raises `ValueError`.
+choose the policy of that job; those of an SQL job are its session's conf (`spark.conf.set`), where that names them,
+since Spark puts it in their place. A key that is not known, or a wrong value, in the conf switches the plugin off with
+one line in the driver's log; as an argument of `attach` it raises `ValueError`.
 
 | key | meaning |
 |---|---|
