@@ -145,8 +145,9 @@ class Attachment:
         return f"<Attachment {self.application or 'off'}: {self.status().state}>"
 
 
-_ATTACHED: dict[str, Attachment] = {}
-"""Spark's application id -> who listens to it, kept although nobody else holds it: two would fence for two logs."""
+_ATTACHED: dict[tuple[str, int], Attachment] = {}
+"""Spark's application id, and when it began -> who listens to it, kept although nobody else holds it: two would fence
+for two logs. A driver may give each of its contexts the same id."""
 _RUNNING: set[Bridge] = set()
 _LOCK = threading.Lock()
 
@@ -175,16 +176,17 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
     if not chosen.enabled:
         return _off("spark.shuffleLifecycle.enabled=false")
     with _LOCK:
-        spark_id = str(spark.sparkContext.applicationId)
+        context = spark.sparkContext
+        which = str(context.applicationId), int(context.startTime)
         for over in [known for known, present in _ATTACHED.items() if present.status().state == "detached"]:
             del _ATTACHED[over]
-        present = _ATTACHED.get(spark_id)
+        present = _ATTACHED.get(which)
         if present is not None and present.status().state == "refused":  # for good: whoever asks again knows more
             present.detach()
         elif present is not None:
-            log.warning("application %s is attached already: its present attachment goes on", spark_id)
+            log.warning("application %s is attached already: its present attachment goes on", which[0])
             return present
-        _ATTACHED[spark_id] = attached = _open(spark, chosen)
+        _ATTACHED[which] = attached = _open(spark, chosen)
         return attached
 
 

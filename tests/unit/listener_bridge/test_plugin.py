@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 import listener_bridge
 from listener_bridge import embedded, plugin, settings
 from state_backend.address import SqliteAddress, parse_address
+
+_BEGUN_MS = itertools.count(1_790_000_000_000)
 
 
 class FakeConf:
@@ -34,6 +37,7 @@ class FakeContext:
     applicationId = "local-1"  # noqa: N815 - Spark's name
 
     def __init__(self, conf: FakeConf) -> None:
+        self.startTime = next(_BEGUN_MS)
         self._conf = conf
         self._gateway = None
 
@@ -95,6 +99,20 @@ def test_a_program_sees_each_line_once_whenever_it_sets_up_logging(when: str) ->
     )
     [line] = [line for line in done.stderr.splitlines() if "once" in line]
     assert line.startswith("mine ") == (when != "never")
+
+
+def test_a_context_that_follows_one_of_the_same_id_is_another_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a driver whose contexts have one id; the end of the old one may still be under way."""
+    attached = itertools.count(1)
+    monkeypatch.setattr(plugin, "_ATTACHED", {})
+    monkeypatch.setattr(
+        plugin,
+        "_open",
+        lambda *_: SimpleNamespace(number=next(attached), status=lambda: SimpleNamespace(state="ending")),
+    )
+    first, second = FakeSession(), FakeSession()
+    found: list[Any] = [attach(session) for session in (first, first, second)]
+    assert [one.number for one in found] == [1, 1, 2]
 
 
 def test_a_wrong_argument_is_the_callers_to_see() -> None:
