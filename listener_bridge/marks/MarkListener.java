@@ -424,7 +424,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onBlockUpdated(SparkListenerBlockUpdated event) {
     BlockId block = event.blockUpdatedInfo().blockId();
     if (block instanceof RDDBlockId) {
-      if (stored.isLost(event.blockUpdatedInfo())) {
+      if (stored.note(event.blockUpdatedInfo())) {
         blocks.loses(((RDDBlockId) block).rddId());
         persisted.tear(((RDDBlockId) block).rddId(), scheduler.nextTaskId());
       }

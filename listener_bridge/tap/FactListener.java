@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.util.Set;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ExecutorLostFailure;
 import org.apache.spark.FetchFailed;
@@ -30,7 +31,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   private final Scheduler scheduler;
   private final Outputs outputs;
   private final SparkRemovals removals;
-  private final CachedOn cachedOn = new CachedOn();
+  private final StoredBlocks stored = new StoredBlocks();
   private final long promptBytes; // what moved so much is much; 0: everything is prompt
   private final Allowance some = new Allowance(2000000000L, 30L); // the listener's thread alone
   private volatile Counter busDrops; // known once the queue exists
@@ -217,7 +218,7 @@ public class FactListener extends SparkListener implements CleanerListener {
 
   public void onBlockUpdated(SparkListenerBlockUpdated event) {
     try {
-      cachedOn.updated(event);
+      stored.note(event.blockUpdatedInfo());
     } catch (Throwable t) {
       failed();
     }
@@ -227,9 +228,9 @@ public class FactListener extends SparkListener implements CleanerListener {
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
     try {
       String executor = event.blockManagerId().executorId();
-      String rdds = cachedOn.takeOf(executor);
-      if (rdds != null) {
-        put(new Row("blocksGone").text("executor", executor).raw("rdds", rdds));
+      Set rdds = stored.takeOf(executor);
+      if (!rdds.isEmpty()) {
+        put(new Row("blocksGone").text("executor", executor).raw("rdds", rdds.toString()));
       }
     } catch (Throwable t) {
       failed();
@@ -237,7 +238,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   }
 
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
-    cachedOn.unpersisted(event.rddId());
+    stored.unpersisted(event.rddId());
     putInTime(new Row("unpersisted").number("rdd", event.rddId()));
   }
 

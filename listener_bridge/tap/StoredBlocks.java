@@ -10,16 +10,19 @@ import org.apache.spark.storage.BlockUpdatedInfo;
 import org.apache.spark.storage.RDDBlockId;
 
 /**
- * Which blocks of persisted RDDs executors have, as Spark told: who says that one has gone may never have had it. A task that
- * fails, or is killed, while it computes one says so too.
+ * Which blocks of persisted RDDs executors have, as Spark told: that an executor's blocks have gone it says, and not which ones.
+ * Who says that one has gone may never have had it: so does a task that fails, or is killed, while it computes one.
  *
- * The listener's thread alone. What was stored before we listened is not known.
+ * A listener's thread alone. What was stored before it listened is not known.
  */
-class StoredBlocks {
+public class StoredBlocks {
   private final Map executors = new HashMap(); // executor -> Map: id of an RDD -> BitSet of its partitions
 
-  /** Whether a block has gone that was there. */
-  boolean isLost(BlockUpdatedInfo update) {
+  /** Takes note; gives whether a block of an RDD has gone that was there. */
+  public boolean note(BlockUpdatedInfo update) {
+    if (!(update.blockId() instanceof RDDBlockId)) {
+      return false;
+    }
     RDDBlockId block = (RDDBlockId) update.blockId();
     BitSet there = of(update.blockManagerId().executorId(), block.rddId());
     boolean wasThere = there.get(block.splitIndex());
@@ -42,8 +45,8 @@ class StoredBlocks {
     return known;
   }
 
-  /** The RDDs of which an executor had blocks that has gone. They are forgotten. */
-  Set takeOf(String executor) {
+  /** The RDDs of which an executor had blocks that has gone, by their ids, ascending. They are forgotten. */
+  public Set takeOf(String executor) {
     Set found = new TreeSet();
     Map rdds = (Map) executors.remove(executor);
     for (Iterator it = rdds == null ? found.iterator() : rdds.entrySet().iterator(); it.hasNext();) {
@@ -55,7 +58,7 @@ class StoredBlocks {
     return found;
   }
 
-  void unpersisted(int rdd) {
+  public void unpersisted(int rdd) {
     for (Iterator it = executors.values().iterator(); it.hasNext();) {
       ((Map) it.next()).remove(Integer.valueOf(rdd));
     }
