@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files, segments
-from coordinator.wire.errors import WireError
+from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
+from coordinator.archive.tries import furthest
 from coordinator.wire.logfile import MAGIC
 from replay.frames.sources.kinds import is_table
 from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
@@ -86,20 +86,10 @@ def _each_event_once(files: dict[str, Part]) -> Iterator[EventsFile]:
     reached = 0
     known = sorted(events_files(files), key=lambda one: (one.first, -one.last))
     for _, begun in groupby(known, key=lambda one: one.first):
-        tries = list(begun)
-        whole = (one for one in tries if len(tries) == 1 or _is_whole(one, files[one.name].path))
-        file = next(whole, tries[0])
-        if file.last > reached:
+        file = furthest(begun, lambda name: Path(files[name].path).read_bytes())
+        if file is not None and file.last > reached:
             yield file
             reached = file.last
-
-
-def _is_whole(file: EventsFile, path: str) -> bool:
-    try:
-        segments(file, Path(path).read_bytes())
-    except (WireError, OSError):
-        return False
-    return True
 
 
 def _is_beside(path: Path, archives: dict[Path, dict[str, Part]]) -> bool:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from coordinator.archive import files
 from coordinator.archive.api import Archive, ArchiveError
 from coordinator.archive.open import open_archive
+from coordinator.archive.tries import furthest
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
 from coordinator.wire import framing, logfile
@@ -188,7 +189,7 @@ class _Log:
             return
         known = files.events_files(self.archive.names(self._folder))
         while first <= last:
-            file = self._holding(self.archive, [one for one in known if one.holds(first)])
+            file = furthest((one for one in known if one.holds(first)), self.archive.read)
             if file is None:
                 following = min((one.first for one in known if one.first > first), default=last + 1)
                 yield [_neither(first, min(last, following - 1), self.archive.where)]
@@ -197,12 +198,6 @@ class _Log:
             for sealed in self._of_file(self.archive, file, first):
                 yield [one for one in _opened(sealed) if one.sequence is None or one.sequence >= first]
             first = file.last + 1
-
-    def _holding(self, archive: Archive, known: list[files.EventsFile]) -> files.EventsFile | None:
-        """The one that goes furthest and is whole: a try that broke off may have left one there that is torn."""
-        known.sort(key=lambda one: one.last, reverse=True)
-        whole = (one for one in known if _is_whole(archive, one)) if len(known) > 1 else iter(known)
-        return next(whole, known[0] if known else None)
 
     def _of_file(self, archive: Archive, file: files.EventsFile, first: int) -> Iterator[Sealed]:
         try:
@@ -249,14 +244,6 @@ class _Log:
             found = max((number for number in numbers if number <= upto), default=found)
             last_key = page.keys[-1] if page.more and max(numbers, default=0) <= upto else None
         return found
-
-
-def _is_whole(archive: Archive, file: files.EventsFile) -> bool:
-    try:
-        files.segments(file, archive.read(file.name))
-    except (WireError, ArchiveError, FileNotFoundError):
-        return False
-    return True
 
 
 def _begins(key: str) -> int | None:
