@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeAlias
-from urllib.parse import unquote
 
 import typer
 from rich.text import Text
@@ -37,6 +36,7 @@ from replay.simulate.places import recordings_at
 from replay.simulate.recordings import Recording, Simulated, all_of, once, spread
 from replay.simulate.summary import Summary, total
 from replay.units import count, few, printable, size
+from state_backend.address import SqliteAddress, parse_address
 
 _SEGMENT_EVENTS = 500
 #: Below this it takes longer to start a session than to simulate.
@@ -197,7 +197,8 @@ def _check_source(here: Here, named: str) -> None:
 
 
 def _default_file() -> Path:
-    return Path(unquote(default_store().removeprefix("sqlite://")))
+    address = parse_address(default_store())
+    return address.path if isinstance(address, SqliteAddress) else Path()
 
 
 async def _applications(here: Here, named: str) -> list[Recording]:

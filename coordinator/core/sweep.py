@@ -19,6 +19,8 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.state import Generation, State, first_due_ms
 from coordinator.core.values import Deletion, Ending, Expiry, Hold, Pressed, Rescue, RootKind
 
+_LETTING_GO = (e.GenerationExpired, e.FenceRequested)
+
 
 def react(desk: Desk) -> None:
     """Brings the state to rest after a fact: the unneeded expires, the needed comes back, the due is asked for."""
@@ -65,9 +67,6 @@ def _steps(desk: Desk) -> Iterator[tuple[e.Event, ...]] | None:
         pressed = _relieve(desk)
         return iter([pressed]) if pressed else None
     return _in_turn(desk, generations)
-
-
-_LETTING_GO = (e.GenerationExpired, e.FenceRequested)
 
 
 def _in_turn(desk: Desk, generations: list[Generation]) -> Iterator[tuple[e.Event, ...]]:
