@@ -26,6 +26,7 @@ from replay.phrases import became, kind_named
 from replay.units import moment
 
 _DAY_MS = 86_400_000
+_SAID_MS = {0: _DAY_MS, 2: 3_600_000, 4: 60_000}  #: By how many digits of the time of day are given.
 _UNTIL = re.compile(r"(?P<kind>[A-Za-z][A-Za-z_-]*)\s*(?:(?P<hash>#)?(?P<number>\d{1,19}))?")
 _MOST_DIGITS = 19  #: Of what is counted here; Python refuses to read very long numbers.
 
@@ -112,9 +113,10 @@ class AtEvent(Point):
 
 @dataclass(frozen=True, slots=True)
 class AtTime(Point):
-    """After all that had happened at this time."""
+    """After all that had happened at this time, which is the end of what was said: of a second, a minute, a day."""
 
     time_ms: int
+    said_ms: int = 1_000  #: How long that was; people who read tables read no milliseconds.
 
     def place(self, recorded: e.Recorded, names: Names) -> Place:  # noqa: ARG002
         return Place.BEFORE if recorded.time_ms <= self.time_ms else Place.BEHIND
@@ -123,7 +125,7 @@ class AtTime(Point):
         return recorded.time_ms <= self.time_ms
 
     def overshot(self, last: e.Recorded) -> str:
-        if self.time_ms - self.time_ms % 1_000 <= last.time_ms:  # in its second, where people read no milliseconds
+        if self.time_ms - self.said_ms < last.time_ms:
             return ""
         end = f"event {last.sequence:,}, {moment(last.time_ms)}"
         return f"{moment(self.time_ms)} lies behind the last event there is ({end}): what was so after that is shown"
@@ -134,6 +136,7 @@ class AtClock(Point):
     """The same, with the first such time of day in the log."""
 
     clock_ms: int
+    said_ms: int = 1_000
 
     def place(self, recorded: e.Recorded, names: Names) -> Place:
         return self.in_log(recorded).place(recorded, names)
@@ -142,14 +145,16 @@ class AtClock(Point):
         at_ms = first.time_ms - first.time_ms % _DAY_MS + self.clock_ms
         # The first second counts as a whole: what a person reads in a table has lost its milliseconds.
         is_early = at_ms < first.time_ms - first.time_ms % 1_000
-        return NextDay(at_ms + _DAY_MS, first.time_ms) if is_early else AtTime(at_ms)
+        if is_early:
+            return NextDay(at_ms + _DAY_MS, self.said_ms, first.time_ms)
+        return AtTime(at_ms, self.said_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class NextDay(AtTime):
     """A time of day that is earlier than the log's beginning: of the day after it, if the log goes on until then."""
 
-    begin_ms: int
+    begin_ms: int = 0
 
     def missing(self, last: e.Recorded | None) -> NotReached:
         until_ms = last.time_ms if last is not None else self.begin_ms
@@ -200,7 +205,7 @@ def point(text: str) -> Point:
         return End()
     if said.isdecimal() and len(said) <= _MOST_DIGITS:
         return AtEvent(int(said))
-    found = _at_clock(said) or _at_time(said) or _until(said)
+    found = _at_clock(said) or _at_time(said.removesuffix(" UTC")) or _until(said)
     if found is None:
         raise WrongPoint(
             f"the point is {text!r}",
@@ -244,23 +249,28 @@ def _at_clock(said: str) -> Point | None:
     if found is None or found.tzinfo is not None:
         return None
     of_day = timedelta(hours=found.hour, minutes=found.minute, seconds=found.second, microseconds=found.microsecond)
-    return AtClock(_to_its_end(said, of_day // timedelta(milliseconds=1)))
+    said_ms = _said_ms(said)
+    return AtClock(of_day // timedelta(milliseconds=1) + said_ms - 1, said_ms)
 
 
 def _at_time(said: str) -> Point | None:
     try:
-        found = datetime.fromisoformat(said.removesuffix(" UTC").replace("Z", "+00:00")) if "-" in said else None
+        found = datetime.fromisoformat(said.replace("Z", "+00:00")) if "-" in said else None
     except ValueError:
         return None
     if found is None:
         return None
     zoned = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
-    return AtTime(_to_its_end(said, round(zoned.timestamp() * 1_000)))
+    said_ms = _said_ms(said[len("2026-11-21T") :])
+    return AtTime(round(zoned.timestamp() * 1_000) + said_ms - 1, said_ms)
 
 
-def _to_its_end(said: str, time_ms: int) -> int:
-    """A time that is given to the second means all of that second."""
-    return time_ms if "." in said else time_ms + 999
+def _said_ms(clock: str) -> int:
+    """How long what was said is: all of the second that it was given to, of the minute, of the hour, of the day."""
+    of_day = re.split(r"[Z+-]", clock)[0]
+    if "." in of_day or "," in of_day:
+        return 1
+    return _SAID_MS.get(sum(map(str.isdigit, of_day)), 1_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections.abc import Iterator
+from datetime import datetime, timezone
 
 import pytest
 
@@ -143,6 +144,33 @@ def test_a_time_of_day_behind_midnight_is_the_next_day_s() -> None:
     early = point("00:00:01").in_log(LOG[0])
     assert isinstance(early, travel.AtTime)
     assert 0 < early.time_ms - LOG[-1].time_ms < 24 * 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("2026-11-21T10:02:11.180", "10:02:11.180"),
+        ("2026-11-21T10:02:11", "10:02:11.999"),
+        ("2026-11-21 10:02:11 UTC", "10:02:11.999"),
+        ("2026-11-21T10:02", "10:02:59.999"),
+        ("2026-11-21T12:02+02:00", "10:02:59.999"),
+        ("2026-11-21T10:02Z", "10:02:59.999"),
+        ("2026-11-21", "23:59:59.999"),
+        ("2026-11-21 UTC", "23:59:59.999"),
+    ],
+)
+def test_a_time_means_the_end_of_what_was_said(said: str, end: str) -> None:
+    found = point(said)
+    assert isinstance(found, travel.AtTime)
+    assert found.time_ms == round(datetime.fromisoformat(f"2026-11-21T{end}+00:00").timestamp() * 1_000)
+
+
+def test_a_time_of_day_to_the_minute_means_all_of_it() -> None:
+    begin = datetime.fromtimestamp(BEGIN_MS / 1_000, timezone.utc)
+    found = point(f"{begin:%H:%M}").in_log(LOG[0])
+    assert isinstance(found, travel.AtTime)
+    assert found.time_ms == BEGIN_MS - BEGIN_MS % 60_000 + 59_999
+    assert found.overshot(LOG[0]) == "", "the log ends within what was said"
 
 
 @pytest.mark.parametrize("said", ["", "yesterday", "25:99", "2026-13-01", "GenerationEaten", "#7", "-3"])
