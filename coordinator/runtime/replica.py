@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
+from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from coordinator import logs
 from coordinator.archive.api import Archive, ArchiveAway
@@ -52,7 +54,7 @@ from coordinator.runtime.snapshot import Aside, at_once
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import ApplicationRecord, decode
 from state_backend import salvage
-from state_backend.api import StateBackend
+from state_backend.api import StateBackend, Watch
 from state_backend.errors import Corrupt, OutcomeUnknown, StateBackendError
 from state_backend.values import Compare, Entry, Keyspace
 from state_backend.waiting import within
@@ -95,6 +97,7 @@ class Replica(Coordinator):
         self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
         self._sessions = Sessions()
         self._pulses: dict[ApplicationId, Pulse] = {}
+        self._followed: WeakSet[Watch] = WeakSet()  #: Of those who follow a log; most are over.
         self._house = Housekeeper(backend, self._chores(archive is not None), options, self._clock)
         self._audit = Audit(backend, options, self._clock)
         self._census = Census(backend, options.limits.applications, self._clock)
@@ -128,6 +131,7 @@ class Replica(Coordinator):
         await self._registration.refresh(_FAREWELL_S)
         self._sessions.send_all_away(self._farewell())
         self._running = False
+        await asyncio.gather(*(watch.close() for watch in self._followed))
         await self._engines.stop(drain)
         await asyncio.gather(*(pulse.close() for pulse in self._pulses.values()))
         await self._follower.stop()
@@ -269,8 +273,13 @@ class Replica(Coordinator):
         self._check_running()
         with _store_errors(application):
             journal = self._engines.journal(application)
-            async for recorded in tail.follow(self._backend, journal, after, lambda at: self._is_told(application, at)):
+            told = partial(self._is_told, application)
+            async for recorded in tail.follow(self._backend, journal, after, told, self._note_follower):
                 yield recorded
+
+    def _note_follower(self, watch: Watch) -> None:
+        self._check_running()
+        self._followed.add(watch)
 
     async def _is_told(self, application: ApplicationId, after: int) -> bool:
         """Whether the application is over and this is its last event."""

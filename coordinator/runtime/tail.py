@@ -13,7 +13,7 @@ from coordinator.runtime import places
 from coordinator.runtime.errors import UnknownApplication
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.wire.codec import Segment, record_to_message
-from state_backend.api import StateBackend
+from state_backend.api import StateBackend, Watch
 from state_backend.errors import Compacted
 from state_backend.values import Commit, Keyspace, Revision, Written
 
@@ -54,11 +54,16 @@ def _message_bytes(recorded: Recorded) -> int:
 
 
 async def follow(
-    backend: StateBackend, journal: Journal, after: int, is_over: Callable[[int], Awaitable[bool]] | None = None
+    backend: StateBackend,
+    journal: Journal,
+    after: int,
+    is_over: Callable[[int], Awaitable[bool]] | None = None,
+    note: Callable[[Watch], None] = lambda watch: None,  # noqa: ARG005 - most do not end it
 ) -> AsyncIterator[Recorded]:
     """All events above ``after``, then each new one, until the caller stops.
 
-    ``is_over``: whether the application is over and nothing follows this event: then it ends.
+    ``is_over``: whether the application is over and nothing follows this event: then it ends. ``note``: hears of every
+    watch that is waited for; after one is closed, ``is_over`` is asked again.
     """
     while True:
         mark, at = await known_mark(journal)
@@ -69,7 +74,7 @@ async def follow(
                 after = max(after, segment.next_sequence - 1)
             if is_over is not None and await is_over(after):
                 return
-            async for segment in _coming(backend, journal, Revision(at + 1)):
+            async for segment in _coming(backend, journal, Revision(at + 1), note):
                 if segment.first_sequence > after + 1:
                     journal.check_follows(after, segment)
                 for recorded in _above(segment, after):
@@ -97,10 +102,13 @@ async def known_mark(journal: Journal) -> tuple[Mark, Revision]:
     return Mark(ended.head, mark.revision), at
 
 
-async def _coming(backend: StateBackend, journal: Journal, from_revision: Revision) -> AsyncIterator[Segment]:
+async def _coming(
+    backend: StateBackend, journal: Journal, from_revision: Revision, note: Callable[[Watch], None]
+) -> AsyncIterator[Segment]:
     """Each segment as it is appended."""
     prefix = places.within_application(journal.application)
     async with backend.watch(Keyspace.EVENTS, prefix, from_revision) as watch:
+        note(watch)
         async for commit in watch:
             for segment in _segments_of(journal, commit):
                 yield segment

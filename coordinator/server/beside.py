@@ -33,11 +33,17 @@ class Health:
         """``names``: the services; the empty name, the server itself, is added."""
         self._names = ("", *names)
         self._serves = False
+        self._is_over = False
         self._changed = Signal()
 
     def say(self, serves: bool) -> None:
         """Tells whoever watches."""
         self._serves = serves
+        self._changed.tell()
+
+    def close(self) -> None:
+        """Ends the streams of those who watch."""
+        self._is_over = True
         self._changed.tell()
 
     async def Check(self, asked: Any, context: Any) -> Any:
@@ -50,7 +56,10 @@ class Health:
         try:
             while True:
                 changed.clear()
+                is_last = self._is_over
                 yield self._reply()
+                if is_last:
+                    return
                 await changed.wait()
         finally:
             self._changed.unsubscribe(changed)

@@ -69,6 +69,7 @@ class Server:
         """Says that it does not serve, sends drivers elsewhere, and lets calls under way finish."""
         self._health.say(False)
         await self.coordinator.stop()
+        self._health.close()
         await self._server.stop(self._options.drain_s)
 
     async def wait(self) -> None:

@@ -17,7 +17,7 @@ from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, copy, empty, rows
 from coordinator.runtime import journal, places, tail
-from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication
+from coordinator.runtime.errors import Archived, DamagedLog, Draining, NewerLog, UnknownApplication
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.snapshot import Snapshots, at_once
 from coordinator.runtime.verifying import Verdict, verify
@@ -435,6 +435,31 @@ def test_who_follows_comes_to_the_end_of_what_is_over(late: bool) -> None:
             await asyncio.wait_for(looking, 10)
             last = (await replica.view(facts.APP)).meta.next_sequence - 1
             assert seen == list(range(4, last + 1))
+
+    virtual.run(story())
+
+
+def test_who_follows_is_sent_elsewhere_when_the_replica_stops() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 2)
+            replica = (await world.start(reap=False)).replica
+            waits = asyncio.Event()
+
+            async def look() -> None:
+                last = (await replica.view(facts.APP)).meta.next_sequence - 1
+                async for recorded in replica.follow(facts.APP, 3):
+                    if recorded.sequence == last:
+                        waits.set()
+
+            looking = asyncio.create_task(look())
+            await waits.wait()
+            await asyncio.sleep(1)  # it waits for what comes
+            await replica.stop()
+            with pytest.raises(Draining):
+                await asyncio.wait_for(looking, 10)
+            with pytest.raises(Draining):
+                await anext(aiter(replica.follow(facts.APP, 3)))
 
     virtual.run(story())
 

@@ -33,6 +33,15 @@ async def test_says_that_it_serves_and_that_it_does_not() -> None:
         await stopping
 
 
+async def test_who_watches_does_not_hold_it_up_when_it_stops() -> None:
+    async with running(drain_s=3_600) as run:
+        watch = health_pb2_grpc.HealthStub(run.channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == Serving.SERVING
+        await asyncio.wait_for(run.server.stop(), 30)
+        assert (await watch.read()).status == Serving.NOT_SERVING
+        assert await watch.code() == grpc.StatusCode.OK
+
+
 async def test_describes_itself() -> None:
     async with running() as run:
         stub = reflection_pb2_grpc.ServerReflectionStub(run.channel)
