@@ -102,6 +102,7 @@ class Executor:
         self._cleaned: OrderedDict[int, None] = OrderedDict()  # the newest app shuffles that Spark has let go
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due_s = 0.0  # by the monotonic clock
+        self._forget_is_put_off = False  # the executor's thread alone
         self._stopped = ""
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-executor", daemon=True)
 
@@ -201,7 +202,7 @@ class Executor:
 
     def _run(self) -> None:
         while True:
-            task = self._tasks.get()
+            task = self._next()
             if task is _Errand.STOP:
                 return
             try:
@@ -210,6 +211,15 @@ class Executor:
                 log.exception("a task of the executor failed and is left out: %s", task)
                 if isinstance(task, Directive):
                     self._give_word(task, error)
+
+    def _next(self) -> _Task:
+        """What waits. Nobody may ask again for what was put off: the last task of a program may have ended."""
+        if not self._forget_is_put_off:
+            return self._tasks.get()
+        try:
+            return self._tasks.get(timeout=max(0.0, self._forget_due_s - time.monotonic()))
+        except queue.Empty:
+            return _Errand.FORGET
 
     def _do(self, task: _Task) -> None:
         if isinstance(task, Directive):
@@ -220,8 +230,8 @@ class Executor:
             self._free_ahead(task.locator)
         elif task is _Errand.SNAPSHOT:
             self._take_snapshot()
-        elif task is _Errand.FORGET and time.monotonic() >= self._forget_due_s:
-            self._forget_some()
+        elif task is _Errand.FORGET:
+            self._forget_is_put_off = time.monotonic() < self._forget_due_s or not self._forget_some()
 
     def _look_whether_it_is_kept(self, app_shuffle: int) -> None:
         """Told while it is written, so that the coordinator knows before it could want it to go."""
@@ -401,11 +411,14 @@ class Executor:
 
     # ---- the rest ----
 
-    def _forget_some(self) -> None:
-        """Files of late writers, oldest fence first: a task older than one fence is older than all that follow."""
+    def _forget_some(self) -> bool:
+        """Files of late writers, oldest fence first: a task older than one fence is older than all that follow.
+
+        Not to the end where others wait for something: that goes first.
+        """
         for _ in range(len(self._to_forget)):
             if not self._tasks.empty() or self._stopped:
-                return  # what others wait for goes first
+                return False
             locator = self._to_forget.popleft()
             outcome = self._service.forget(locator, FREE_TIMEOUT_S)
             if isinstance(outcome, api.Busy):
@@ -414,6 +427,7 @@ class Executor:
             if isinstance(outcome, api.Failed):
                 self._to_forget.append(locator)
         self._forget_due_s = time.monotonic() + FORGET_PAUSE_S
+        return True
 
     def _take_snapshot(self) -> None:
         self._reporter.begin("snapshot")

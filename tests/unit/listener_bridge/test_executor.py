@@ -462,6 +462,17 @@ def test_24_what_is_freed_is_forgotten_when_older_tasks_have_ended() -> None:
     wait_for(tried_again, "the second one")
 
 
+def test_24_what_the_last_task_held_up_goes_though_none_follows_it() -> None:
+    """Tasks end close together: the last one within the pause after what the one before it asked for."""
+    hands = Hands(free=Freed(1), forget=Busy(("task 3",)))
+    hands.do(delete(2)).told()
+    hands.executor.tasks_ended()
+    wait_for(lambda: ("forget", LOCATOR) in hands.service.calls, "the first try")
+    hands.service.answers["forget"] = Freed(0)
+    hands.executor.tasks_ended()
+    wait_for(lambda: not hands.executor._to_forget, "the second one")
+
+
 def test_24_under_a_long_task_one_is_asked_about_and_not_all() -> None:
     """A task older than the first fence is older than all that followed: to ask about each would cost seconds."""
     first, *others = [Locator("fake", f"app/{number}/0") for number in range(1, 5)]
