@@ -146,7 +146,7 @@ def code_of_none(found: Sequence[_Unread]) -> Exit:
 
 async def recordings_of(here: Here, logs: Sequence[str]) -> list[Recording]:
     """Everything that was named, once; where nothing was, all applications of the source."""
-    found = [recording for named in logs for recording in await _found(here, named)]
+    found = [recording for named in logs for recording in await _found(here, named, is_alone=len(logs) == 1)]
     if not logs:
         found = await _applications(here, "")
     found = list(dict.fromkeys(found))
@@ -166,8 +166,8 @@ def _named(text: str) -> tuple[str, Policy | None]:
     return (f"observe({rule})" if chosen.observe and rule else chosen.name), chosen
 
 
-async def _found(here: Here, named: str) -> list[Recording]:
-    """A path, where there is one of this name; else an application of the source."""
+async def _found(here: Here, named: str, is_alone: bool) -> list[Recording]:
+    """A path, where there is one of this name; else an application of the source. Of several one may be missing."""
     if _is_no_path(named):
         _check_source(here, named)
         return await _applications(here, named)
@@ -176,8 +176,10 @@ async def _found(here: Here, named: str) -> list[Recording]:
         raise failure(Exit.USAGE, told, "a path", "Copy or mount them; `advise` reads Spark's logs at a URL.")
     found = recordings_at(named)
     if isinstance(found, Missing):
-        fact, _, _ = found.why.partition("; expected ")
-        raise failure(Exit.NOT_FOUND, f"{named}: {fact}", "a log, or a folder of logs", "Check the path.")
+        fact, expected = found.why.partition("; expected ")[0], "a log, or a folder of logs"
+        if not is_alone:
+            return [Recording(named, 0, why_not=f"{fact}; expected {expected}")]
+        raise failure(Exit.NOT_FOUND, f"{named}: {fact}", expected, "Check the path.")
     return found
 
 

@@ -101,6 +101,17 @@ def test_an_application_of_the_shared_file_is_found_wherever_that_lies(shufflect
     assert (called.code, "observe" in called.out) == (0, True), called
 
 
+def test_of_several_places_one_may_be_missing(shufflectl: Shufflectl, log: Path, tmp_path: Path) -> None:
+    missing, lessons = tmp_path / "gone.log", tmp_path / "lessons.json"
+    told = f"shufflectl: {missing}: it is not there; expected a log, or a folder of logs\n"
+    alone = shufflectl("simulate", log, "--policy", "frontier")
+    called = shufflectl("simulate", log, missing, "--policy", "frontier")
+    assert (called.code, called.out, called.err) == (0, alone.out, alone.err + told)
+    learnt = shufflectl("learn", log, missing, "--output", lessons)
+    assert told in learnt.err
+    assert shufflectl("simulate", missing, tmp_path / "too.log").code == 3
+
+
 def test_what_is_not_there_is_said(shufflectl: Shufflectl, tmp_path: Path) -> None:
     called = shufflectl("simulate", str(tmp_path / "no.log"))
     assert called.code == 3
