@@ -126,8 +126,9 @@ def _open(where: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def _check_ours(connection: sqlite3.Connection, where: str) -> None:
-    application_id = _pragma(connection, "application_id")
+    """Whether it is empty is asked first: who makes it a store meanwhile gives it tables and our id in one commit."""
     empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    application_id = _pragma(connection, "application_id")
     if application_id == 0 and empty:
         return
     if application_id != APPLICATION_ID:

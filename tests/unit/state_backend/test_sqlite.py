@@ -109,6 +109,25 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
         await backend.put(LIVE, "a", b"1")
 
 
+async def test_a_store_that_another_process_makes_meanwhile_is_no_foreign_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = file._pragma
+    others: list[sqlite3.Connection] = []
+
+    def asked_slowly(connection: sqlite3.Connection, name: str) -> int:
+        answer = asked(connection, name)
+        if name == "application_id" and not others:
+            others.append(connection)
+            others.append(file.connect(tmp_path / "store.db"))
+        return answer
+
+    monkeypatch.setattr(file, "_pragma", asked_slowly)
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        await backend.put(HEADS, "a", b"1")
+    others[1].close()
+
+
 async def test_a_newer_store_is_left_alone(filled: Path) -> None:
     tamper(filled, f"PRAGMA user_version = {file.SCHEMA_VERSION + 1}")
     before = filled.read_bytes()
