@@ -74,7 +74,8 @@ class Engines:
     def journal(self, application: ApplicationId) -> Journal:
         """The application's log, whether there is one or not."""
         shelf = self.shelf(application) if self._archive is not None else None
-        return Journal(self._backend, application, self._options.replica, self._ids, self._clock, shelf)
+        replica, observer = self._options.replica, self._observer
+        return Journal(self._backend, application, replica, self._ids, self._clock, shelf, observer)
 
     def shelf(self, application: ApplicationId) -> Shelf:
         """Its part of the archive; only where there is one."""

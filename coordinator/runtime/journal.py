@@ -25,6 +25,7 @@ from coordinator.core.ids import Sequence as Place
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication, unread
+from coordinator.runtime.observing import Observer
 from coordinator.runtime.shelf import Shelf
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
 from coordinator.wire.errors import TooNew, UnknownEvent, WireError
@@ -100,14 +101,16 @@ class Journal:
         ids: CommitIds,
         clock: Clock,
         shelf: Shelf | None = None,
+        observer: Observer | None = None,
     ) -> None:
-        """``shelf``: where what has left the store is read."""
+        """``shelf``: where what has left the store is read. ``observer``: hears of each try that told nothing."""
         self.application = application
         self.shelf = shelf
         self._backend = backend
         self._replica = replica
         self._ids = ids
         self._clock = clock
+        self._observer = observer or Observer()
         self._head_key = places.of_application(application)
 
     # ---- appending --------------------------------------------------------------------------------------------------
@@ -164,6 +167,7 @@ class Journal:
             return await self._backend.put_txn(compares, writes)
         except OutcomeUnknown as error:
             log.warning("outcome unknown, submitting again", application=self.application, error=str(error))
+            self._observer.refused(self.application)
         return await self._until_told(lambda: self._backend.put_txn(compares, writes))
 
     async def _own_segment(self, key: str, commit_id: bytes) -> Entry | None:
@@ -182,6 +186,7 @@ class Journal:
             except Closed as error:
                 raise OutcomeUnknown("a commit", "the store was closed meanwhile") from error
             except StateBackendError:
+                self._observer.refused(self.application)
                 await self._clock.sleep(back_off_s(failures))
                 failures += 1
 

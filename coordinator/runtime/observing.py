@@ -47,4 +47,4 @@ class Observer:
         """Another replica was faster: the draft is decided anew."""
 
     def refused(self, application: ApplicationId) -> None:
-        """The store refused, and will be asked again."""
+        """The store refused, or did not say what came of it, and is asked again; `ALL`: for the replica itself."""

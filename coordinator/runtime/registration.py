@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable
 from coordinator import logs
 from coordinator.runtime import peers
 from coordinator.runtime.clock import Clock, back_off_s
+from coordinator.runtime.errors import ALL
+from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
 from coordinator.wire.records import ReplicaRecord, encode
 from coordinator.wire.upcast import VERSION
@@ -32,12 +34,13 @@ log = logs.logger(__name__)
 class Registration:
     """This replica among the others."""
 
-    def __init__(self, backend: StateBackend, options: Options, clock: Clock) -> None:
+    def __init__(self, backend: StateBackend, options: Options, clock: Clock, observer: Observer | None = None) -> None:
         self.others: tuple[ReplicaRecord, ...] = ()  #: As last read.
         self._known = False  #: They have been read.
         self._backend = backend
         self._options = options
         self._clock = clock
+        self._observer = observer or Observer()
         self._started_ms = 0
         self.address = options.address  #: Where drivers reach this replica.
         self._tasks: list[asyncio.Task[None]] = []
@@ -88,6 +91,7 @@ class Registration:
                 return
             except StateBackendError as error:
                 failures += 1
+                self._observer.refused(ALL)
                 log.warning("trying again", what=failed, replica=self._options.replica, error=str(error))
             except Exception:
                 failures += 1

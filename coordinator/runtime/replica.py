@@ -91,8 +91,9 @@ class Replica(Coordinator):
         self._backend = backend
         self._options = options
         self._clock = clock or Clock()
-        self._registration = Registration(backend, options, self._clock)
-        readable, heard = self._registration.readable, observer or Observer()
+        heard = observer or Observer()
+        self._registration = Registration(backend, options, self._clock, heard)
+        readable = self._registration.readable
         self._engines = Engines(backend, options, self._clock, aside, archive, archive_aside or aside, readable, heard)
         self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
         self._sessions = Sessions()

@@ -170,7 +170,7 @@ class _Counters:
         self.recomputed = counter("recomputed_bytes", "Bytes that were written again for a recovery.")
         self.suspensions = counter("suspensions", "Times that deletion suspended itself.", "cause")
         self.conflicts = counter("commit_conflicts", "Commits decided anew because another replica was faster.")
-        self.refusals = counter("store_refusals", "Times that the store refused and was asked again.")
+        self.refusals = counter("store_refusals", "Times that the store refused, or said nothing, and was asked again.")
         self.expiry_to_deletion = histogram(
             "expiry_to_deletion_seconds", "From expiry to deletion by a policy.", _DELAYS
         )

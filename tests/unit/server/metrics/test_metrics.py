@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,11 @@ from coordinator.server.metrics import page
 from coordinator.server.metrics.counting import PREFIX, Figures
 from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
+from state_backend.errors import OutcomeUnknown
+from state_backend.limits import keys_touched
 from state_backend.memory import MemoryBackend
+from state_backend.testing.faults import Faults, FaultyBackend
+from state_backend.values import Compare, Keyspace, Operation, Revision
 from tests.support.certificates import Authority
 from tests.unit.cli.calling import Shufflectl
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -144,6 +148,43 @@ async def test_an_observer_that_fails_stops_nothing() -> None:
     async with Replica(MemoryBackend(), Options(replica="r", reap=False), observer=Broken()) as replica:
         await tell(replica, told)
         assert len(await replica.events(APP, 0, 1_000)) >= len(told.log)
+
+
+async def test_each_try_of_a_commit_of_which_the_store_says_nothing_is_a_refusal() -> None:
+    """As where most members of etcd are gone: nothing but these tells the alerts."""
+    figures, told = Figures(), deleted_and_missed()
+    store = SilentFor(3, Keyspace.HEADS)
+    async with Replica(store, Options(replica="r", reap=False), observer=figures) as replica:
+        await tell(replica, told)
+    assert values(figures)["store_refusals_total"] == 3
+
+
+async def test_a_replica_that_nobody_asks_tells_that_the_store_is_away() -> None:
+    figures = Figures()
+    store = SilentFor(2, Keyspace.REPLICAS)
+    async with Replica(store, Options(replica="r", reap=False), observer=figures):
+        await store.written.wait()
+    assert values(figures)["store_refusals_total"] == 2
+
+
+class SilentFor(FaultyBackend):
+    """Says nothing of the first so many writes to a keyspace, and does nothing of them."""
+
+    def __init__(self, writes: int, keyspace: Keyspace) -> None:
+        super().__init__(MemoryBackend(), Faults())
+        self._left = writes
+        self._keyspace = keyspace
+        self.written = asyncio.Event()  #: By the first one that it does.
+
+    async def put_txn(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+        meant = any(self._keyspace is place for one in operations for place, _ in keys_touched(one))
+        if self._left and meant:
+            self._left -= 1
+            raise OutcomeUnknown("a write", "nobody answers")
+        revision = await super().put_txn(compares, operations)
+        if meant:
+            self.written.set()
+        return revision
 
 
 async def tell(replica: Any, told: Told) -> None:
