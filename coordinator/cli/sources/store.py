@@ -122,12 +122,13 @@ class StoreSource(FoldedSource):
     async def refusals(self) -> list[AuditRecord]:
         """Who was refused outside every log, the oldest first; damaged records are named."""
         found: list[AuditRecord] = []
-        async for page in self._backend.pages(Keyspace.AUDIT):
-            for entry in page.entries:
-                try:
-                    found.append(decode(AuditRecord, entry.value, f"audit/{entry.key}"))
-                except WireError as error:
-                    self.problems.append(error)
+        async for item in salvage.entries(self._backend, Keyspace.AUDIT):
+            try:
+                if isinstance(item, Exception):
+                    raise item
+                found.append(decode(AuditRecord, item.value, places.name(Keyspace.AUDIT, item.key)))
+            except (WireError, Corrupt) as error:
+                self.problems.append(error)
         return found
 
     async def verify(self, application: ApplicationId) -> Verdict:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from coordinator.runtime.options import Options
@@ -38,6 +40,15 @@ def test_refusals_are_listed_with_their_counts(shufflectl: Shufflectl, tmp_path:
     asyncio.run(damage(store))
     damaged = shufflectl("audit", "--store", store)
     assert (damaged.code, "audit/0/peer/kind" in damaged.err, "wrong token" in damaged.out) == (6, True, True)
+
+
+def test_a_record_that_the_store_itself_finds_damaged_hides_no_other(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    store = f"sqlite://{tmp_path}/store.db"
+    asyncio.run(refused(store))
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
+        connection.execute("UPDATE version SET checksum = checksum + 1 WHERE key LIKE '%malformed'")
+    damaged = shufflectl("audit", "--store", store)
+    assert (damaged.code, "fails its checksum" in damaged.err, "wrong token" in damaged.out) == (6, True, True)
 
 
 def test_where_nobody_was_refused(shufflectl: Shufflectl, tmp_path: Path) -> None:
