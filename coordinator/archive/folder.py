@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,18 +29,15 @@ class Folder(Archive):
         return not os.path.lexists(self._path)
 
     def names(self, folder: str) -> list[str]:
-        return sorted(
-            f"{folder}/{entry.name}"
-            for entry in self._entries(self._path / folder)
-            if entry.is_file() and not entry.name.endswith(_ASIDE)
-        )
+        there = self._entries(self._path / folder, Path.is_file)
+        return sorted(f"{folder}/{entry.name}" for entry in there if not entry.name.endswith(_ASIDE))
 
     def folders(self) -> list[str]:
-        return sorted(entry.name for entry in self._entries(self._path) if entry.is_dir())
+        return sorted(entry.name for entry in self._entries(self._path, Path.is_dir))
 
-    def _entries(self, path: Path) -> list[Path]:
+    def _entries(self, path: Path, kind: Callable[[Path], bool]) -> list[Path]:
         try:
-            return list(path.iterdir())
+            return [entry for entry in path.iterdir() if kind(entry)]
         except FileNotFoundError:
             return []
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import importlib.util
 import uuid
 from collections.abc import Callable
@@ -70,6 +71,23 @@ def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "archive").write_text("a file, and no folder")
     with pytest.raises(ArchiveAway, match=r"the archive at .* failed .*Nothing has left the store"):
         open_archive(str(tmp_path / "archive")).write("app/a", b"")
+
+
+def test_a_folder_whose_files_cannot_be_looked_at_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the right to enter it is missing, or the disk behind it has failed."""
+    archive = Folder(tmp_path)
+    archive.write("app/a", b"one")
+
+    def refused(path: Path, **_: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "is_dir", refused)
+        patched.setattr(Path, "is_file", refused)
+        for look in (archive.folders, lambda: archive.names("app")):
+            with pytest.raises(ArchiveAway, match=r"the archive at .* failed .*Permission denied"):
+                look()
+    assert (archive.folders(), archive.names("app")) == (["app"], ["app/a"])
 
 
 @with_fsspec
