@@ -18,6 +18,7 @@ from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.errors import ApplicationOver
+from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import SessionRecord, decode, encode
@@ -34,13 +35,16 @@ log = logs.logger(__name__)
 class Pulse:
     """One application's sign of life, as this replica gives it."""
 
-    def __init__(self, backend: StateBackend, application: ApplicationId, options: Options, clock: Clock) -> None:
+    def __init__(
+        self, backend: StateBackend, application: ApplicationId, options: Options, clock: Clock, observer: Observer
+    ) -> None:
         self.on_replaced: Callable[[], None] = lambda: None  #: Somebody else holds the session now, or it is over.
         self.on_unwritten: Callable[[], None] = lambda: None  #: Others will soon take the driver for silent.
         self._backend = backend
         self._application = application
         self._options = options
         self._clock = clock
+        self._observer = observer
         self._key = places.of_application(application)
         self._claimed = False
         self._last_s = float("-inf")
@@ -59,6 +63,9 @@ class Pulse:
                 return
             except (Conflict, OutcomeUnknown):
                 continue
+            except StateBackendError:
+                self._observer.refused(self._application)
+                raise
 
     def touch(self) -> None:
         """The driver lives: written down in the background, unless that was done a moment ago."""
@@ -84,6 +91,7 @@ class Pulse:
             return  # somebody else has just written a sign of life, or it was us
         except StateBackendError as error:
             self._last_s = float("-inf")
+            self._observer.refused(self._application)
             log.warning("heartbeat not written", application=self._application, error=str(error))
             if self._claimed and self._clock.monotonic_s() - self._written_s >= self._options.silence_s / 2:
                 self.on_unwritten()

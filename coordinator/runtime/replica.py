@@ -91,7 +91,7 @@ class Replica(Coordinator):
         self._backend = backend
         self._options = options
         self._clock = clock or Clock()
-        heard = observer or Observer()
+        self._observer = heard = observer or Observer()
         self._registration = Registration(backend, options, self._clock, heard)
         readable = self._registration.readable
         self._engines = Engines(backend, options, self._clock, aside, archive, archive_aside or aside, readable, heard)
@@ -333,7 +333,8 @@ class Replica(Coordinator):
     def _pulse(self, application: ApplicationId) -> Pulse:
         pulse = self._pulses.get(application)
         if pulse is None:
-            pulse = self._pulses[application] = Pulse(self._backend, application, self._options, self._clock)
+            pulse = Pulse(self._backend, application, self._options, self._clock, self._observer)
+            self._pulses[application] = pulse
         return pulse
 
     async def _within(self, application: ApplicationId, asked: Awaitable[T]) -> T:

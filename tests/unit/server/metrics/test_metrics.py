@@ -20,8 +20,9 @@ from coordinator.app import replica_name, running
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.evolve import apply
-from coordinator.core.ids import AppShuffle, JobId, StageId
+from coordinator.core.ids import AppShuffle, ClientId, JobId, StageId
 from coordinator.core.state import State, empty
+from coordinator.runtime.errors import Unavailable
 from coordinator.runtime.observing import Committed, Observer, Standing
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
@@ -32,7 +33,7 @@ from coordinator.server.metrics import page
 from coordinator.server.metrics.counting import PREFIX, Figures
 from coordinator.server.metrics.page import PageOptions
 from coordinator.server.options import ServerOptions
-from state_backend.errors import OutcomeUnknown
+from state_backend.errors import NoSpace, OutcomeUnknown
 from state_backend.limits import keys_touched
 from state_backend.memory import MemoryBackend
 from state_backend.testing.faults import Faults, FaultyBackend
@@ -165,6 +166,31 @@ async def test_a_replica_that_nobody_asks_tells_that_the_store_is_away() -> None
     async with Replica(store, Options(replica="r", reap=False), observer=figures):
         await store.written.wait()
     assert values(figures)["store_refusals_total"] == 2
+
+
+async def test_a_store_that_takes_no_more_is_told_by_drivers_that_come_back() -> None:
+    """As where etcd is out of space: it is read, and no session is opened that could bring a commit."""
+    figures, told, store = Figures(), deleted_and_missed(), Full()
+    async with Replica(store, Options(replica="r", reap=False, heartbeat_s=1_000.0), observer=figures) as replica:
+        await tell(replica, told)
+        store.is_full = True
+        for _ in range(3):
+            with pytest.raises(Unavailable, match="out of space"):
+                await replica.open_session(APP, ClientId("driver"))
+    assert values(figures)["store_refusals_total"] == 3
+
+
+class Full(FaultyBackend):
+    """Takes no write, once it is full."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryBackend(), Faults())
+        self.is_full = False
+
+    async def put_txn(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+        if self.is_full:
+            raise NoSpace("here", "out of space")
+        return await super().put_txn(compares, operations)
 
 
 class SilentFor(FaultyBackend):
