@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -132,7 +133,20 @@ async def _at_once(result: Awaitable[Any]) -> None:
     await result
 
 
+class _Lines(logging.Handler):
+    """Has what a library tells `logging` go the way of all else: from the chosen level on, with its time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if structlog.is_configured():
+            structlog.get_logger(record.name).log(record.levelno, record.getMessage(), exc_info=record.exc_info)
+
+
+#: One for all calls in a process: a logger that has it already takes it once.
+_LINES = _Lines()
+
+
 def _log_to_stderr(level: str) -> None:
+    logging.getLogger("state_backend").addHandler(_LINES)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,10 @@ from coordinator.cli.checks.finding import Verdict
 from coordinator.config import Config, ServeConfig
 from coordinator.server.interfaces import CannotListen
 from state_backend.address import SqliteAddress, parse_address
+from state_backend.open import open_backend
+from tests.unit.cli.calling import Shufflectl
+from tests.unit.cli.calling import store as written
+from tests.unit.replay.logs import deleted_and_missed
 
 
 @pytest.mark.parametrize("name", ["plain", "20%20", "run#7", "why?", "ann@corp", "größe", "a b"])
@@ -36,3 +43,19 @@ async def test_the_port_that_is_taken_is_named_though_it_begins_as_another(bind:
     serve = ServeConfig(listen="127.0.0.1:50051", pages="127.0.0.1:5005", metrics="127.0.0.1:500")
     failure = await serving._explained(Config(serve=serve), CannotListen(bind, "in use"))
     assert f", or {said} in the configuration" in str(failure)
+
+
+@pytest.mark.parametrize(("level", "is_said"), [("warning", True), ("error", False)])
+def test_the_store_tells_its_log_with_the_time_and_from_the_chosen_level_on(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str, is_said: bool
+) -> None:
+    address = written(tmp_path / "store.db", deleted_and_missed())
+
+    async def opened_with_a_word(asked: Any) -> Any:
+        logging.getLogger("state_backend.etcd.watch").warning("the watch from revision %d is resumed", 7)
+        return await open_backend(asked)
+
+    monkeypatch.setattr("coordinator.cli.sources.store.open_backend", opened_with_a_word)
+    said = shufflectl("apps", "--store", address, "--log-level", level).err
+    line = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z \[warning *\] the watch from revision 7 is resumed", re.MULTILINE)
+    assert bool(line.search(said)) == is_said, said
