@@ -74,8 +74,8 @@ class Reaper(Chore):
         return known if known is not None and known.revision == entry.revision else Silence(entry.revision, read_s)
 
     async def _reap(self, lock: Lock, key: str, silence: Silence) -> None:
-        application = places.application_of(key)
         compares = (lock.guard, RevisionIs(Keyspace.SESSIONS, key, silence.revision))
-        with alone(application, "application not reaped"):
+        with alone(key, "application not reaped"):
+            application = places.application_of(key)
             if await self._end(application, Ending.LOST, compares):
                 log.info("application lost", application=application, silent_s=self._options.silence_s)

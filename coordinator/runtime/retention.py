@@ -70,8 +70,8 @@ class Retention(Chore):
         return record.ending is not None and kept_ms >= self._options.retention_s * 1000
 
     async def _try(self, lock: Lock, entry: Entry) -> None:
-        application = self._opened(places.application_of(entry.key))
-        with alone(application.name, "not taken out of the store"):
+        with alone(entry.key, "not taken out of the store"):
+            application = self._opened(places.application_of(entry.key))
             if await take_out(self._backend, lock, application):
                 log.info("application left the store", application=application.name)
 

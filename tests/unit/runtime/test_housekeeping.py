@@ -329,6 +329,27 @@ def test_an_application_that_cannot_be_ended_keeps_no_other_from_being_reaped(er
     virtual.run(story())
 
 
+def test_a_damaged_key_keeps_no_other_application_from_being_reaped() -> None:
+    async def story() -> None:
+        ended: list[ApplicationId] = []
+
+        async def end(application: ApplicationId, ending: Ending, compares: Sequence[Compare]) -> bool:
+            ended.append(application)
+            return True
+
+        async with MemoryBackend() as backend:
+            for key in ("%ff", "b"):
+                await backend.put(Keyspace.SESSIONS, key, b"")
+            reaper = Reaper(backend, end, replace(OPTIONS, silence_s=3.0), virtual.clock())
+            async with backend.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                await reaper.run(lock)
+                await asyncio.sleep(3)
+                await reaper.run(lock)
+        assert ended == ["b"]
+
+    virtual.run(story())
+
+
 def test_a_slow_store_takes_nothing_from_a_driver_s_time() -> None:
     """A sign of life that was given while they were read counts from then on, in full."""
 

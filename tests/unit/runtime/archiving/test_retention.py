@@ -185,6 +185,29 @@ def test_several_leave_at_the_same_time_and_all_come_to_an_end_where_one_fails(
     virtual.run(story())
 
 
+def test_a_damaged_key_keeps_no_other_application_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[str] = []
+
+    async def leave(_: StateBackend, __: Lock, application: Application) -> bool:
+        left.append(application.name)
+        return True
+
+    async def story() -> None:
+        async with World() as world:
+            store = world.reader()
+            for key in ("%ff", "b"):
+                await store.put(Keyspace.APPLICATIONS, key, encode(ENDED))
+            async with store.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                once = replace(OFTEN, retention_s=1)
+                retention = Retention(store, lambda name: opened(store, Folder(tmp_path), name), once, virtual.clock())
+                await asyncio.sleep(10)
+                await retention.run(lock)
+        assert left == ["b"]
+
+    monkeypatch.setattr("coordinator.runtime.retention.take_out", leave)
+    virtual.run(story())
+
+
 def test_an_application_that_runs_or_is_swept_stays(tmp_path: Path) -> None:
     async def story() -> None:
         archive = Folder(tmp_path)
