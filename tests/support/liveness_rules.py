@@ -322,6 +322,39 @@ a = thing("a")
 probe("")
 vars()
 """,
+    "vars of something is no way to names": """
+import types
+args = types.SimpleNamespace(a=1)
+def f(options, more):
+    a = thing("a"); b = thing("b")
+    probe("a g")
+    use(vars(options), vars(args).items(), dict(**vars(types.SimpleNamespace(b=2))), vars(options)["a"] if more else b)
+g = thing("g")
+f(args, ())
+""",
+    "vars of what may be nothing": """
+def f(more):
+    a = thing("a")
+    probe("")
+    use(vars(*more))
+def g(options):
+    a = thing("a")
+    probe("")
+    use(vars(options), vars())
+def h(options, other):
+    a = thing("a")
+    probe("")
+    use(vars(*(options if options else other)))
+f([]); g(f); h([], [])
+""",
+    "the names alone": """
+dir = "/data"
+def f(path):
+    a = thing("a")
+    probe("a g")
+g = thing("g")
+f(dir + "/part")
+""",
     "compile of another module is not ours": """
 import re
 a = thing("a")

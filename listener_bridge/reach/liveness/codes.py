@@ -19,13 +19,13 @@ from types import CodeType
 from typing import Any
 
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
-from listener_bridge.reach.liveness.opcodes import BY_NAME, Space
+from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
 
-#: Builtins that reach the variables of the code that calls them.
-NAMESPACES = frozenset({"__import__", "compile", "dir", "eval", "exec", "globals", "locals", "vars"})
+#: Builtins that reach the variables of the code that calls them. `dir` tells their names, to which these lead.
+NAMESPACES = frozenset({"__import__", "compile", "eval", "exec", "globals", "locals", "vars"})
 
 #: Whoever names one of these may read the variables of other code: its callers', its modules', any object.
 INSPECTS = frozenset({
@@ -98,7 +98,7 @@ def _analysed(code: CodeType) -> Analysis:
     loaded = frozenset(_loaded_by_name(instructions))
     own_words = frozenset({*loaded, *code.co_freevars, *_named_in_texts(code)})
     inner = _union(analysis.words for analysis in nested)
-    is_open = not NAMESPACES.isdisjoint(loaded)
+    is_open = _reaches_own(instructions)
     is_optimized = bool(code.co_flags & CO_OPTIMIZED)
     described: Any = code  # co_qualname: since 3.11
     return Analysis(
@@ -177,9 +177,35 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
     return (str(instruction.argval) for instruction in instructions if instruction.opname in BY_NAME)
 
 
+def _reaches_own(instructions: Sequence[dis.Instruction]) -> bool:
+    """Does it name a builtin that reaches its own variables? `vars(args)` reaches those of an object alone."""
+    told = _without_prefixes(instructions)
+    named = [(place, one.argval) for place, one in enumerate(told) if one.opname in BY_NAME]
+    return any(name in NAMESPACES and not (name == "vars" and _has_one(told[place + 1 :])) for place, name in named)
+
+
+def _has_one(following: Sequence[dis.Instruction]) -> bool:
+    """Is what was loaded before these, to be called, called with one argument? One that takes jumps is not followed."""
+    height = 0  # of the stack above it
+    for instruction in following:
+        if instruction.opname == "PUSH_NULL" and not height:
+            continue  # since 3.13 behind what is called
+        if instruction.opname in ALWAYS_JUMPS | MAY_JUMP | ENDS:
+            return False
+        effect = dis.stack_effect(instruction.opcode, instruction.arg)
+        if height + effect < 1:
+            return instruction.opname in ("PRECALL", "CALL") and instruction.arg == height == 1
+        height += effect
+    return False
+
+
+def _without_prefixes(instructions: Sequence[dis.Instruction]) -> list[dis.Instruction]:
+    return [instruction for instruction in instructions if instruction.opname != "EXTENDED_ARG"]
+
+
 def _passes_on(instructions: Sequence[dis.Instruction]) -> bool:
     """Does it give `eval` or the like another name, or hand it to somebody?"""
-    told = [instruction for instruction in instructions if instruction.opname != "EXTENDED_ARG"]
+    told = _without_prefixes(instructions)
     around = zip((None, *told), told, told[1:], strict=False)  # the last one returns, raises or jumps
     return any(_is_passed_on(before, here, after) for before, here, after in around if _names_namespace(here))
 
