@@ -322,6 +322,65 @@ a = thing("a")
 probe("")
 vars()
 """,
+    "functions and methods called inspect and embed": """
+class Model:
+    def embed(self, rows):
+        return self.inspect(rows, inspect=True)
+    def inspect(self, rows, inspect=False):
+        return rows if inspect else "inspect"
+def inspect(rows):
+    return rows
+def embed(rows):
+    a = thing("a"); b = thing("b")
+    probe("a g")
+    use(Model().embed(inspect(rows)), b)
+g = thing("g")
+embed(inspect([]))
+use(map(embed, []))
+""",
+    "the module inspect": """
+import inspect
+g = thing("g")
+probe("")
+""",
+    "the module inspect in a function": """
+def f():
+    from inspect import stack
+    return stack
+g = thing("g")
+probe("")
+""",
+    "the module inspect, which another module's code has imported: its attribute": """
+def f(how):
+    return inspect.stack()
+g = thing("g")
+probe("")
+""",
+    "the module inspect, which another module's code has imported: called with what is unpacked": """
+def f(how):
+    return inspect.stack(*how)
+g = thing("g")
+probe("")
+""",
+    "the module inspect, which another module's code has imported: handed on": """
+def f(how):
+    return how(inspect)
+g = thing("g")
+probe("")
+""",
+    "the module inspect, which another module's code has imported: by another name": """
+def f(how):
+    return [inspect]
+g = thing("g")
+probe("")
+""",
+    "a shell": """
+def f():
+    import IPython
+    IPython.embed()
+g = thing("g")
+probe("")
+""",
     "vars of something is no way to names": """
 import types
 args = types.SimpleNamespace(a=1)

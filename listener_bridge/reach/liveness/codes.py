@@ -29,10 +29,17 @@ NAMESPACES = frozenset({"__import__", "compile", "eval", "exec", "globals", "loc
 
 #: Whoever names one of these may read the variables of other code: its callers', its modules', any object.
 INSPECTS = frozenset({
-    "__builtins__", "_current_frames", "_getframe", "ag_frame", "breakpoint", "builtins", "cr_frame", "currentframe",
-    "embed", "f_back", "f_globals", "f_locals", "get_ipython", "get_objects", "get_referents", "get_referrers",
-    "gi_frame", "inspect", "pdb", "run_cell_magic", "run_line_magic", "set_trace", "setprofile", "settrace", "tb_frame",
+    "IPython", "__builtins__", "_current_frames", "_getframe", "ag_frame", "bpython", "breakpoint", "builtins",
+    "cr_frame", "currentframe", "f_back", "f_globals", "f_locals", "get_ipython", "get_objects", "get_referents",
+    "get_referrers", "gi_frame", "pdb", "ptpython", "run_cell_magic", "run_line_magic", "set_trace", "setprofile",
+    "settrace", "tb_frame",
 })  # fmt: skip
+
+#: So may who uses this module. A function of that name is called, which a module is not.
+INSPECT = "inspect"
+
+#: So may who names this one, where somebody has loaded a shell: it begins one where it is called.
+EMBED = "embed"
 
 #: Whoever names one of these may have the main module in hand.
 MODULES = frozenset({
@@ -73,6 +80,7 @@ class Analysis:
     is_open: bool  #: all of its own variables may be read by other ways
     is_open_within: bool  #: the same, of it or of nested code
     inspects: bool  #: may read the variables of other code
+    embeds: bool  #: may so where a shell is loaded
     reaches_modules: bool  #: may read the globals of a module that it does not belong to
 
 
@@ -116,7 +124,9 @@ def _analysed(code: CodeType) -> Analysis:
         is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
         inspects=not INSPECTS.isdisjoint((*code.co_names, *own_words))
         or _passes_on(instructions)
+        or _uses_inspect(instructions)
         or any(analysis.inspects for analysis in nested),
+        embeds=EMBED in code.co_names or any(analysis.embeds for analysis in nested),
         reaches_modules=not MODULES.isdisjoint(code.co_names)
         or _tells_of_main(code, instructions)
         or any(analysis.reaches_modules for analysis in nested),
@@ -177,6 +187,22 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
     return (str(instruction.argval) for instruction in instructions if instruction.opname in BY_NAME)
 
 
+def _uses_inspect(instructions: Sequence[dis.Instruction]) -> bool:
+    """Does it import the module, or name it otherwise than to give the name, or to call what has it?"""
+    told = _without_prefixes(instructions)
+    around = zip((None, *told), told, (*told[1:], None), strict=False)
+    return any(here.argval == INSPECT and not _is_other(before, here, after) for before, here, after in around)
+
+
+def _is_other(before: dis.Instruction | None, here: dis.Instruction, after: dis.Instruction | None) -> bool:
+    """Whether what has that name here is no module."""
+    if here.opname in BY_NAME:
+        has_attribute = after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD")
+        return _is_called(before, here, after) and not has_attribute
+    is_method = here.opname == "LOAD_METHOD" or (here.opname == "LOAD_ATTR" and RUNNING >= (3, 12) and _has_null(here))
+    return is_method or here.opname.startswith(("LOAD_CONST", "RETURN_CONST", "LOAD_FAST", "STORE_", "DELETE_"))
+
+
 def _reaches_own(instructions: Sequence[dis.Instruction]) -> bool:
     """Does it name a builtin that reaches its own variables? `vars(args)` reaches those of an object alone."""
     told = _without_prefixes(instructions)
@@ -215,13 +241,21 @@ def _names_namespace(loaded: dis.Instruction) -> bool:
 
 
 def _is_passed_on(before: dis.Instruction | None, loaded: dis.Instruction, after: dis.Instruction) -> bool:
+    if not after.opname.startswith(_CALLED):
+        return True
+    return loaded.argval in READERS and not _is_called(before, loaded, after)
+
+
+def _is_called(before: dis.Instruction | None, loaded: dis.Instruction, after: dis.Instruction | None) -> bool:
     """An argument of a call is followed by what a function without any is: the null beside a function tells them apart.
 
     It stands before the function, since 3.13 behind it.
     """
-    if not after.opname.startswith(_CALLED):
+    if loaded.opname == "LOAD_GLOBAL" and _has_null(loaded):
         return True
-    if loaded.argval not in READERS or (loaded.opname == "LOAD_GLOBAL" and (loaded.arg or 0) & _WITH_NULL):
-        return False
     beside = after if _NULL_IS_BEHIND else before
-    return beside is None or beside.opname != "PUSH_NULL"
+    return beside is not None and beside.opname == "PUSH_NULL"
+
+
+def _has_null(loaded: dis.Instruction) -> bool:
+    return bool((loaded.arg or 0) & _WITH_NULL)

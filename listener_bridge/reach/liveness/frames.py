@@ -36,6 +36,9 @@ IsOwn = Callable[[FrameType], bool]
 
 MONITORING_TOOLS = 6
 
+#: Who has loaded one may start it in any function.
+SHELLS = frozenset({"IPython", "bpython", "ptpython"})
+
 _read = values.reader()
 _IS_KNOWN = (
     sys.implementation.name == "cpython"
@@ -101,7 +104,7 @@ def _is_interactive() -> bool:
         or sys.flags.interactive
         or sys.flags.inspect
         or os.environ.get("PYTHONINSPECT")
-        or "IPython" in sys.modules
+        or not SHELLS.isdisjoint(sys.modules)
     )
 
 

@@ -77,7 +77,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     around = [codes.analysis_of(each.code) for each in running if each.is_own or each.is_main]
     around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
-    if any(analysis.inspects for analysis in (*around, *beside)):
+    if any(analysis.inspects or (is_interactive and analysis.embeds) for analysis in (*around, *beside)):
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)
