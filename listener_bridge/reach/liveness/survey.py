@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -21,9 +22,11 @@ from listener_bridge.reach.liveness.codes import Analysis
 
 Namespace = dict[str, Any]
 
-#: Libraries may lie below the program's folder, and so may what this file is part of.
+#: Libraries may lie below the program's folder, and so may Spark, Python itself, and what this file is part of.
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages")
-_OURS = frozenset({"coordinator", "listener_bridge", "replay", "shuffle_lifecycle", "state_backend"})
+_SPARKS_AND_OURS = frozenset(
+    {"coordinator", "listener_bridge", "py4j", "pyspark", "replay", "shuffle_lifecycle", "state_backend"}
+)
 
 #: What is made of functions, with the attributes that lead to them.
 _WRAPPERS: Mapping[type, tuple[str, ...]] = {
@@ -145,15 +148,27 @@ def _folders(file: str) -> tuple[str, ...]:
     Asked once: each part of the path is a call to the system, and our turn may be gone at each.
     """
     files = (os.path.abspath(file), os.path.realpath(file))  # noqa: PTH100
-    return tuple(os.path.dirname(each) + os.sep for each in files)  # noqa: PTH120
+    return tuple(os.path.join(os.path.dirname(each), "") for each in files)  # noqa: PTH118, PTH120
 
 
 def _is_in(folders: tuple[str, ...], name: str, module: object) -> bool:
     """Is a module the program's?"""
-    if not issubclass(type(module), ModuleType) or name.partition(".")[0] in _OURS:
+    if not issubclass(type(module), ModuleType) or name.partition(".")[0] in _SPARKS_AND_OURS:
         return False
     file = _dictionary(module).get("__file__")
-    return isinstance(file, str) and file.startswith(folders) and not any(part in file for part in _LIBRARY_FOLDERS)
+    return isinstance(file, str) and file.startswith(folders) and not _is_of_library(file)
+
+
+def _is_of_library(file: str) -> bool:
+    return file.startswith(_standard_library()) or any(part in file for part in _LIBRARY_FOLDERS)
+
+
+@functools.lru_cache(maxsize=1)
+def _standard_library() -> tuple[str, ...]:
+    """Whoever has a Python of his own at home has its library below programs that lie there."""
+    paths = sysconfig.get_paths()
+    folders = {paths["stdlib"], paths["platstdlib"]}
+    return tuple(folder + os.sep for folder in {*folders, *map(os.path.realpath, folders)})
 
 
 def _dictionary(module: object) -> Namespace:

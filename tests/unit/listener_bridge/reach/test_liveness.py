@@ -6,6 +6,7 @@ import dis
 import gc
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 import types
@@ -183,6 +184,30 @@ def test_a_program_that_is_a_link_has_its_modules_where_it_leads(
     exec("import sys\ndef look(): return sys._getframe(1).f_locals\n", beside.__dict__)
     program = Program("a = thing('a')\nprobe('')\n")
     program.main.__file__ = str(tmp_path / "bin" / "program")
+    assert program.run().failures == []
+
+
+@bytecode
+def test_python_and_spark_below_the_programs_folder_are_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`~/job.py`, run by a Python in `~/.pyenv` or `~/miniconda3`; `/opt/job.py` beside `/opt/spark`."""
+    spark = types.ModuleType("pyspark.some")
+    spark.__file__ = "/spark/python/pyspark/some.py"
+    monkeypatch.setitem(sys.modules, "pyspark.some", spark)
+    exec("import sys\ndef look(): return sys._getframe(1).f_locals\n", spark.__dict__)
+    program = Program("a = thing('a')\nprobe('a')\n")
+    for folder in (Path(sysconfig.get_path("stdlib")).parent, Path("/spark")):
+        program.main.__file__ = str(folder / "job.py")
+        assert program.run().failures == [], folder
+
+
+@bytecode
+def test_a_module_beside_a_program_in_the_root_folder_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = types.ModuleType("beside")
+    beside.__file__ = "/beside.py"
+    monkeypatch.setitem(sys.modules, "beside", beside)
+    exec("import sys\ndef look(): return sys._getframe(1).f_locals\n", beside.__dict__)
+    program = Program("a = thing('a')\nprobe('')\n")
+    program.main.__file__ = "/job.py"
     assert program.run().failures == []
 
 
