@@ -87,7 +87,8 @@ class Looker:
         self._mark = mark
         self._settle = settle
         self._missed = missed
-        self._missed_seen = missed()
+        self._missed_seen = missed()  # at the beginning of a look that has told what was missed until then
+        self._missed_begun = self._missed_seen  # at the beginning of the last look
         self._prompt_bytes = prompt_bytes
         self._collect = collect
         self._cycles = Cycles(prompt_bytes, time.monotonic())
@@ -240,7 +241,8 @@ class Looker:
     def _begin(self) -> bool:
         """Put the first mark, and wait until it has passed."""
         mark = f"{MARK}{self._taken}-begins"
-        if self._is_stale or self._missed() != self._missed_seen:
+        self._missed_begun = self._missed()
+        if self._is_stale or self._missed_begun != self._missed_seen:
             self._number, self._begins = self._taken, mark
             self._settle(("look", self._taken, "begins"), telling.begin(self._number), mark)
         self._mark(mark)
@@ -253,9 +255,8 @@ class Looker:
         if found.everything is not None:
             log.debug("look %d told nothing: %s", self._taken, found.everything)
             return False
-        missed = self._missed()
-        if missed != self._missed_seen:
-            self._missed_seen = missed
+        if self._missed() != self._missed_seen:
+            self._missed_seen = self._missed_begun  # what was missed since may be where this look began: again, then
             self._is_stale = True  # a gap may stand behind the place where this look began
             self._told.missed()
         report = self._told.report(self._number, found.roots)

@@ -270,6 +270,23 @@ def test_after_reports_were_lost_the_next_look_begins_anew() -> None:
     assert stream.reports[-1].report_cut.look == 2
 
 
+def test_what_was_told_of_a_look_whose_beginning_may_be_lost_is_told_again() -> None:
+    """A coordinator that has not heard of the beginning leaves the report out, though that came behind the gap."""
+    missed = [0]
+    eyes = Eyes((HELD,))
+    stream = Stream()
+    looker = stream.looker = Looker(eyes, stream.mark, stream.settle, lambda: missed[0])
+    eyes.on_read = lambda: missed.__setitem__(0, 1)  # the beginning was lost, and the gap is closed again
+    looker.start(present(0))
+    stream.wait_for(lambda: "look-1-ends" in stream.told)
+    for ends in ("look-2-ends", "look-3-ends"):
+        looker.hear([ended(0, MUCH_BYTES)])
+        stream.wait_for(lambda ends=ends: ends in stream.told)
+    looker.stop(LIMIT_S)
+    cuts = [report.report_cut for report in stream.reports if report.HasField("report_cut")]
+    assert [[root.root for root in cut.roots] for cut in cuts] == [["o1"], ["o1"], []]
+
+
 def ended(app_shuffle: int, written_bytes: int) -> StageCompleted:
     stage = StageFact(1, 0, 4, app_shuffle, (), "", "", Level.DETERMINATE, False, (), ())
     return StageCompleted(0, 0, stage, None, written_bytes, 0, 0, 0)
