@@ -156,7 +156,8 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
     """Listen to the session's application, report to a coordinator, carry out what it asks for.
 
     `overrides` are conf keys without their prefix, in snake case: `policy="reachable"`, `store="sqlite:///f.db"`; they
-    go before `spark.shuffleLifecycle.*`. Raises `ValueError` where one of them is wrong, and nothing else ever.
+    go before `spark.shuffleLifecycle.*`; one that is None is as if not given. Raises `ValueError` where one of them is
+    wrong, and nothing else ever.
     """
     choices.read({}, overrides)  # the caller's own mistakes are the caller's to see
     _show_log()

@@ -99,9 +99,13 @@ class Settings:
 
 
 def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
-    """Read conf keys with our prefix and the arguments of `attach`. Raises `WrongSettingError`."""
+    """Read conf keys with our prefix and the arguments of `attach`, of which None says nothing.
+
+    Raises `WrongSettingError`.
+    """
     texts = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
-    texts.update({_key_of(name): _text(value) for name, value in (overrides or {}).items()})
+    chosen = {_key_of(name): value for name, value in (overrides or {}).items()}
+    texts.update({key: _text(value) for key, value in chosen.items() if value is not None})
     for key in texts:
         _check_known(key)
     return Settings(

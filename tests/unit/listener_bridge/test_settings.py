@@ -128,6 +128,13 @@ def test_what_cannot_be_right_is_said(conf: dict[str, str], said: str) -> None:
         read(conf)
 
 
+def test_an_argument_that_is_none_is_as_if_not_given() -> None:
+    """As in `attach(spark, token=os.environ.get("TOKEN"))`."""
+    assert read({P + "token": "t"}, {"token": None, "store": None, "name": None}) == read({P + "token": "t"})
+    with pytest.raises(WrongSettingError):
+        read({}, {"tokem": None})
+
+
 def test_an_unknown_argument_is_said() -> None:
     with pytest.raises(ValueError, match=r"attach knows no argument 'polici'.*did you mean policy\?"):
         read({}, {"polici": "eager"})
