@@ -159,7 +159,7 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
     go before `spark.shuffleLifecycle.*`; one that is None is as if not given. Raises `ValueError` where one of them is
     wrong, and nothing else ever.
     """
-    choices.read({}, overrides)  # the caller's own mistakes are the caller's to see
+    _check(spark, overrides)
     _show_log()
     try:
         return _attach(spark, overrides)
@@ -168,6 +168,20 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
     except Exception as error:
         log.debug("attach failed", exc_info=True)
         return _off(f"{type(error).__name__}: {error}")
+
+
+def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
+    """The caller's own mistakes are the caller's to see. What is right beside what the conf says is none."""
+    try:
+        choices.read({}, overrides)
+    except WrongSettingError:
+        try:
+            choices.read(_conf_of(spark), overrides)
+        except Exception:  # noqa: BLE001 - there may be no conf: what is wrong without one is told
+            pass
+        else:
+            return
+        raise
 
 
 def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:

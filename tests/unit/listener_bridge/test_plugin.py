@@ -122,6 +122,22 @@ def test_a_wrong_argument_is_the_callers_to_see() -> None:
         attach(FakeSession(), policy="fast")
 
 
+@pytest.mark.parametrize(
+    ("entries", "overrides"),
+    [
+        ({"pressure.high": "95"}, {"pressure_low": 90}),
+        ({"tls.key": "key.pem", "address": "a:1"}, {"tls_certificate": "certificate.pem"}),
+    ],
+    ids=["watermarks", "certificate and key"],
+)
+def test_an_argument_that_is_right_beside_the_conf_is_none_of_the_callers_mistakes(
+    entries: dict[str, str], overrides: dict[str, object]
+) -> None:
+    assert "has no driver in this process" in attach(FakeSession(**entries), **overrides).status().why
+    with pytest.raises(ValueError, match="expected"):
+        attach(FakeSession(), **overrides)
+
+
 def test_the_default_file_lies_with_the_users_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert embedded.default_store() == f"sqlite://{tmp_path}/state/shuffle-lifecycle/coordinator.db"
