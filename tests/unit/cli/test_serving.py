@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coordinator.cli import serving
+from coordinator import logs
+from coordinator.cli import serving, verb
 from coordinator.cli.checks import store
 from coordinator.cli.checks.finding import Verdict
 from coordinator.config import Config, ServeConfig
@@ -59,3 +62,18 @@ def test_the_store_tells_its_log_with_the_time_and_from_the_chosen_level_on(
     said = shufflectl("apps", "--store", address, "--log-level", level).err
     line = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z \[warning *\] the watch from revision 7 is resumed", re.MULTILINE)
     assert bool(line.search(said)) == is_said, said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_log_whose_disk_is_full_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of a replica ended with the line that they could not write: it served no more, and went on running."""
+    full = Path("/dev/full").open("w", buffering=1, encoding="utf-8")  # noqa: SIM115 - to close it fails too
+    try:
+        monkeypatch.setattr(sys, "stderr", full)
+        verb._log_to_stderr("warning")
+        for _ in range(1_000):
+            logs.logger("coordinator.runtime.engine").warning("the store refused", error="x" * 100)
+            logging.getLogger("state_backend.lease").warning("lease 7 was not renewed")
+    finally:
+        with suppress(OSError):  # what is still to be written fits no better
+            full.close()
