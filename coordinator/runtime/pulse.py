@@ -16,7 +16,7 @@ from dataclasses import replace
 from coordinator import logs
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.runtime import places
-from coordinator.runtime.clock import Clock
+from coordinator.runtime.clock import Clock, back_off_s
 from coordinator.runtime.errors import ApplicationOver
 from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
@@ -53,6 +53,7 @@ class Pulse:
 
     async def claim(self, client: ClientId) -> None:
         """The newest session is here. Raises `ApplicationOver`, and what the store says."""
+        failures = 0
         while True:
             entry = (await self._backend.get(Keyspace.SESSIONS, self._key)).entry
             if entry is None:
@@ -61,8 +62,11 @@ class Pulse:
                 await self._write(entry, replace(self._read(entry), client=client, replica=self._options.replica))
                 self._claimed = True
                 return
-            except (Conflict, OutcomeUnknown):
+            except Conflict:
                 continue
+            except OutcomeUnknown:
+                await self._clock.sleep(back_off_s(failures))
+                failures += 1
             except StateBackendError:
                 self._observer.refused(self._application)
                 raise

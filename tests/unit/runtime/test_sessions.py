@@ -21,6 +21,7 @@ from coordinator.core.values import DirectiveKind
 from coordinator.runtime.api import GoAway, Notice
 from coordinator.runtime.errors import ApplicationOver, Unavailable
 from coordinator.runtime.replica import Replica
+from state_backend.errors import OutcomeUnknown
 from state_backend.memory import MemoryBackend, MemoryStore
 from state_backend.testing.faults import Refused
 from state_backend.values import Compare, Keyspace, Operation, Page, Reading, Revision
@@ -49,6 +50,29 @@ def test_an_application_whose_session_is_being_opened_is_not_forgotten() -> None
             assert second.standing().sessions == 1
             await session.close()
             assert second.standing().sessions == 0
+
+    virtual.run(story())
+
+
+def test_a_session_is_not_sought_without_a_pause_where_the_store_never_says_what_came_of_it() -> None:
+    """As on a disk whose quota is used up: SQLite fails at once, and a driver's process would do nothing else."""
+    tries = 0
+
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False, answer_within_s=10.0)
+            await registered(running.replica)
+
+            async def failing(compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+                nonlocal tries
+                tries += 1
+                await asyncio.sleep(0.001)
+                raise OutcomeUnknown("a transaction", "disk I/O error")
+
+            running.backend.put_txn = failing  # type: ignore[method-assign]
+            with pytest.raises(Unavailable):
+                await running.replica.open_session(facts.APP, facts.DRIVER)
+            assert tries < 100
 
     virtual.run(story())
 
