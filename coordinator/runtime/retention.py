@@ -42,11 +42,16 @@ class Retention(Chore):
         self._opened = opened
         self._options = options
         self._clock = clock
+        self._ahead: dict[str, float] = {}  #: What ended later than it is now, and since when that is known.
+
+    def begin(self) -> None:
+        self._ahead.clear()
 
     async def run(self, lock: Lock) -> None:
         over: list[Entry] = []
+        known, self._ahead = self._ahead, {}
         async for entry in entries(self._backend, Keyspace.APPLICATIONS):
-            if self._is_over(entry):
+            if self._is_over(entry, known):
                 over.append(entry)
             if len(over) == _AT_ONCE:
                 await self._try_all(lock, over)
@@ -60,14 +65,22 @@ class Retention(Chore):
             if failed is not None:
                 raise failed
 
-    def _is_over(self, entry: Entry) -> bool:
+    def _is_over(self, entry: Entry, known: dict[str, float]) -> bool:
         try:
             record = decode(ApplicationRecord, entry.value, places.name(Keyspace.APPLICATIONS, entry.key))
         except WireError as error:
             log.error("an application's record is damaged", error=str(error))
             return False
+        return record.ending is not None and self._kept_s(entry.key, record, known) >= self._options.retention_s
+
+    def _kept_s(self, key: str, record: ApplicationRecord, known: dict[str, float]) -> float:
+        """How long ago it ended; where a clock was ahead when it did, for how long that is known."""
         kept_ms = self._clock.wall_ms() - record.ended_ms
-        return record.ending is not None and kept_ms >= self._options.retention_s * 1000
+        if kept_ms >= 0:
+            return kept_ms / 1000
+        now_s = self._clock.monotonic_s()
+        since_s = self._ahead[key] = known.get(key, now_s)
+        return now_s - since_s
 
     async def _try(self, lock: Lock, entry: Entry) -> None:
         with alone(entry.key, "not taken out of the store"):

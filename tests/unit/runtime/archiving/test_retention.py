@@ -208,6 +208,36 @@ def test_a_damaged_key_keeps_no_other_application_in_the_store(tmp_path: Path, m
     virtual.run(story())
 
 
+def test_what_ended_while_a_clock_was_a_year_ahead_does_not_stay_for_a_year(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[str] = []
+
+    async def leave(_: StateBackend, __: Lock, application: Application) -> bool:
+        left.append(application.name)
+        return True
+
+    async def story() -> None:
+        async with World() as world:
+            store, clock = world.reader(), virtual.clock()
+            ended = replace(ENDED, ended_ms=clock.wall_ms() + 365 * 86_400_000)
+            await store.put(Keyspace.APPLICATIONS, places.of_application(facts.APP), encode(ended))
+            async with store.lock(Keyspace.SESSIONS, LOCK, 600) as lock:
+                retention = Retention(
+                    store, lambda _: opened(store, Folder(tmp_path)), replace(OFTEN, retention_s=100), clock
+                )
+                for seconds in (0, 50, 49):
+                    await asyncio.sleep(seconds)
+                    await retention.run(lock)
+                assert left == []
+                await asyncio.sleep(1)
+                await retention.run(lock)
+        assert left == [facts.APP]
+
+    monkeypatch.setattr("coordinator.runtime.retention.take_out", leave)
+    virtual.run(story())
+
+
 def test_an_application_that_runs_or_is_swept_stays(tmp_path: Path) -> None:
     async def story() -> None:
         archive = Folder(tmp_path)
