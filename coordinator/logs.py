@@ -2,13 +2,16 @@
 
 Responsible for: a logger by its name; passing its lines to `logging` in a process that is somebody else's.
 Refuses to know: who logs what, and where lines go in the end.
-Invariant: nothing of the process is configured here: a program that uses structlog as it comes notices nothing.
+Invariant: nothing of the process is configured here: a program that uses structlog as it comes notices nothing. A line
+that cannot be said is lost and stops nothing: the disk under a log may be full, and a program's own processors may want
+what our lines do not have.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -28,7 +31,11 @@ class _Log:
         self._name = name
 
     def __getattr__(self, verb: str) -> Any:
-        return getattr(_made(self._name), verb)
+        def say(*words: Any, **more: Any) -> None:
+            with suppress(Exception):
+                getattr(_made(self._name), verb)(*words, **more)
+
+        return say
 
 
 def logger(name: str) -> Any:

@@ -12,13 +12,13 @@ import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, TextIO, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import structlog
 import typer
 
+from coordinator import logs
 from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.finding import nobody_named, pointed
 from coordinator.cli.here import SOURCES, Here
@@ -139,24 +139,7 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if structlog.is_configured():
-            structlog.get_logger(record.name).log(record.levelno, record.getMessage(), exc_info=record.exc_info)
-
-
-class _Lossy:
-    """A stream for lines that may be lost, as where its disk is full: a replica goes on without them."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> None:
-        """Tries to."""
-        with suppress(OSError, ValueError):  # ValueError: it is closed
-            self._stream.write(text)
-
-    def flush(self) -> None:
-        """Tries to."""
-        with suppress(OSError, ValueError):
-            self._stream.flush()
+            logs.logger(record.name).log(record.levelno, record.getMessage(), exc_info=record.exc_info)
 
 
 #: One for all calls in a process: a logger that has it already takes it once.
@@ -167,7 +150,7 @@ def _log_to_stderr(level: str) -> None:
     logging.getLogger("state_backend").addHandler(_LINES)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Lossy(sys.stderr))),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -14,12 +14,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-import structlog
-
+from coordinator import logs
 from coordinator.server.interfaces import CannotListen
 from state_backend.waiting import within
 
-log = structlog.get_logger(__name__)
+log = logs.logger(__name__)
 
 _HEAD_BYTES = 16_384
 _HEAD_S = 10.0

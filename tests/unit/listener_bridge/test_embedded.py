@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import MutableMapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
-from coordinator import app
+from coordinator import app, logs
 from coordinator.runtime import engine
 from coordinator.wire.errors import Malformed
 from coordinator.wire.lessons import Taught, text_of
@@ -89,6 +90,17 @@ def test_it_stops_in_silence_when_the_interpreter_is_at_its_end(tmp_path: Path) 
     store = f"sqlite://{tmp_path}/coordinator.db"
     done = subprocess.run([sys.executable, "-c", AT_THE_END, store], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_line_that_a_program_s_own_processor_does_not_take_stops_nothing() -> None:
+    """The replica's tasks say what they meet in the middle of their work, and end with what is raised there."""
+
+    def with_a_request(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        return {**line, "of": line["request"]}
+
+    structlog.configure(processors=[with_a_request])
+    for _ in range(2):
+        logs.logger("coordinator.runtime.engine").warning("the store refused", application="a")
 
 
 def test_a_program_that_uses_structlog_as_it_comes_goes_on_so(
