@@ -239,11 +239,13 @@ _ENDINGS = {
     grpc.StatusCode.UNAUTHENTICATED: Ending.REFUSED,
     grpc.StatusCode.ALREADY_EXISTS: Ending.REFUSED,
 }
+#: What was sent breaks a rule, or a mistake in the coordinator does: of what is sent first, in the next session too.
+_NOT_TAKEN = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.INTERNAL)
 
 
 def _ending_of(error: grpc.RpcError, was_welcomed: bool) -> Ending:
     code = _said_by(error, "code")
-    if code is grpc.StatusCode.INVALID_ARGUMENT and was_welcomed:
+    if code in _NOT_TAKEN and was_welcomed:
         return Ending.NOT_TAKEN
     return _ENDINGS.get(code, Ending.AWAY)
 

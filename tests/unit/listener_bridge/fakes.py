@@ -52,6 +52,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.answered = -1  #: What Welcome tells; below 0: the truth.
         self.refuse_with: tuple[grpc.StatusCode, str] | None = None
         self.cannot_take: Callable[[Request], bool] = lambda _: False  #: It ends the session with what is wrong.
+        self.what_is_wrong = grpc.StatusCode.INVALID_ARGUMENT, "the message has 300001 items in its lists"
         self.hellos: list[service_pb2.Hello] = []
         self.requests: list[Request] = []
         self.heartbeats = 0
@@ -131,7 +132,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
             yield reply
         if self._is_wrong:
             self._is_wrong = False
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the message has 300001 items in its lists")
+            context.abort(*self.what_is_wrong)
 
     def GetApplication(self, asked: Any, context: grpc.ServicerContext) -> service_pb2.Application:  # noqa: N802
         self.callers.append(asked.caller)

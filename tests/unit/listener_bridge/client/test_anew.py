@@ -146,10 +146,23 @@ def test_a_coordinator_that_does_not_know_what_it_refused_has_lost_nothing() -> 
         here.bridge.stop("the test has ended")
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (grpc.StatusCode.INVALID_ARGUMENT, "the message has 300001 items in its lists"),
+        (grpc.StatusCode.INTERNAL, "the server failed"),
+    ],
+    ids=["too large inside", "a rule fails on it"],
+)
 def test_who_is_not_taken_again_and_again_tells_everything_anew(
-    coordinator: FakeCoordinator, attached: Attached, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    coordinator: FakeCoordinator,
+    attached: Attached,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    wrong: tuple[grpc.StatusCode, str],
 ) -> None:
-    """A request that is too large inside, say, would be sent first in every session, and end it."""
+    """The request would be sent first in every session, and end it."""
+    coordinator.what_is_wrong = wrong
     monkeypatch.setattr(BackOff, "next_s", lambda self: 0.01)
     attached.tell(1)
     coordinator.wait(lambda: jobs(coordinator) == [1], "the first request")
@@ -163,4 +176,4 @@ def test_who_is_not_taken_again_and_again_tells_everything_anew(
         attached.tell(3)
         coordinator.wait(lambda: jobs(coordinator) == [1, 3], "what comes then")
     assert [hello.client for hello in coordinator.hellos] == ["driver-1"] * NOT_TAKEN_MAX + ["driver-2"]
-    assert "300001 items" in caplog.text
+    assert wrong[1] in caplog.text
