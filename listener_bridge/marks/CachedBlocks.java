@@ -196,6 +196,19 @@ class CachedBlocks {
     return waiting.isEmpty() ? null : read;
   }
 
+  /** The nearest persisted RDDs that the stage reads: their ids. */
+  Set persistedOf(Stage stage) throws Exception {
+    Map all = new HashMap(); // RDD -> its id
+    scala.collection.Iterator it = context.persistentRdds().valuesIterator();
+    while (it.hasNext()) {
+      RDD rdd = (RDD) it.next();
+      all.put(rdd, Integer.valueOf(rdd.id()));
+    }
+    Set read = all.isEmpty() ? new HashSet() : new HashSet(near.of(stage.rdd(), new TreeSet(), all.keySet()));
+    all.keySet().retainAll(read);
+    return new HashSet(all.values());
+  }
+
   /** Where all that reads them begins again, they go at once: it is not to read once more what is old. */
   void letGo(Set rewritten, Stages stages) throws Exception {
     for (Iterator it = outdated.keySet().iterator(); it.hasNext();) {
@@ -237,6 +250,7 @@ class CachedBlocks {
     changed.remove(rdd);
     torn.remove(rdd);
     sides.cleaned(Sides.ofBlocks(rdd.intValue()));
+    sides.unpersisted(rdd.intValue());
     return shuffle;
   }
 

@@ -91,7 +91,7 @@ public class History {
 
   private static Set behindPersisted(StageInfo stage, Set parents, Map last) {
     Set found = new TreeSet();
-    Set direct = parents.isEmpty() || !isOnePersisted(stage) ? null : DirectReads.of(stage);
+    Set direct = parents.isEmpty() || !NearPersisted.areIn(stage) ? null : DirectReads.of(stage);
     for (Iterator it = parents.iterator(); direct != null && it.hasNext();) {
       Object parent = it.next();
       if (!direct.contains(last.get(parent))) {
@@ -99,16 +99,6 @@ public class History {
       }
     }
     return found;
-  }
-
-  private static boolean isOnePersisted(StageInfo stage) {
-    scala.collection.Iterator it = stage.rddInfos().iterator();
-    while (it.hasNext()) {
-      if (((RDDInfo) it.next()).storageLevel().isValid()) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /** Those of its inputs that nobody may have read for it, since blocks were there that were computed of them. */

@@ -2,9 +2,11 @@ package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -321,11 +323,15 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private void lookAtInputs(StageInfo stage, int shuffle, Properties properties) {
     History.Result result = shuffle < 0 ? history.resultOf(stage.stageId()) : null;
     Set inputs = result == null ? history.inputsOf(shuffle) : result.reads;
-    int root = sides.between(inputs);
+    int root = sides.between(withPersisted(inputs, stage));
     if (root != Sides.NONE || blocks.areThere()) {
       Submitted reader = new Submitted(stage.stageId(), shuffle, inputs, result, properties);
       scheduler.post(new Ticket(new ReadsBoth(root, reader)));
     }
+  }
+
+  private static Set withPersisted(Set inputs, StageInfo stage) {
+    return NearPersisted.areIn(stage) ? Sides.withPersisted(inputs, new NearPersisted(stage).read()) : inputs;
   }
 
   private boolean mayBeWatched(int stageId) {
@@ -351,7 +357,10 @@ public class MarkListener extends SparkListener implements CleanerListener {
     int shuffle = Row.shuffleOf(event.stageInfo());
     if (shuffle >= 0 && event.stageInfo().failureReason().isEmpty()) {
       history.completed(shuffle, generations.presentOf(shuffle));
-      sides.written(shuffle, history.inputsOf(shuffle), marks.firstTask(shuffle));
+      if (sides.areThere()) {
+        sides.written(shuffle, withPersisted(history.inputsOf(shuffle), event.stageInfo()), marks.firstTask(shuffle));
+      }
+      marks.writtenBeside(shuffle);
       if (generations.owes(shuffle)) {
         scheduler.post(new Ticket(new Find(WRITTEN, shuffle, event.stageInfo().stageId())));
       }
@@ -428,6 +437,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
         blocks.loses(((RDDBlockId) block).rddId());
         persisted.tear(((RDDBlockId) block).rddId(), scheduler.nextTaskId());
       }
+      if (event.blockUpdatedInfo().storageLevel().isValid()) {
+        persisted.stored(((RDDBlockId) block).rddId(), ((RDDBlockId) block).splitIndex());
+      }
       blocksChange(((RDDBlockId) block).rddId());
     }
   }
@@ -435,7 +447,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
   public void onUnpersistRDD(SparkListenerUnpersistRDD event) {
     stored.unpersisted(event.rddId());
     blocks.unpersisted(event.rddId());
-    persisted.tear(event.rddId(), scheduler.nextTaskId());
+    persisted.unpersisted(event.rddId(), scheduler.nextTaskId());
+    sides.unpersisted(event.rddId());
     blocksChange(event.rddId());
   }
 
@@ -447,11 +460,15 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   /** With its blocks, of which nobody says more. */
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
-    for (Iterator it = stored.takeOf(event.blockManagerId().executorId()).iterator(); it.hasNext();) {
-      int rdd = ((Integer) it.next()).intValue();
+    for (Iterator it = stored.takeOf(event.blockManagerId().executorId()).entrySet().iterator(); it.hasNext();) {
+      Map.Entry had = (Map.Entry) it.next();
+      int rdd = ((Integer) had.getKey()).intValue();
+      BitSet gone = stored.nowhere(rdd, (BitSet) had.getValue());
       blocks.loses(rdd);
-      if (generations.doOutputsOutliveExecutors()) { // else what was written from its blocks has gone with them
+      if (generations.doOutputsOutliveExecutors() && !gone.isEmpty()) {
         persisted.tear(rdd, scheduler.nextTaskId());
+      } else {
+        persisted.taken(rdd, gone, scheduler.nextTaskId());
       }
     }
     settle();
@@ -480,11 +497,14 @@ public class MarkListener extends SparkListener implements CleanerListener {
     history.cleaned(shuffle);
     sides.cleaned(shuffle);
     ages.cleaned(shuffle);
+    marks.cleaned(shuffle);
     persisted.cleaned(shuffle);
     generations.cleaned(shuffle);
   }
 
-  public void rddCleaned(int rdd) {}
+  public void rddCleaned(int rdd) {
+    persisted.rddCleaned(rdd);
+  }
 
   public void broadcastCleaned(long broadcast) {}
 

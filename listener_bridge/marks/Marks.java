@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.ResultStage;
@@ -40,7 +41,7 @@ public class Marks {
   private final Stages stages;
   private final Epochs epochs;
   private final CachedBlocks blocks;
-  private final PersistedInputs persisted;
+  private final TornBeside tornBeside;
   private final Choices choices = new Choices();
   private final Kills kills;
   private final MarkedStages marked;
@@ -48,6 +49,7 @@ public class Marks {
   private final EndedJobs ended;
   private final TornJobs torn;
   private final Results results;
+  private final Set anew = Collections.newSetFromMap(new ConcurrentHashMap()); // shuffles that are written again, until they are
   private volatile Tap tap;
   private volatile boolean busy = false; // whether there is something to put back or to watch
 
@@ -59,7 +61,7 @@ public class Marks {
     this.sides = sides;
     this.ages = ages;
     this.blocks = blocks;
-    this.persisted = persisted;
+    this.tornBeside = new TornBeside(generations, tracker, history, blocks, persisted);
     this.stages = new Stages(scheduler);
     this.epochs = new Epochs(scheduler, tracker, stages);
     this.kills = new Kills(scheduler, stages);
@@ -100,6 +102,18 @@ public class Marks {
   /** Marks put on since the beginning: all of one submission at once. */
   public int count() {
     return marked.count();
+  }
+
+  /** It was written as a whole: cached blocks may have gone since it was found that it is written anew. Any thread. */
+  void writtenBeside(int shuffle) {
+    if (anew.remove(Integer.valueOf(shuffle))) {
+      tornBeside.part(shuffle, sides);
+    }
+  }
+
+  /** Any thread. */
+  void cleaned(int shuffle) {
+    anew.remove(Integer.valueOf(shuffle));
   }
 
   /** The number of the first task that wrote what is there. */
@@ -167,8 +181,9 @@ public class Marks {
     if (again.followsLoss || blocks.areLost(again.allNew(), stages)) {
       unite(again, shuffle);
     }
-    Set beside = again.besideTorn(persisted, blocks.persisted());
-    Set old = again.madeOfOld(beside);
+    anew.addAll(again.rewritten);
+    Map beside = tornBeside.of(again.allNew(), stages.nextTaskId());
+    Set old = again.madeOfOld(beside.keySet());
     Set kept = blocks.outdate(again.allNew(), old);
     sides.part(shuffle, old, beside, again.madeOfNew(), stages.nextTaskId());
     owed.overtake(again.overtaken);

@@ -180,32 +180,6 @@ class Recomputation {
     return found;
   }
 
-  /** What was written from the same persisted RDDs as what is written again, before blocks of these went. */
-  Set besideTorn(PersistedInputs persisted, Set rdds) {
-    Set found = new TreeSet();
-    for (Iterator it = allNew().iterator(); it.hasNext();) {
-      Integer written = (Integer) it.next();
-      Map others = persisted.tornBeside(written.intValue(), rdds);
-      if (!others.isEmpty()) {
-        others.keySet().removeAll(history.above(written.intValue())); // what it is made of itself
-        addOlder(found, others);
-      }
-    }
-    found.removeAll(allNew());
-    return found;
-  }
-
-  /** `others`: shuffle -> the first task that is not of before. */
-  private void addOlder(Set found, Map others) {
-    for (Iterator it = others.entrySet().iterator(); it.hasNext();) {
-      Map.Entry other = (Map.Entry) it.next();
-      long first = tasksOf(((Integer) other.getKey()).intValue()).first();
-      if (first == Tasks.NONE || first < ((Long) other.getValue()).longValue()) {
-        found.add(other.getKey());
-      }
-    }
-  }
-
   /** What is written again, and what was made of that before we came to it. */
   Set madeOfNew() {
     if (made == null) {

@@ -80,7 +80,8 @@ class Results {
   /** It has read what was written again, or will; what it reads beside that may be of before. */
   private void lookBeside(ResultStage result) throws Exception {
     Set over = blocks.readOver(result);
-    int root = sides.between(over == null ? Stages.reads(result) : over);
+    Set read = over == null ? Sides.withPersisted(Stages.reads(result), blocks.persistedOf(result)) : over;
+    int root = sides.between(read);
     if (root != Sides.NONE) {
       torn.readsBoth(root, result.id(), null);
     }

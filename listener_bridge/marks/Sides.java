@@ -18,7 +18,8 @@ import java.util.TreeSet;
  * listener's, in the order of events, of what was written and is to be read: a stage is submitted when what it reads has
  * been written, and heard of.
  *
- * Cached blocks that wait to be dropped are old too, under a number that no shuffle has (`ofBlocks`).
+ * Cached blocks that wait to be dropped are old too, under a number that no shuffle has (`ofBlocks`). Others lie on the side of
+ * what they were computed from (`ofPersisted`).
  *
  * Invariant: what is written is on the sides of what it was written from.
  */
@@ -31,14 +32,15 @@ class Sides {
     final Set beside; // of what is old: what is so by itself, and not by what it was written from
     final Map since = new HashMap(); // what was old then -> the first task that could write it from what is new
 
-    Rift(int root, Set old, Set beside, Set made, long task) {
+    Rift(int root, Set old, Map beside, Set made, long task) {
       this.root = root;
       this.old = new TreeSet(old);
-      this.beside = new TreeSet(beside);
+      this.beside = new TreeSet(beside.keySet());
       this.made = new TreeSet(made);
       for (Iterator it = old.iterator(); it.hasNext();) {
         since.put(it.next(), Long.valueOf(task));
       }
+      since.putAll(beside);
     }
 
     boolean isWithin(Rift other) {
@@ -99,11 +101,14 @@ class Sides {
 
   /** The root was written again, and with it what is `made`; beside it `old` stays. Tasks below this number are of before. */
   void part(int root, Set old, Set made, long task) {
-    part(root, old, Collections.EMPTY_SET, made, task);
+    part(root, old, Collections.EMPTY_MAP, made, task);
   }
 
-  /** `beside`: those of what is old that are on neither side when they are written again. */
-  synchronized void part(int root, Set old, Set beside, Set made, long task) {
+  /**
+   * `beside`: those of what is old that are on neither side when they are written again -> Long: by tasks from this number on;
+   * NONE: they stay what they are.
+   */
+  synchronized void part(int root, Set old, Map beside, Set made, long task) {
     Rift rift = new Rift(root, old, beside, made, task);
     for (Iterator it = rifts.iterator(); it.hasNext();) {
       Rift known = (Rift) it.next();
@@ -126,6 +131,25 @@ class Sides {
 
   static int ofBlocks(int rdd) {
     return NONE - 1 - rdd;
+  }
+
+  /** The same of blocks that stay, on the side of what they were computed from. */
+  static int ofPersisted(int rdd) {
+    return Integer.MIN_VALUE + rdd;
+  }
+
+  /** It has no block any more that it had. */
+  void unpersisted(int rdd) {
+    cleaned(ofPersisted(rdd));
+  }
+
+  /** What is read: shuffles, and blocks of these RDDs. */
+  static Set withPersisted(Set shuffles, Set rdds) {
+    Set found = new TreeSet(shuffles);
+    for (Iterator it = rdds.iterator(); it.hasNext();) {
+      found.add(Integer.valueOf(ofPersisted(((Integer) it.next()).intValue())));
+    }
+    return found;
   }
 
   /** What this attempt writes is made of these, blocks among them, and not of all its inputs. */

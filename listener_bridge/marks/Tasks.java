@@ -8,6 +8,7 @@ import org.apache.spark.scheduler.MapStatus;
 /** The numbers of the tasks that wrote what is there of a shuffle. Spark counts tasks through all of an application. */
 class Tasks {
   static final long NONE = Long.MAX_VALUE;
+  private final long[] byOutput; // NONE where it is not there
   private final long[] sorted;
   private final boolean isWhole;
 
@@ -15,11 +16,14 @@ class Tasks {
     scala.Option status = tracker.shuffleStatuses().get(Integer.valueOf(shuffle));
     MapStatus[] outputs = status.isDefined() ? ((ShuffleStatus) status.get()).mapStatuses() : new MapStatus[0];
     long[] found = new long[outputs.length];
+    byOutput = new long[outputs.length];
+    Arrays.fill(byOutput, NONE);
     int n = 0;
     for (int i = 0; i < outputs.length; i++) {
       MapStatus output = outputs[i]; // read once: the scheduler's thread may take it away meanwhile
       if (output != null) {
-        found[n++] = generations.taskOf(output);
+        byOutput[i] = generations.taskOf(output);
+        found[n++] = byOutput[i];
       }
     }
     sorted = Arrays.copyOf(found, n);
@@ -55,6 +59,16 @@ class Tasks {
   /** Whether some began before this one, and others did not, and none is missing. */
   boolean areBeforeAndFrom(long task) {
     return isWhole && first() < task && firstFrom(task) != NONE;
+  }
+
+  /** Whether one of them wrote what is older than what is written now. */
+  boolean isOneOf(PersistedInputs.Older older) {
+    for (int i = 0; i < byOutput.length; i++) {
+      if (byOutput[i] < older.below(i)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** The first that began after this one. */

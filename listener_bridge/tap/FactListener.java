@@ -228,7 +228,7 @@ public class FactListener extends SparkListener implements CleanerListener {
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
     try {
       String executor = event.blockManagerId().executorId();
-      Set rdds = stored.takeOf(executor);
+      Set rdds = stored.takeOf(executor).keySet();
       if (!rdds.isEmpty()) {
         put(new Row("blocksGone").text("executor", executor).raw("rdds", rdds.toString()));
       }

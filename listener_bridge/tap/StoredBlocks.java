@@ -4,8 +4,7 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import org.apache.spark.storage.BlockUpdatedInfo;
 import org.apache.spark.storage.RDDBlockId;
 
@@ -45,14 +44,26 @@ public class StoredBlocks {
     return known;
   }
 
-  /** The RDDs of which an executor had blocks that has gone, by their ids, ascending. They are forgotten. */
-  public Set takeOf(String executor) {
-    Set found = new TreeSet();
+  /** What an executor had that has gone, by the RDDs' ids, ascending: id -> BitSet of partitions. It is forgotten. */
+  public Map takeOf(String executor) {
+    Map found = new TreeMap();
     Map rdds = (Map) executors.remove(executor);
-    for (Iterator it = rdds == null ? found.iterator() : rdds.entrySet().iterator(); it.hasNext();) {
+    for (Iterator it = rdds == null ? found.entrySet().iterator() : rdds.entrySet().iterator(); it.hasNext();) {
       Map.Entry entry = (Map.Entry) it.next();
       if (!((BitSet) entry.getValue()).isEmpty()) {
-        found.add(entry.getKey());
+        found.put(entry.getKey(), entry.getValue());
+      }
+    }
+    return found;
+  }
+
+  /** Those of these partitions that no executor has. */
+  public BitSet nowhere(int rdd, BitSet partitions) {
+    BitSet found = (BitSet) partitions.clone();
+    for (Iterator it = executors.values().iterator(); it.hasNext();) {
+      BitSet there = (BitSet) ((Map) it.next()).get(Integer.valueOf(rdd));
+      if (there != null) {
+        found.andNot(there);
       }
     }
     return found;
