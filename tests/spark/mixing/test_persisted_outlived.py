@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import StorageLevel
@@ -47,7 +48,8 @@ def test_executors_that_leave_their_outputs_behind_take_blocks_along(tmp_path: P
 @pytest.mark.parametrize("is_elsewhere", [False, True])
 def test_so_do_outputs_that_another_executor_has_written(folder: Path, is_elsewhere: bool) -> None:
     """Else they go with the blocks: both are made of the same rows again, and nobody is told."""
-    with application(folder, LOCAL_CLUSTER, **{"spark.locality.wait": "0"}) as app:
+    conf: dict[str, Any] = {"spark.locality.wait": "0"}
+    with application(folder, LOCAL_CLUSTER, **conf) as app:
         keys = app.spark.sparkContext.parallelize(range(KEYS), 1)
         rows = app.keep(keys.map(lambda key: (key, random.SystemRandom().randrange(10**12))))
         rows.persist(StorageLevel.DISK_ONLY)
