@@ -133,12 +133,15 @@ class Bridge:
             self.is_stopped.wait(limit_s)
             return
         end_s = time.monotonic() + limit_s
+        steps = self._steps_of_the_end(why, end_s, ending)
         try:
-            for step in self._steps_of_the_end(why, end_s, ending):
-                _take(step)
+            _take_all(steps)
         finally:
-            self.is_stopped.set()
-            self._let_go(end_s)
+            try:
+                _take_all(steps)  # what is left where somebody has interrupted the program meanwhile
+            finally:
+                self.is_stopped.set()
+                self._let_go(end_s)
 
     def _let_go(self, end_s: float) -> None:
         try:
@@ -301,11 +304,12 @@ class Bridge:
         log.warning("%s", text)
 
 
-def _take(step: Callable[[], None]) -> None:
-    try:
-        step()
-    except Exception:
-        log.exception("the end of the bridge was not orderly; the job is not touched by this")
+def _take_all(steps: Iterator[Callable[[], None]]) -> None:
+    for step in steps:
+        try:
+            step()
+        except Exception:
+            log.exception("the end of the bridge was not orderly; the job is not touched by this")
 
 
 def _left(end_s: float) -> float:

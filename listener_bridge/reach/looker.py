@@ -131,9 +131,11 @@ class Looker:
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(timeout_s)
-        self._sight.close()
+        try:
+            if self._thread.is_alive() and threading.current_thread() is not self._thread:
+                self._thread.join(timeout_s)
+        finally:  # also where somebody has interrupted the program meanwhile
+            self._sight.close()
 
     def hear(self, facts: Sequence[Fact]) -> None:
         """Facts, in the order of the stream. Whatever goes wrong here ends the looks, not the listening."""

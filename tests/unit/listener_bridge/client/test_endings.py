@@ -89,6 +89,24 @@ def endings(coordinator: FakeCoordinator) -> list[int]:
     return [one.end_application.ending for one in told]
 
 
+@pytest.mark.parametrize("where", ["_hear_the_rest", "_tell_the_end"])
+def test_a_program_that_is_interrupted_while_it_detaches_is_left_all_the_same(
+    coordinator: FakeCoordinator, attached: Attached, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Nobody listens on, and no session goes on of an application that carries out nothing any more."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    coordinator.wait(lambda: len(coordinator.hellos) == 1, "the session")
+    monkeypatch.setattr(attached.bridge, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        attached.bridge.stop("detached", ending=DETACHED)
+    assert attached.bridge.is_stopped.is_set()
+    assert attached.tap.is_closed
+    wait_for(lambda: not attached.bridge.client._thread.is_alive(), "the end of the session")
+
+
 def test_a_coordinator_that_has_heard_of_the_end_refuses_nobody(
     coordinator: FakeCoordinator, attached: Attached, caplog: pytest.LogCaptureFixture
 ) -> None:
