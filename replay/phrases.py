@@ -151,7 +151,8 @@ def _execution_ended(event: e.ExecutionEnded, names: Names) -> str:
 def _cut(event: e.CutReported, names: Names) -> str:
     needs = f" needs app {_shuffles(event.added)}" if event.added else ""
     lets_go = f"{' and' if needs else ''} lets go of app {_shuffles(event.removed)}" if event.removed else ""
-    return f"{names.root_of(event.kind, event.root, event.why)}{needs}{lets_go}"
+    same = "" if needs or lets_go else " needs nothing new"  # a look found it, or another name of it
+    return f"{names.root_of(event.kind, event.root, event.why)}{needs}{lets_go}{same}"
 
 
 # --- generations ------------------------------------------------------------------------------------------------------

@@ -122,3 +122,8 @@ def test_a_full_disk_is_not_said_to_be_above_what_it_is_below() -> None:
     still = "had reached 85 %, still at 76 % without what is on its way out"
     assert pressed(next_one) == f": disk /d {still}; 0.2 task-s for 10 B"
     assert "above" not in pressed(Pressed("/d", 85, 85, 10, 100))
+
+
+def test_a_root_of_which_only_the_name_is_new_is_a_whole_sentence() -> None:
+    cut = CutReported(LookId(1), "o12", RootKind.HANDLE, why="`ranks` in pagerank.py:41")
+    assert phrase(cut, Names()) == "handle `ranks` in pagerank.py:41 needs nothing new"
