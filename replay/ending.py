@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coordinator.core import events as e
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
@@ -19,6 +19,15 @@ from replay.names import Names
 from replay.phrases import pressed
 from replay.telling import is_unread
 from replay.units import count, few, size, span
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Reader:
+    """A stage attempt that asked for it. ``came``: as which of them."""
+
+    came: int = 0
+    name: str = ""
+    shuffle_id: ShuffleId = ShuffleId(0)
 
 
 @dataclass(slots=True)
@@ -33,9 +42,10 @@ class Ending:
     gone: e.Recorded | None = None  #: Deleted or lost.
     missed: list[e.Recorded] = field(default_factory=list)
     writer: str = ""
-    reader: str = ""  #: The last one.
-    before: str = ""  #: The one before that.
-    asked: e.ReaderRegistered | None = None  #: As the last one did.
+    complete: bool = False  #: It was, once.
+    found: bool = False  #: Nobody told of its writing.
+    last: Reader = Reader()  #: Of those whose stages have ended.
+    asked: dict[StageAttempt, Reader] = field(default_factory=dict)  #: Whose stages have not.
     waiting: list[e.Event] = field(default_factory=list)  #: Who asked for it since its fence was asked for.
     missed_by: str = ""
 
@@ -45,13 +55,21 @@ class Ending:
         gone = self.gone.event if self.gone is not None else None
         return gone.cause.value if isinstance(gone, (e.GenerationDeleted, e.GenerationLost)) else None
 
+    @property
+    def reader(self) -> str:
+        """The last one; empty: nobody."""
+        return max((self.last, *self.asked.values())).name
+
     def note(self, recorded: e.Recorded, state: State, names: Names) -> None:
         """One more event that concerns it; the state is the one after it."""
         event = recorded.event
         self._note_user(event, state, names)
-        self._unname(event, state, names)
+        self._end_of_reading(event, state, names)
         if isinstance(event, e.GenerationCompleted):
+            self.complete = True
             self.bytes = _bytes(state, event.shuffle_id) or self.bytes
+        elif isinstance(event, e.GenerationAdopted):
+            self.found = True
         elif isinstance(event, e.GenerationFenced):
             self.bytes = event.bytes or self.bytes
         elif isinstance(event, e.GenerationExpired):
@@ -77,21 +95,22 @@ class Ending:
             self.waiting.clear()
         self._name(event, names)
 
-    def _unname(self, event: e.Event, state: State, names: Names) -> None:
+    def _end_of_reading(self, event: e.Event, state: State, names: Names) -> None:
         """Who had asked for it by mistake has not read it."""
-        asked = self.asked
-        if asked is None or not isinstance(event, e.StageCompleted) or event.stage != asked.reader:
+        asked = self.asked.pop(event.stage, None) if isinstance(event, e.StageCompleted) else None
+        if asked is None or not isinstance(event, e.StageCompleted):
             return
         app_shuffle = names.shuffle_of.get(asked.shuffle_id)
-        if app_shuffle is not None and is_unread(state, event, app_shuffle, asked.shuffle_id):
-            self.reader, self.asked = self.before, None
+        if app_shuffle is None or not is_unread(state, event, app_shuffle, asked.shuffle_id):
+            self.last = max(self.last, asked)
 
     def _name(self, event: e.Event, names: Names) -> None:
         """Who wrote, read and missed it, so that its reader finds the line in the program."""
         if isinstance(event, (e.GenerationStarted, e.WriterJoined)):
             self.writer = names.stage_of_job(event.writer)
         elif isinstance(event, e.ReaderRegistered):
-            self.before, self.reader, self.asked = self.reader, names.stage_of_job(event.reader), event
+            came = max((self.last, *self.asked.values())).came + 1
+            self.asked[event.reader] = Reader(came, names.stage_of_job(event.reader), event.shuffle_id)
         elif isinstance(event, e.PrematureDeletion):
             self.missed_by = names.stage_of_job(event.stage)
 
@@ -128,7 +147,8 @@ def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> st
     if event.cause is Deletion.APPLICATION_DETACHED:
         return f"Closed at event {gone.sequence}: {_LEFT}.{_users(ending)}"
     if event.cause is not Deletion.POLICY:
-        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{_users(ending)}"
+        missed = f" {_missed(ending)}" if ending.missed else ""  # while it was fenced
+        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{missed}{_users(ending)}"
     why, waited = "", ""
     if ending.expired is not None and isinstance(ending.expired.event, e.GenerationExpired):
         why = f": {ending.expired.event.why.value}{pressed(ending.pressed)}"
@@ -141,7 +161,8 @@ def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> st
 
 
 def _users(ending: Ending) -> str:
-    written = f" Written by {ending.writer}" if ending.writer else " Who wrote it was never told"
+    by = "Written by" if ending.complete or ending.found else "Never complete, written last by"
+    written = f" {by} {ending.writer}" if ending.writer else " Who wrote it was never told"
     return f"{written}, {f'read last by {ending.reader}' if ending.reader else 'read by nobody'}."
 
 

@@ -87,6 +87,9 @@ def _numbers(spans: Iterable[Span]) -> Iterator[int]:
         yield from range(span.first, span.last + 1)
 
 
+_WRITES = (e.GenerationStarted, e.WriterJoined)
+
+
 @dataclass(slots=True)
 class Teller:
     """Listens to a whole log and remembers what concerns one app shuffle; the log itself may be longer than memory."""
@@ -98,6 +101,7 @@ class Teller:
     chapters: dict[ShuffleId, list[Line]] = field(default_factory=dict)
     endings: dict[ShuffleId, Ending] = field(default_factory=dict)
     reading: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
+    writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
     call_site: str = ""
     announced: tuple[Span, ...] = ()
     blocks: Blocks = field(default_factory=Blocks)
@@ -114,7 +118,14 @@ class Teller:
         self._follow(recorded)
         cause = self._cause_of(recorded)
         scene = Scene(
-            self.app_shuffle, self.state, self.names, cause, self.reading, self.told_last, self._blocks_before(recorded)
+            self.app_shuffle,
+            self.state,
+            self.names,
+            cause,
+            self.reading,
+            self.writing,
+            self.told_last,
+            self._blocks_before(recorded),
         )
         for shuffle_id, text in tell(scene, recorded.event):
             self._write_down(shuffle_id, recorded, text)
@@ -171,7 +182,7 @@ class Teller:
         return self.cause if followed else None
 
     def _follow(self, recorded: e.Recorded) -> None:
-        """Remembers who reads a generation of ours until the stage has ended, and what was announced."""
+        """Remembers who reads or writes a generation of ours until the stage has ended, and what was announced."""
         event = recorded.event
         if isinstance(event, e.LineageLearned):
             told = event.lineage.app_shuffle
@@ -179,7 +190,9 @@ class Teller:
             self.call_site = event.lineage.call_site if told == self.app_shuffle else self.call_site
         if isinstance(event, e.ReaderRegistered) and self.names.shuffle_of.get(event.shuffle_id) == self.app_shuffle:
             self.reading[event.reader] = event.shuffle_id
-        if isinstance(event, e.GenerationFenced):  # who still waits has not read it, and never will
-            waits = [stage for stage, shuffle_id in self.reading.items() if shuffle_id == event.shuffle_id]
-            for stage in waits:
-                del self.reading[stage]
+        if isinstance(event, _WRITES) and self.names.shuffle_of.get(event.shuffle_id) == self.app_shuffle:
+            self.writing[event.writer] = event.shuffle_id
+        if isinstance(event, e.GenerationFenced):  # who still waits has not used it, and never will
+            for used in (self.reading, self.writing):
+                for stage in [stage for stage, shuffle_id in used.items() if shuffle_id == event.shuffle_id]:
+                    del used[stage]

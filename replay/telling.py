@@ -37,6 +37,7 @@ class Scene:
     names: Names
     cause: e.Recorded | None
     reading: dict[StageAttempt, ShuffleId]
+    writing: dict[StageAttempt, ShuffleId]
     told_last: int = 0  #: The event of the line before.
     blocks: tuple[e.Recorded, ...] = ()  #: Who took cached blocks instead of it last, and what was lost since.
 
@@ -115,6 +116,7 @@ def _joined(scene: Scene, event: e.WriterJoined) -> Said:
 
 def _submitted(scene: Scene, event: e.StageSubmitted) -> Said:
     if event.gives_up is not None and scene.is_ours(event.gives_up):
+        scene.writing.pop(event.stage, None)
         yield event.gives_up, f"{scene.names.stage_of_job(event.stage)} had asked to write it, and does not"
     for app_shuffle, shuffle_id in instead(event, scene.state):
         if app_shuffle == scene.app_shuffle:
@@ -132,7 +134,11 @@ def _read(scene: Scene, event: e.ReaderRegistered) -> Said:
         yield event.shuffle_id, f"{scene.names.stage_of_job(event.reader)} {does}"
 
 
-def _reader_done(scene: Scene, event: e.StageCompleted) -> Said:
+def _stage_done(scene: Scene, event: e.StageCompleted) -> Said:
+    written = scene.writing.pop(event.stage, None)
+    if written is not None and event.failure:  # of one that succeeded, the completion tells
+        after = f", after {size(event.shuffle_bytes_written)}" if event.shuffle_bytes_written else ""
+        yield written, f"stage {event.stage} failed while it wrote it{after}{because(event.failure)}"
     shuffle_id = scene.reading.pop(event.stage, None)
     if shuffle_id is None:
         return
@@ -321,7 +327,7 @@ _TELLINGS: dict[type, Callable[[Scene, Any], Said]] = {
     e.StageSubmitted: _submitted,
     e.GenerationCompleted: _complete,
     e.ReaderRegistered: _read,
-    e.StageCompleted: _reader_done,
+    e.StageCompleted: _stage_done,
     e.OutputsLost: _outputs_lost,
     e.GenerationLost: _lost,
     e.GenerationExpired: _expired,

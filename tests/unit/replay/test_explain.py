@@ -356,3 +356,41 @@ def test_equal_neighbours_are_told_once() -> None:
     told = deleted_and_missed()
     line = chapter_lines(told)[0]
     assert [one.times for one in shortened([line, line, line])] == [3]
+
+
+def test_what_was_never_complete_is_not_told_as_written_and_why_is_told() -> None:
+    told = Told(policy=Policy())
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 79, failure="worker died\ntrace")
+    told.say(c.ReportJobEnded(JobId(0), succeeded=False, failure="worker died"))
+    told.say(c.EndApplication(Ending.ENDED))
+    found = chapter(told)
+    assert " Never complete, written last by stage 0.0 (map at chain.py:12) of job 0" in found.verdict
+    assert "Written by" not in found.verdict
+    assert "stage 0.0 failed while it wrote it, after 79 B: worker died" in texts(found)
+
+
+def test_who_missed_what_was_fenced_is_told_also_where_the_application_ended_first() -> None:
+    told = Told()
+    told.whole_chain()
+    told.say(c.ReportOutcome(next(iter(told.state.directives)), c.Fenced(120_000_000)))
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.stage(3, "map at chain.py:12", writes=0)
+    told.say(c.EndApplication(Ending.ENDED))
+    found = chapter(told)
+    assert "not by us: the application ended" in found.verdict
+    assert "It was missed 1 time" in found.verdict
+
+
+def test_of_two_that_asked_in_vain_neither_has_read_it() -> None:
+    told = Told(policy=Policy(Rule.FRONTIER, observe=True))
+    told.whole_chain()
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(1),), None, (Span(3, 4),)))
+    told.say(c.GetShuffleId(AppShuffle(0), attempt(2)), c.GetShuffleId(AppShuffle(0), attempt(4)))
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.stage(4, "count at chain.py:25", reads=(1,))
+    told.done(2)
+    told.done(4)
+    told.say(c.EndApplication(Ending.ENDED))
+    assert ", read last by stage 1.0 " in chapter(told).verdict
