@@ -101,8 +101,8 @@ def _guessing(run: Run, figures: Mapping[str, Figures]) -> Said:
     if not cheap:
         return Said(
             Verdict.OBSERVE,
-            f"Much could be given back, but every guess deletes too early: `{best}` {_missed(chosen)}. Watch it with "
-            "`observe` first.",
+            f"Much could be given back, but every guess deletes too early: `{best}` would have deleted "
+            f"{_missed(chosen)}. Watch it with `observe` first.",
         )
     return Said(
         Verdict.OBSERVE,

@@ -137,6 +137,12 @@ def test_a_guess_that_costs_too_much_is_not_recommended(tmp_path: Path) -> None:
     assert advice.verdict not in (Verdict.FRONTIER, Verdict.EAGER)
 
 
+def test_what_a_guess_would_have_cost_is_a_whole_sentence(tmp_path: Path) -> None:
+    said = Judge(grace_ms=1)(run_of(heavy(chain_read_again()), tmp_path))
+    assert said.verdict is Verdict.OBSERVE
+    assert "every guess deletes too early: `frontier` would have deleted 1 shuffle too early and written" in said.reason
+
+
 def test_what_delayed_delays_is_said(tmp_path: Path) -> None:
     """The configuration's default is `reachable`, not the rule that was tried."""
     run = run_of(heavy(chain()), tmp_path)
