@@ -131,7 +131,7 @@ public class FactListener extends SparkListener implements CleanerListener {
       JobResult result = event.jobResult();
       String reason = null;
       if (result instanceof JobFailed) {
-        reason = Row.shortened(String.valueOf(((JobFailed) result).exception().getMessage()), 1000);
+        reason = Row.reason(String.valueOf(((JobFailed) result).exception().getMessage()), 1000);
       }
       Row row = new Row("jobEnded").number("job", event.jobId()).number("time", event.time());
       putInTime(row.flag("succeeded", reason == null).text("reason", reason));
@@ -163,7 +163,7 @@ public class FactListener extends SparkListener implements CleanerListener {
       Row row = stageRow("stageCompleted", json, stage.completionTime());
       String failure = null;
       if (stage.failureReason().isDefined()) {
-        failure = Row.shortened((String) stage.failureReason().get(), 1000);
+        failure = Row.reason((String) stage.failureReason().get(), 1000);
       }
       long moved = moved(stage.taskMetrics());
       if (failure == null) {

@@ -5,6 +5,7 @@ import scala.Option;
 
 /** One row of the stream under construction: a JSON object without its closing brace. */
 public class Row {
+  private static final String TRACEBACK = "Traceback (most recent call last):";
   private static final char[] HEX = "0123456789abcdef".toCharArray();
   private final StringBuilder text = new StringBuilder(128);
 
@@ -81,6 +82,26 @@ public class Row {
     }
     int end = text.indexOf('\n');
     return end < 0 ? text : text.substring(0, end);
+  }
+
+  /** Why something failed. What Python raised goes before where it did: of many reasons people see the first line. */
+  public static String reason(String text, int chars) {
+    int jvm = text.indexOf("\n\tat ");
+    int trace = (jvm < 0 ? text : text.substring(0, jvm)).lastIndexOf(TRACEBACK);
+    String raised = trace < 0 ? "" : raised(text.substring(trace + TRACEBACK.length()));
+    int first = text.indexOf(TRACEBACK);
+    return shortened(raised.isEmpty() ? text : text.substring(0, first) + raised + "\n" + text.substring(first), chars);
+  }
+
+  /** The line behind those that say where. */
+  private static String raised(String trace) {
+    String[] lines = trace.split("\n");
+    for (int i = 0; i < lines.length; i++) {
+      if (!lines[i].isEmpty() && !Character.isWhitespace(lines[i].charAt(0))) {
+        return lines[i];
+      }
+    }
+    return "";
   }
 
   public static String shortened(String text, int chars) {

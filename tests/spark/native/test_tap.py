@@ -66,6 +66,23 @@ def test_what_is_cut_short_stays_text(run: Any) -> None:
     assert run.log.of(facts.ExecutionStarted)[-1].description == "x" * 299
 
 
+def test_what_python_raised_stands_in_the_first_line_of_a_reason(run: Any) -> None:
+    def fails(row: int) -> int:
+        try:
+            raise KeyError(row)
+        except KeyError as error:
+            raise ValueError("no such day: ü") from error
+
+    with pytest.raises(Exception, match="no such day"):
+        run.spark.sparkContext.parallelize(range(2), 1).map(fails).count()
+    run.log.settle()
+    for reason in (run.log.of(facts.JobEnded)[-1].reason, run.log.of(facts.StageCompleted)[-1].failure):
+        first, _, rest = str(reason).partition("\n")
+        assert first.endswith(" ValueError: no such day: ü"), first
+        assert rest.startswith("Traceback (most recent call last):")
+        assert len(str(reason)) == 1_000
+
+
 @pytest.mark.parametrize("odd", ["", "none", "1.5"])
 def test_what_is_no_execution_id_is_none(run: Any, odd: str) -> None:
     """As Spark has it: its own listeners read no number there, and the job runs."""
