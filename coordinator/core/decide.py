@@ -154,7 +154,7 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
         return Accepted()
     if isinstance(request.command, c.ReportMissing):
         return _not_decidable(desk.state, request.command) or asking.tell_again(desk, request.command)
-    probe = Desk.over(desk.state, desk.now_ms)
+    probe = desk.probe()
     truth = carry_out(probe, request.command)
     if not isinstance(request.command, c.GetShuffleId):
         return truth if isinstance(truth, Rejection) else Accepted()
@@ -172,7 +172,7 @@ def _is_final(given: Answer, command: c.Command) -> bool:
 
 def _refuse_again(desk: Desk, request: c.Request) -> Rejection:
     """The first answer where it is still true; what could be granted by now needs a number that nobody has refused."""
-    truth = carry_out(Desk.over(desk.state, desk.now_ms), request.command)
+    truth = carry_out(desk.probe(), request.command)
     if isinstance(truth, Rejection):
         return truth
     app_shuffle = getattr(request.command, "app_shuffle", None)

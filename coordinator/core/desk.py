@@ -139,6 +139,10 @@ class Desk:
         restless = state.meta.sweeping or (due_ms is not None and due_ms <= now_ms)
         return cls(lay_over(state), now_ms, concerns_all=restless)
 
+    def probe(self) -> Desk:
+        """A desk over the draft for a decision that is looked at and thrown away: nothing is evaluated after it."""
+        return Desk(lay_over(self.state), self.now_ms)
+
     def turn_page(self) -> None:
         """The next event is a fact of its own, not a consequence of the last one."""
         self._because = None
