@@ -128,11 +128,11 @@ class Replica(Coordinator):
         if not self._running or self._leaving:
             return
         self._leaving = True
-        await self._house.stop()
         await self._registration.refresh(_FAREWELL_S)
         self._sessions.send_all_away(self._farewell())
         self._running = False
         await asyncio.gather(*(watch.close() for watch in self._followed))
+        await self._house.stop()  # gives its lock back, which takes a while where the store is away
         await self._engines.stop(drain)
         await asyncio.gather(*(pulse.close() for pulse in self._pulses.values()))
         await self._follower.stop()
