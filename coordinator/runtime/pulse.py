@@ -91,9 +91,9 @@ class Pulse:
                 self._replaced()
                 return
             await self._write(entry, self._read(entry))
-        except (Conflict, OutcomeUnknown):
+        except Conflict:
             return  # somebody else has just written a sign of life, or it was us
-        except StateBackendError as error:
+        except StateBackendError as error:  # of one whose outcome is unknown nobody may have heard
             self._last_s = float("-inf")
             self._observer.refused(self._application)
             log.warning("heartbeat not written", application=self._application, error=str(error))

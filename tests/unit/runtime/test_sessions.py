@@ -20,10 +20,11 @@ from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime.api import GoAway, Notice
 from coordinator.runtime.errors import ApplicationOver, Unavailable
+from coordinator.runtime.housekeeping import Housekeeper
 from coordinator.runtime.replica import Replica
 from state_backend.errors import OutcomeUnknown
 from state_backend.memory import MemoryBackend, MemoryStore
-from state_backend.testing.faults import Refused
+from state_backend.testing.faults import AnswerLost, Fault, Refused
 from state_backend.values import Compare, Keyspace, Operation, Page, Reading, Revision
 from tests.simulation import facts, virtual
 from tests.simulation.world import OPTIONS, World, registered
@@ -140,7 +141,33 @@ def test_a_stopping_replica_tells_its_sessions_where_else_to_go() -> None:
     virtual.run(story())
 
 
-def test_a_replica_that_cannot_reach_the_store_sends_quiet_drivers_on_before_others_take_them_for_dead() -> None:
+def test_drivers_are_sent_on_before_a_stopping_replica_waits_for_its_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To give a lock back takes a while where the store is away."""
+
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start()).replica
+            await registered(replica)
+            session = await replica.open_session(facts.APP, facts.DRIVER)
+            answers, stop = asyncio.Event(), Housekeeper.stop
+
+            async def late(house: Housekeeper) -> None:
+                await answers.wait()
+                await stop(house)
+
+            monkeypatch.setattr(Housekeeper, "stop", late)
+            stopping = asyncio.create_task(replica.stop())
+            assert isinstance(await next_of(session), GoAway)
+            answers.set()
+            await stopping
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("weather", [Refused(), AnswerLost()], ids=["refused", "outcomes unknown"])
+def test_a_replica_that_cannot_reach_the_store_sends_quiet_drivers_on_before_others_take_them_for_dead(
+    weather: Fault,
+) -> None:
     async def story() -> None:
         async with World() as world:
             cut_off = await world.start(reap=False, address="one:1")
@@ -148,7 +175,7 @@ def test_a_replica_that_cannot_reach_the_store_sends_quiet_drivers_on_before_oth
             await registered(cut_off.replica)
             await asyncio.sleep(1)
             session = await cut_off.replica.open_session(facts.APP, facts.DRIVER)
-            cut_off.backend.weather = Refused()
+            cut_off.backend.weather = weather
             began_s = asyncio.get_running_loop().time()
             farewell = asyncio.create_task(next_of(session, OPTIONS.silence_s))
             while not farewell.done():
