@@ -166,12 +166,19 @@ class Reporter:
         self._add(requests)
 
     def _place(self, placed: Placed[Done]) -> None:
-        """A snapshot that is perhaps older than what was dropped tells no truth: another one is due."""
+        """A snapshot that is perhaps older than what was dropped tells no truth: another one is due.
+
+        Of several that were asked for while their places were long in coming the first one tells it.
+        """
         if isinstance(placed.done, Request):
             if not self._outbox.holds(placed.done):  # each request has one number
                 self._add([placed.done])
-        elif placed.is_exact:
+        elif placed.is_exact and self._is_truth_due:
             self._resync(placed.done)
+
+    @property
+    def _is_truth_due(self) -> bool:
+        return self._is_resync_due or self._outbox.is_open_gap
 
     def _resync(self, snapshot: Snapshot) -> None:
         further = (request for request in self._further if not self._outbox.holds(request))
@@ -274,7 +281,7 @@ class Reporter:
 
     def _ask_for_snapshot(self) -> None:
         """After a gap the whole truth has to be told; as long as it is not there, it is asked for again."""
-        if (self._is_resync_due or self._outbox.is_open_gap) and time.monotonic() >= self._snapshot_due:
+        if self._is_truth_due and time.monotonic() >= self._snapshot_due:
             self._snapshot_due = time.monotonic() + SNAPSHOT_PAUSE_S
             self.on_gap()
 

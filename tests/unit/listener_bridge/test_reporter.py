@@ -57,6 +57,21 @@ def test_16_a_gap_behind_the_snapshots_place_wants_another_one() -> None:
     assert told.asked == 2
 
 
+def test_16_of_two_snapshots_for_one_gap_the_first_one_tells() -> None:
+    """Where their places are long in coming another one is asked for; a second truth would be a second gap's end."""
+    told = Told()
+    told.after(DROPPED)
+    told.after()
+    assert told.asked == 2
+    told.reporter.settle("snapshot", TRUTH, TRUTH.marker)
+    assert told.after(MARK) == ["resync"]
+    told.reporter.settle("snapshot", TRUTH, "snapshot-2")
+    assert told.after(MarkerPassed(3, "snapshot-2", "")) == []
+    assert told.after(DROPPED) == ["report_gap"]
+    told.reporter.settle("snapshot", TRUTH, "snapshot-3")
+    assert told.after(MarkerPassed(4, "snapshot-3", "")) == ["resync"]
+
+
 def test_16_a_snapshot_whose_place_was_dropped_is_no_truth() -> None:
     told = Told()
     told.after(DROPPED)
