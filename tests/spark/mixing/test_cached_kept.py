@@ -18,7 +18,7 @@ from tests.spark.mixing.test_overtaken import made, outputs, read
 from tests.spark.mixing.test_result_overtaken import TRIES, delivered, heard, telling
 from tests.support.spark import Gate, shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @pytest.fixture(scope="module")

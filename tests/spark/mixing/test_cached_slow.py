@@ -14,7 +14,7 @@ from tests.spark.mixing.conftest import RIGHT, App, values
 from tests.spark.mixing.test_cached import cached_blocks, cached_rows, lose_block
 from tests.support.spark import wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @contextmanager

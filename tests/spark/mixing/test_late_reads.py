@@ -18,7 +18,7 @@ from tests.spark.mixing.test_result_overtaken import TRIES, heard, telling
 from tests.spark.mixing.test_sql import CHECKSUMS, conf
 from tests.support.spark import Gate, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 PLAIN = {  # with checksums Spark aborts such a job by itself
     "spark_sql_adaptive_enabled": "false",

@@ -14,7 +14,7 @@ from tests.spark.mixing.test_overtaken import lose_all, made, read
 from tests.spark.mixing.test_result_overtaken import heard, telling
 from tests.support.spark import shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.spark.mixing.test_late import hear, stopped
 from tests.spark.mixing.test_sides import telling
 from tests.support.spark import Gate, shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 READERS = 2  # all of them run at once, and leave room for others
 

@@ -19,7 +19,7 @@ from tests.spark.mixing.test_cached import lose_block
 from tests.spark.mixing.test_sides import telling
 from tests.support.spark import Gate, shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 @pytest.fixture(scope="module")

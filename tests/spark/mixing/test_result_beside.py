@@ -18,7 +18,7 @@ from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.spark.mixing.test_result_overtaken import TRIES, context, heard, hearing_late, telling
 from tests.support.spark import Gate, shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 STRICT = pytest.mark.parametrize("is_strict", [False, True])
 

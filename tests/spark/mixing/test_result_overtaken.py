@@ -23,7 +23,7 @@ from tests.spark.mixing.test_late import hear, stopped
 from tests.spark.mixing.test_overtaken import READERS, lose_all, made
 from tests.support.spark import Gate, shuffle_of, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 TRIES = 4  # that a task has
 

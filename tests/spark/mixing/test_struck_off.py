@@ -13,7 +13,7 @@ from tests.spark.mixing.test_cached import cached_rows
 from tests.spark.mixing.test_cached_slow import mixes, removals
 from tests.support.spark import wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.newest]
 
 
 def test_the_drivers_own_go_in_local_mode_where_it_is_never_known_again(folder: Path) -> None:
