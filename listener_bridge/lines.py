@@ -9,6 +9,9 @@ PySpark tells Spark the program's line for RDDs, and for `collect`. All other SQ
 stands outside of Spark's own: `count at NativeMethodAccessorImpl.java:0`, and an exchange of an adaptive plan, which
 runs in a thread of a pool, `$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768`.
 
+The jobs of a streaming query run in a thread of its own: where they do not call the program, they are called by the
+line that has started it.
+
 And PySpark takes for the program whoever has called it first. In a thread that it wraps (`InheritableThread`,
 `inheritable_thread_target`) that is Python's own library: `copy_local_properties at /usr/lib/python3/threading.py:982`.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -29,6 +33,7 @@ from listener_bridge.tap.facts import (
     Fact,
     JobEnded,
     JobStarted,
+    QueryStarted,
     ShuffleCleaned,
     Snapshot,
     StageCompleted,
@@ -47,6 +52,8 @@ Where the last is true, only of a thread that the JVM has called.
 _NOT_THE_PROGRAMS = re.compile(r"\A\Z|\.(?:java|scala):\d+\Z|<unknown>:\d*\Z|[/\\]py4j[/\\]\w+\.py:\d+\Z")
 _OF_PYTHON = re.compile(r" at (.+\.py):\d+\Z")
 _OF_SPARK = re.compile(r"\.scala:\d+\Z")
+_STARTS = ("start", "toTable")  # of a streaming query, in the JVM
+QUERIES_MAX = 1_000
 
 
 class Lines:
@@ -57,6 +64,7 @@ class Lines:
         self._shuffles: dict[int, str] = {}
         self._results: dict[int, str] = {}  #: Stages that write none, while a job lists them.
         self._listed: dict[int, tuple[int, ...]] = {}
+        self._queries: OrderedDict[str, str] = OrderedDict()  #: Streaming queries, by where they were started last.
 
     def named(self, told: Sequence[Fact]) -> list[Fact]:
         """The same facts, with lines where there are such. A name is never worth a fact: it raises nothing."""
@@ -84,7 +92,9 @@ class Lines:
             return self._job_started(fact)
         if isinstance(fact, ExecutionStarted):
             return self._execution_started(fact)
-        if isinstance(fact, JobEnded):
+        if isinstance(fact, QueryStarted):
+            self._query_started(fact)
+        elif isinstance(fact, JobEnded):
             for stage in self._listed.pop(fact.job_id, ()):
                 self._results.pop(stage, None)
         elif isinstance(fact, ShuffleCleaned):
@@ -103,8 +113,16 @@ class Lines:
     def _line_of_job(self, job: JobStarted) -> str:
         if is_no_line(job.call_site):
             # a stream's thread has the mark of whoever started it, until it calls the program and is given one
-            return self._line_of(job.properties.get(PROPERTY), None, job.time_ms, job.is_of_stream)
+            line = self._line_of(job.properties.get(PROPERTY), None, job.time_ms, job.is_of_stream)
+            return line or self._queries.get(job.query_id or "", "")
         return job.call_site
+
+    def _query_started(self, fact: QueryStarted) -> None:
+        lines = {self._line_of(None, method, fact.time_ms, False) for method in _STARTS} - {""}
+        if len(lines) == 1:
+            self._queries[fact.query_id] = lines.pop()
+            if len(self._queries) > QUERIES_MAX:
+                self._queries.popitem(last=False)
 
     def _learn(self, job: JobStarted, line: str) -> None:
         for stage in filter(self._lacks, job.stages):

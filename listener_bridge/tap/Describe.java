@@ -88,8 +88,11 @@ public class Describe {
     Row.quote(to, property(of, "spark.jobGroup.id", null));
     to.append(",\"callSite\":");
     Row.quote(to, property(of, "callSite.short", null));
-    boolean isOfStream = property(of, "sql.streaming.queryId", property(of, "spark.streaming.internal.batchTime", null)) != null;
-    to.append(",\"stream\":").append(isOfStream).append(",\"properties\":{");
+    String query = property(of, "sql.streaming.queryId", null);
+    boolean isOfStream = query != null || property(of, "spark.streaming.internal.batchTime", null) != null;
+    to.append(",\"stream\":").append(isOfStream).append(",\"query\":");
+    Row.quote(to, query);
+    to.append(",\"properties\":{");
     Iterator names = of == null ? new TreeSet().iterator() : new TreeSet(of.stringPropertyNames()).iterator();
     boolean first = true;
     while (names.hasNext()) {

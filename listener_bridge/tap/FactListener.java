@@ -1,6 +1,7 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.time.Instant;
 import java.util.Set;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ExecutorLostFailure;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 public class FactListener extends SparkListener implements CleanerListener {
   private static final long SOON_NS = 1000000000L;
   private static final long AT_ONCE_NS = 250000000L;
+  private static final String QUERY_STARTED = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent";
   private static final long HARDLY_ANY = 64L; // of these are much together
 
   public final StageMemory stages = new StageMemory();
@@ -268,6 +270,8 @@ public class FactListener extends SparkListener implements CleanerListener {
         executionStarted((SparkListenerSQLExecutionStart) event);
       } else if (event instanceof SparkListenerSQLExecutionEnd) {
         executionEnded((SparkListenerSQLExecutionEnd) event);
+      } else if (event.getClass().getName().equals(QUERY_STARTED)) {
+        queryStarted(event);
       }
     } catch (Throwable t) {
       failed();
@@ -284,6 +288,14 @@ public class FactListener extends SparkListener implements CleanerListener {
     removals.executionEnded(this);
     boolean failed = event.errorMessage().isDefined() && !"".equals(event.errorMessage().get());
     putInTime(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
+  }
+
+  /** While whoever starts it waits for that. By reflection: the compiler finds no class within an object of Scala's. */
+  private void queryStarted(Object event) throws Exception {
+    Object id = event.getClass().getMethod("id", new Class[0]).invoke(event, new Object[0]);
+    Object time = event.getClass().getMethod("timestamp", new Class[0]).invoke(event, new Object[0]);
+    Row row = new Row("queryStarted").text("query", String.valueOf(id));
+    putInTime(row.number("time", Instant.parse((String) time).toEpochMilli()));
   }
 
   public void onApplicationEnd(SparkListenerApplicationEnd event) {

@@ -52,6 +52,7 @@ class JobStarted:
     """A job and all its ancestor stages, those that will be skipped too. `properties` are those of our own prefix.
 
     `is_of_stream`: a streaming query or a batch of a DStream runs it, whose thread took its properties from another.
+    `query_id`: Spark's id of the streaming query.
     """
 
     seq: int
@@ -64,6 +65,16 @@ class JobStarted:
     properties: Mapping[str, str] = field(default_factory=dict)
     call_site: str = ""
     is_of_stream: bool = False
+    query_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStarted:
+    """A streaming query, by Spark's id, which stays when it is started anew; `time_ms`: while its start is called."""
+
+    seq: int
+    query_id: str
+    time_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +243,7 @@ Fact: TypeAlias = (
     | OutputsChanged
     | ExecutionStarted
     | ExecutionEnded
+    | QueryStarted
     | BlocksGone
     | RddUnpersisted
     | ShuffleCleaned

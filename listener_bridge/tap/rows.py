@@ -119,6 +119,7 @@ def _job_started(row: Json) -> facts.JobStarted:
         properties=about["properties"],
         call_site=about["callSite"] or name,
         is_of_stream=about["stream"],
+        query_id=about["query"],
     )
 
 
@@ -197,6 +198,7 @@ _READERS: dict[str, Callable[[Json], Fact]] = {
     "outputs": _outputs_changed,
     "executionStarted": _execution_started,
     "executionEnded": _execution_ended,
+    "queryStarted": lambda row: facts.QueryStarted(row["seq"], row["query"], row["time"]),
     "blocksGone": lambda row: facts.BlocksGone(row["seq"], row["executor"], tuple(row["rdds"])),
     "unpersisted": lambda row: facts.RddUnpersisted(row["seq"], row["rdd"]),
     "cleaned": lambda row: facts.ShuffleCleaned(row["seq"], row["shuffle"]),

@@ -18,6 +18,7 @@ from listener_bridge.tap.facts import (
     JobEnded,
     JobStarted,
     Level,
+    QueryStarted,
     ShuffleCleaned,
     Snapshot,
     StageFact,
@@ -121,6 +122,28 @@ def test_of_a_streams_job_only_a_thread_that_the_jvm_has_called_knows_the_line()
     named(Lines(calls), replace(job(1, stage(0, 5)), is_of_stream=True))
     named(Lines(calls), job(1, stage(0, 5)))
     assert calls.called_back == [True, False]
+
+
+@pytest.mark.parametrize("method", ["start", "toTable"])
+def test_a_querys_jobs_are_called_by_the_line_that_has_started_it_last(method: str) -> None:
+    first, again = "start at /home/ann/live.py:9", "start at /home/ann/live.py:12"
+    calls = Calls(**{method: first})
+    lines = Lines(calls)
+    batch = replace(job(1, stage(0, 5), thread=None), is_of_stream=True, query_id="q")
+    assert named(lines, batch).call_site == PLUMBING
+    named(lines, QueryStarted(0, "q", 190))
+    assert (None, method, 190) in calls.asked
+    assert lines_of(named(lines, batch)) == [first]
+    calls.lines = {method: again}
+    named(lines, QueryStarted(0, "q", 290))
+    assert named(lines, replace(batch, job_id=2)).call_site == again
+    assert named(lines, replace(batch, query_id="another")).call_site == PLUMBING
+
+
+def test_where_a_query_s_batch_calls_the_program_that_line_goes_before() -> None:
+    lines = Lines(Calls(start="start at /home/ann/live.py:9", t1=LINE))
+    named(lines, QueryStarted(0, "q", 190))
+    assert named(lines, replace(job(1, stage(0, 5)), is_of_stream=True, query_id="q")).call_site == LINE
 
 
 def test_where_the_line_cannot_be_told_the_fact_is() -> None:

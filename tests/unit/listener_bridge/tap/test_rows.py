@@ -22,6 +22,7 @@ ABOUT = {
     "group": "nightly",
     "callSite": None,
     "stream": True,
+    "query": "9b4f",
     "properties": {"spark.shuffleLifecycle.policy": "eager"},
 }
 
@@ -34,6 +35,7 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
     ("row", "fact"),
     [
         ({"e": "jobEnded", "job": 1, "time": 9, "succeeded": True, "reason": ""}, facts.JobEnded(0, 1, 9, True, "")),
+        ({"e": "queryStarted", "query": "9b4f", "time": 9}, facts.QueryStarted(0, "9b4f", 9)),
         ({"e": "stageSubmitted", "time": 9, "stage": STAGE}, facts.StageSubmitted(0, 9, STAGE_FACT)),
         (
             {"e": "stageSubmitted", "time": 9, "stage": {**STAGE, "direct": [6, 7]}},
@@ -81,7 +83,7 @@ def test_a_job_knows_its_result_stage_and_takes_its_name_where_there_is_no_call_
     row = {"seq": 0, "e": "jobStarted", "job": 1, "time": 9, "stages": stages, "about": ABOUT}
     (job,) = rows.parse(json.dumps(row), 0)
     assert isinstance(job, facts.JobStarted)
-    assert (job.result_stage_id, job.call_site, job.is_of_stream) == (3, "stage 3", True)
+    assert (job.result_stage_id, job.call_site, job.is_of_stream, job.query_id) == (3, "stage 3", True, "9b4f")
     assert (job.execution_id, job.group, job.properties) == (5, "nightly", ABOUT["properties"])
 
 
