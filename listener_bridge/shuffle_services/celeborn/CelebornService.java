@@ -129,14 +129,14 @@ public class CelebornService implements Rewrites {
     if (unfenced != null) {
       return Answer.failed(unfenced);
     }
-    long bytes = 0L;
     ArrayList problems = new ArrayList();
     List going = going(shuffle, ids);
     for (int i = 0; i < going.size(); i++) {
-      bytes += free(shuffle, (Integer) going.get(i), end, problems);
+      free(shuffle, (Integer) going.get(i), end, problems);
     }
+    String answer = problems.isEmpty() ? Answer.freed(untold(going)) : Answer.failed(problems.toString());
     books.fenced.dropCleaned(client.mapping());
-    return problems.isEmpty() ? Answer.freed(bytes) : Answer.failed(problems.toString());
+    return answer;
   }
 
   /** These ids, and what Celeborn itself has taken the flag of since: lost, or replaced, and nobody else deletes it. */
@@ -154,23 +154,36 @@ public class CelebornService implements Rewrites {
     return new ArrayList(found);
   }
 
-  /** What is gone now of one id, in bytes; what is not is told in `problems`, and tried again by the next call. */
-  private long free(int shuffle, Integer id, long end, List problems) throws Exception {
+  /** Of these ids, what has gone since the last answer that told of it, in bytes. */
+  private long untold(List ids) {
+    long bytes = 0L;
+    for (int i = 0; i < ids.size(); i++) {
+      FencedIds.One known = books.fenced.of(ids.get(i));
+      if (known.freed) {
+        bytes += Math.max(0L, known.bytes);
+        known.bytes = 0L;
+      }
+    }
+    return bytes;
+  }
+
+  /** What is not gone then is told in `problems`, and tried again by the next call. */
+  private void free(int shuffle, Integer id, long end, List problems) throws Exception {
     FencedIds.One known = known(shuffle, id);
     if (known.freed || mayBeUsed(shuffle, known, true, end)) {
-      return 0L; // the files of one that is written on, or that lost a part and is read on, are for a later call
+      return; // the files of one that is written on, or that lost a part and is read on, are for a later call
     }
     String uncommitted = destroying.awaitCommit(id, end);
     if (uncommitted != null) {
       problems.add(uncommitted);
-      return 0L;
+      return;
     }
     Map files = files(id, known);
     Outcome outcome = files == null ? new Outcome() : destroying.destroy(id, files, end);
     problems.addAll(outcome.problems);
     known.freed = outcome.isDone();
     known.given = known.freed ? null : known.given;
-    return known.freed && !outcome.hasGivenUp ? Math.max(0L, known.bytes) : 0L;
+    known.bytes = outcome.hasGivenUp ? 0L : known.bytes;
   }
 
   /**
@@ -238,50 +251,50 @@ public class CelebornService implements Rewrites {
     if (client.idsOf(shuffle) == null) {
       return Answer.freed(0L); // the client has erased them by itself
     }
+    TreeSet who = new TreeSet();
+    ArrayList problems = new ArrayList();
     List going = going(shuffle, ids);
-    Set who = olderThanFences(shuffle, going);
+    for (int i = 0; i < going.size(); i++) {
+      Integer id = (Integer) going.get(i);
+      if (mayBeForgotten(shuffle, id, end, who, problems)) {
+        forget(shuffle, id, end, problems);
+      }
+    }
     if (!who.isEmpty()) {
       return Answer.busy(who);
     }
-    String writer = writerOf(shuffle, going, end);
-    if (writer != null) {
-      return Answer.failed(writer);
-    }
-    long bytes = 0L;
-    ArrayList problems = new ArrayList();
-    for (int i = 0; i < going.size(); i++) {
-      Integer id = (Integer) going.get(i);
-      bytes += free(shuffle, id, end, problems);
-      FencedIds.One known = known(shuffle, id);
-      if (known.freed && !known.forgotten) {
-        client.erase(id);
-        known.forgotten = true;
-      }
-    }
-    return problems.isEmpty() ? Answer.freed(bytes) : Answer.failed(problems.toString());
+    return problems.isEmpty() ? Answer.freed(untold(going)) : Answer.failed(problems.toString());
   }
 
-  /** Who may ask with one of these ids. */
-  private Set olderThanFences(int shuffle, List ids) {
-    TreeSet who = new TreeSet();
+  /**
+   * Whether nobody is left who may ask with this id, or write under it; else who is told. Who is older than a fence is
+   * older than all fences that follow; of an id that was lost it says nothing about any other.
+   */
+  private boolean mayBeForgotten(int shuffle, Integer id, long end, Set who, List problems) throws Exception {
+    FencedIds.One known = known(shuffle, id);
+    if (known.forgotten) {
+      return false;
+    }
     long oldest = scheduler.oldestRunningTask();
-    for (int i = 0; i < ids.size(); i++) {
-      if (oldest < known(shuffle, (Integer) ids.get(i)).olderThan) {
-        who.add("task " + oldest + " is older than the fence");
-      }
+    if (oldest < known.olderThan && known.isFenced) {
+      who.add("task " + oldest + " is older than the fence");
+    } else if (oldest < known.olderThan) {
+      problems.add("task " + oldest + " may have been told id " + id + " of app shuffle " + shuffle + ", which was lost; ask again");
+    } else if (mayBeUsed(shuffle, known, false, end)) {
+      problems.add("somebody writes app shuffle " + shuffle + ", perhaps under id " + id + "; ask again");
+    } else {
+      return true;
     }
-    return who;
+    return false;
   }
 
-  /** Who may write under one of these ids, which is no matter for any other shuffle; null: nobody. */
-  private String writerOf(int shuffle, List ids, long end) throws Exception {
-    for (int i = 0; i < ids.size(); i++) {
-      FencedIds.One known = known(shuffle, (Integer) ids.get(i));
-      if (!known.forgotten && mayBeUsed(shuffle, known, false, end)) {
-        return "somebody writes app shuffle " + shuffle + ", perhaps under id " + ids.get(i) + "; ask again";
-      }
+  private void forget(int shuffle, Integer id, long end, List problems) throws Exception {
+    free(shuffle, id, end, problems);
+    FencedIds.One known = known(shuffle, id);
+    if (known.freed) {
+      client.erase(id);
+      known.forgotten = true;
     }
-    return null;
   }
 
   // ---- what is written again as a whole ----

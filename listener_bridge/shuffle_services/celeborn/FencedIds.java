@@ -19,7 +19,7 @@ class FencedIds {
     final int shuffle;
     final long olderThan;
     final boolean isFenced; // else Celeborn itself took the flag down
-    long bytes = 0L;
+    long bytes = 0L; // that nobody was told of as freed
     Map given = null; // where its files may lie, of one that was half-written when it was freed first
     boolean freed = false;
     boolean forgotten = false;
