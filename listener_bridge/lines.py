@@ -119,6 +119,7 @@ class Lines:
 
     def _query_started(self, fact: QueryStarted) -> None:
         lines = {self._line_of(None, method, fact.time_ms, False) for method in _STARTS} - {""}
+        self._queries.pop(fact.query_id, None)  # it may have been started elsewhere before
         if len(lines) == 1:
             self._queries[fact.query_id] = lines.pop()
             if len(self._queries) > QUERIES_MAX:

@@ -53,11 +53,16 @@ def run(folder: Path, options: Sequence[str]) -> Run:
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "coordinator.demo.job", "--folder", str(folder.absolute()), *options]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    nothing, same = subprocess.DEVNULL, subprocess.STDOUT
     with Watch(folder / "local") as watch, (folder / "output.txt").open("wb") as output:
         # `-m` looks for packages where it starts: in a folder of our own, not in whatever one a person stands in.
         done = subprocess.run(
-            command, stdin=nothing, stdout=output, stderr=same, env=environment, cwd=folder, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=folder,
+            check=False,
         )
     if done.returncode != 0:
         said = (folder / "output.txt").read_text(errors="replace").splitlines()

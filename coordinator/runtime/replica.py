@@ -91,10 +91,10 @@ class Replica(Coordinator):
         self._backend = backend
         self._options = options
         self._clock = clock or Clock()
-        self._observer = heard = observer or Observer()
-        self._registration = Registration(backend, options, self._clock, heard)
-        readable = self._registration.readable
-        self._engines = Engines(backend, options, self._clock, aside, archive, archive_aside or aside, readable, heard)
+        self._observer = observer or Observer()
+        self._registration = Registration(backend, options, self._clock, self._observer)
+        readable, asked = self._registration.readable, archive_aside or aside
+        self._engines = Engines(backend, options, self._clock, aside, archive, asked, readable, self._observer)
         self._follower = Follower(backend, self._engines.find, lambda: self._engines, self._clock)
         self._sessions = Sessions()
         self._pulses: dict[ApplicationId, Pulse] = {}

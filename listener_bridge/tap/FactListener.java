@@ -290,7 +290,7 @@ public class FactListener extends SparkListener implements CleanerListener {
     putInTime(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
   }
 
-  /** While whoever starts it waits for that. By reflection: the compiler finds no class within an object of Scala's. */
+  /** While whoever starts it waits for that. By reflection: it is a class within an object of Scala's. */
   private void queryStarted(Object event) throws Exception {
     Object id = event.getClass().getMethod("id", new Class[0]).invoke(event, new Object[0]);
     Object time = event.getClass().getMethod("timestamp", new Class[0]).invoke(event, new Object[0]);

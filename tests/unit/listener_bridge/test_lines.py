@@ -138,6 +138,9 @@ def test_a_querys_jobs_are_called_by_the_line_that_has_started_it_last(method: s
     named(lines, QueryStarted(0, "q", 290))
     assert named(lines, replace(batch, job_id=2)).call_site == again
     assert named(lines, replace(batch, query_id="another")).call_site == PLUMBING
+    calls.lines = {}
+    named(lines, QueryStarted(0, "q", 390))
+    assert named(lines, replace(batch, job_id=3)).call_site == PLUMBING, "where it runs now nobody knows"
 
 
 def test_where_a_query_s_batch_calls_the_program_that_line_goes_before() -> None:
