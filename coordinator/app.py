@@ -54,7 +54,7 @@ def release(package: str = "shuffle-lifecycle") -> str:
         return ""
 
 
-def _reached_at(address: str) -> str:
+def reached_at(address: str) -> str:
     """Where drivers reach what listens there; empty for all of a machine's addresses: which one, nobody knows here."""
     host, _, _ = address.rpartition(":")
     return "" if host in _EVERYWHERE else address
@@ -87,7 +87,7 @@ async def running(
             opened.push_async_callback(page.stop)
             await page.start()
             listening.metrics_address = page.address
-        coordinator.reached_at(_reached_at(listening.address))
+        coordinator.reached_at(reached_at(listening.address))
         await coordinator.start()
         await listening.start()
         yield listening

@@ -20,7 +20,7 @@ import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from coordinator import logs
-from coordinator.app import replica_name, running
+from coordinator.app import reached_at, replica_name, running
 from coordinator.cli import output
 from coordinator.cli.dialing import credentials_of, open_channel, unreached_since
 from coordinator.cli.exits import Exit, Failure, failure
@@ -40,6 +40,10 @@ from state_backend.address import file_address
 
 _FILE = "coordinator.db"
 _PROBE_S = 1.0
+_NOWHERE = (
+    "it listens on all of this machine's addresses, and which of them drivers reach nobody knows: "
+    "other replicas tell drivers of it only when serve.advertise names one"
+)
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 log = logs.logger(__name__)
@@ -90,6 +94,8 @@ async def _serve(config: Config, form: str) -> None:
             async with _pages(config, server.coordinator) as pages:
                 _say(form, server.address, _masked(store), server.metrics_address, pages)
                 log.info("serving", address=server.address, store=_masked(store))
+                if not (options.address or reached_at(server.address)):
+                    log.warning(_NOWHERE, address=server.address)
                 await stop.wait()
             log.info("draining")
     except CannotListen as error:

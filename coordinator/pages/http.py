@@ -154,6 +154,7 @@ def _list(newest: list[ApplicationRecord], more: int) -> str:
 def _row(record: ApplicationRecord) -> str:
     name = html.escape(record.driver.name or record.application)
     state = record.ending.value if record.ending is not None else "running"
+    state += ", suspended" if record.suspended is not None else ""
     cells = (html.escape(record.policy.name), moment(record.registered_ms), html.escape(state))
     link = f"<a href='{quote(record.application, safe='')}/'>{name}</a>"
     return f"<tr><td>{link}</td>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -1,4 +1,4 @@
-"""Checks of what listens: coordinators, the port to serve on, etcd's version.
+"""Checks of what listens: coordinators, the port to serve on, etcd's members.
 
 Responsible for connecting and for nothing more. Refuses to change what it finds. Invariant: a port that is tried is
 given back at once.
@@ -10,7 +10,9 @@ import http.client
 import json
 import socket
 import ssl
+import urllib.error
 import urllib.request
+from typing import Any
 
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
 from coordinator.cli.serving import serves, trouble
@@ -20,6 +22,12 @@ from state_backend.errors import StateBackendError
 
 _OLDEST_ETCD = (3, 6)
 _WAIT_S = 3.0
+_NO_SPACE = "NOSPACE"
+_MAKE_ROOM = (
+    "Let it compact and defragment, or raise --quota-backend-bytes; then `etcdctl alarm disarm`. "
+    "Until then nothing is written and nothing deleted; jobs go on."
+)
+_LOOK_CLOSER = "Look into its log; `etcdctl endpoint health` and `etcdctl alarm list` say more."
 
 
 async def servers(config: Config) -> list[Finding]:
@@ -59,7 +67,7 @@ def _is_free(host: str, number: int) -> bool:
 
 
 def etcd(config: Config) -> list[Finding]:
-    """The version of every member that is named."""
+    """The version and the health of every member that is named."""
     try:
         address = parse_address(config.store) if config.store.startswith("etcd:") else None
     except StateBackendError:
@@ -68,11 +76,10 @@ def etcd(config: Config) -> list[Finding]:
 
 
 def _member(endpoint: str, address: EtcdAddress) -> Finding:
-    scheme = "https" if address.tls is not None else "http"
     try:
-        with _past_proxies(_tls(address)).open(f"{scheme}://{endpoint}/version", timeout=_WAIT_S) as reply:
-            version = str(json.loads(reply.read())["etcdserver"])
-            numbers = tuple(int(part) for part in version.split(".")[:2])
+        version = str(_asked(endpoint, "version", address)["etcdserver"])
+        numbers = tuple(int(part) for part in version.split(".")[:2])
+        unwell = _unwell(_asked(endpoint, "health", address))
     except OSError as error:
         told = f"{endpoint} does not answer ({_cause(error)})"
         return fail("etcd", told, "Check that it runs and is reachable from here.")
@@ -80,9 +87,30 @@ def _member(endpoint: str, address: EtcdAddress) -> Finding:
         return fail(
             "etcd", f"{endpoint} does not answer as etcd does", "Check the address: another program listens there."
         )
+    if unwell:
+        advice = _MAKE_ROOM if _NO_SPACE in unwell else _LOOK_CLOSER
+        return fail("etcd", f"{endpoint} is etcd {version} and not healthy: {unwell}", advice)
     if numbers < _OLDEST_ETCD:
         return warn("etcd", f"{endpoint} is etcd {version}", "Use 3.6 or newer: older ones can lose data in a crash.")
     return ok("etcd", f"{endpoint} is etcd {version}")
+
+
+def _unwell(told: dict[str, Any]) -> str:
+    """Why the member says that it is not healthy, as `ALARM NOSPACE`; empty: it is."""
+    return "" if told["health"] == "true" else str(told.get("reason") or "it does not say why")
+
+
+def _asked(endpoint: str, question: str, address: EtcdAddress) -> dict[str, Any]:
+    """What etcd answers at this path of its client port, https://etcd.io/docs/v3.6/op-guide/monitoring/."""
+    scheme = "https" if address.tls is not None else "http"
+    try:
+        with _past_proxies(_tls(address)).open(f"{scheme}://{endpoint}/{question}", timeout=_WAIT_S) as reply:
+            told = reply.read()
+    except urllib.error.HTTPError as refused:
+        with refused:  # a member that is not healthy answers 503, and says why
+            told = refused.read()
+    found: dict[str, Any] = json.loads(told)
+    return found
 
 
 def _past_proxies(tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:

@@ -6,6 +6,7 @@ that does not exist is not made by checking it.
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from coordinator.wire.errors import WireError
 from coordinator.wire.records import Head, decode
 from coordinator.wire.upcast import VERSION
 from listener_bridge.mounts import shared_as
-from replay.units import count, span
+from replay.units import count, size, span
 from state_backend.address import EtcdAddress, SqliteAddress, file_address, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Compacted, StateBackendError
@@ -27,6 +28,8 @@ _COMPACT = "Run etcd with --auto-compaction-mode=periodic --auto-compaction-rete
 #: So many revisions without a compaction are no accident.
 _MANY_REVISIONS = 10_000
 _AHEAD_MS = 5_000
+#: What SQLite's log of changes may hold before it is written back, many times over.
+_ROOM_BYTES = 100_000_000
 
 
 async def look(config: Config) -> list[Finding]:
@@ -35,16 +38,16 @@ async def look(config: Config) -> list[Finding]:
         address = parse_address(_named(config))
     except (StateBackendError, OSError) as error:
         return [fail("store", str(error), "Correct `store` in the configuration.")]
-    shared = _shared(address)
+    place = [*_shared(address), *_full(address)]
     missing = _missing(address)
     if missing is not None:
-        return [*shared, ok("store", f"{missing} is not there yet; it is made when it is first needed")]
+        return [*place, ok("store", f"{missing} is not there yet; it is made when it is first needed")]
     try:
         backend = await open_backend(address)
     except StateBackendError as error:
-        return [*shared, _failed(error)]
+        return [*place, _failed(error)]
     async with backend:
-        return [*shared, *await _of_backend(backend, address)]
+        return [*place, *await _of_backend(backend, address)]
 
 
 def _failed(error: StateBackendError) -> Finding:
@@ -64,6 +67,15 @@ def _shared(address: object) -> list[Finding]:
         return []
     advice = "SQLite is safe there only while one machine uses the file: name a disk of this machine, or etcd."
     return [warn("store", f"{address.path} lies on {kind}, which other machines share", advice)]
+
+
+def _full(address: object) -> list[Finding]:
+    """A file cannot be written on a disk that is full; etcd's members are asked by themselves."""
+    folder = Path(address.path).absolute().parent if isinstance(address, SqliteAddress) else None
+    if folder is None or not folder.is_dir() or (free := shutil.disk_usage(folder).free) >= _ROOM_BYTES:
+        return []
+    advice = "Make room: where nothing can be written nothing is deleted, and jobs go on."
+    return [warn("store", f"{folder} has {size(free)} left", advice)]
 
 
 def _missing(address: object) -> Path | None:

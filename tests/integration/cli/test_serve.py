@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -15,6 +16,9 @@ import pytest
 
 from coordinator.core.commands import EndApplication, SetPin
 from coordinator.core.ids import AppShuffle
+from state_backend.errors import NoSpace, OutcomeUnknown
+from state_backend.open import open_backend
+from state_backend.values import Keyspace
 from tests.integration.cli.processes import PATIENCE_S, Serving, serving, shufflectl, start, tell, tell_more
 from tests.support.etcd import running_etcd
 from tests.unit.replay.logs import APP, deleted_and_missed
@@ -125,6 +129,37 @@ def test_doctor_finds_the_server_and_its_store(server: Serving, store: str, tmp_
     if store.startswith("etcd"):
         assert found["etcd"]["verdict"] == "ok"
         assert "auto-compaction" in found["etcd compaction"]["advice"]
+
+
+@pytest.mark.etcd
+def test_doctor_finds_an_etcd_that_has_no_room(tmp_path: Path) -> None:
+    with running_etcd(tmp_path / "etcd", arguments=("--quota-backend-bytes", "200000")) as cluster:
+        store = f"etcd://{cluster.endpoints[0]}/shuffles"
+        with pytest.raises((NoSpace, OutcomeUnknown)):
+            asyncio.run(fill(store))
+        called = shufflectl(tmp_path, "doctor", "--store", store, "-o", "json")
+    (found,) = (row for row in called.data if row["check"] == "etcd")
+    assert (called.code, found["verdict"]) == (1, "fail")
+    assert "not healthy: ALARM NOSPACE" in found["found"]
+    assert "etcdctl alarm disarm" in found["advice"]
+
+
+async def fill(store: str) -> None:
+    async with await open_backend(store) as backend:
+        for number in range(100):
+            await backend.put(Keyspace.AUDIT, f"{number}", bytes(20_000))
+
+
+def test_a_replica_that_nobody_is_told_of_says_so(tmp_path: Path) -> None:
+    everywhere = ("--listen", "0.0.0.0:0", "--beyond-loopback", "--store", "memory:")
+    (tmp_path / "told.toml").write_text('[serve]\nadvertise = "replica-1:7070"\n')
+    for more, is_said in (((), True), (("--config", tmp_path / "told.toml"), False)):
+        process = start(tmp_path, "serve", *everywhere, *more)
+        assert process.stdout is not None
+        assert "Serving at 0.0.0.0:" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=PATIENCE_S)[1]
+        assert ("serve.advertise" in said) is is_said, said
 
 
 def test_a_token_is_asked_for(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import stat
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -152,3 +154,10 @@ async def test_a_store_on_a_disk_that_other_machines_share_is_warned_of(
     shared, missing = await store.look(Config(store=f"sqlite://{tmp_path}/coordinator.db"))
     assert (shared.verdict, missing.verdict) == (Verdict.WARN, Verdict.OK)
     assert "nfs4, which other machines share" in str(shared)
+
+
+async def test_a_disk_that_is_full_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=20_000_000))
+    full, missing = await store.look(Config(store=f"sqlite://{tmp_path}/coordinator.db"))
+    assert (full.verdict, full.found) == (Verdict.WARN, f"{tmp_path} has 20.0 MB left")
+    assert missing.verdict is Verdict.OK

@@ -15,7 +15,7 @@ import pytest
 
 from coordinator.core.commands import EndApplication, RegisterApplication, Request
 from coordinator.core.ids import ApplicationId, ClientId
-from coordinator.core.values import Driver
+from coordinator.core.values import Driver, Settings
 from coordinator.pages import http
 from coordinator.pages.http import serving
 from coordinator.runtime.clock import Clock
@@ -25,7 +25,7 @@ from coordinator.server import web
 from coordinator.server.interfaces import CannotListen
 from state_backend.memory import MemoryBackend
 from tests.support.browser import CHROMIUM, document
-from tests.unit.replay.logs import APP, deleted_and_missed
+from tests.unit.replay.logs import APP, Told, deleted_and_missed
 
 Said = tuple[int, dict[str, str], bytes]  # status, headers, body
 
@@ -50,15 +50,19 @@ class Site:
         return int(first.split()[1]), dict(line.split(": ", 1) for line in lines), body
 
 
+async def tell(replica: Replica, told: Told) -> None:
+    for command in told.said:
+        request = Request(ClientId(""), 0, command)
+        if isinstance(command, RegisterApplication):
+            await replica.register(request)
+        else:
+            await replica.submit(APP, [request])
+
+
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
     async with Replica(MemoryBackend(), Options(replica="r", reap=False)) as replica:
-        for command in deleted_and_missed().said:
-            request = Request(ClientId(""), 0, command)
-            if isinstance(command, RegisterApplication):
-                await replica.register(request)
-            else:
-                await replica.submit(APP, [request])
+        await tell(replica, deleted_and_missed())
         async with serving(replica, "127.0.0.1:0") as address:
             yield Site(replica, int(address.rstrip("/").rpartition(":")[2]))
 
@@ -72,6 +76,14 @@ async def test_the_list_leads_to_the_picture_and_that_to_its_numbers(site: Site)
     status, _, told = await site.ask(f"/{APP}/numbers.json")
     found = json.loads(told)
     assert (status, found["name"], found["sequence"], len(found["bars"])) == (200, "chain", 32, 3)
+
+
+async def test_the_list_tells_where_deletion_has_suspended_itself() -> None:
+    async with Replica(MemoryBackend(), Options(replica="r", reap=False)) as replica:
+        await tell(replica, deleted_and_missed(Settings(premature_budget=0)))
+        async with serving(replica, "127.0.0.1:0") as address:
+            _, _, listed = await Site(replica, int(address.rstrip("/").rpartition(":")[2])).ask("/")
+    assert b"<td>running, suspended</td>" in listed
 
 
 async def test_the_list_holds_the_newest_and_says_how_many_more_there_are() -> None:
