@@ -4,7 +4,8 @@ Responsible for: measuring the directories that it is given, a disk only once ho
 what has changed by so much that somebody may decide otherwise.
 Refuses to know: what is done about it, and which directories there are (`plugin`).
 Invariant: measuring asks the file system for two numbers and touches nothing else; a directory that is gone is left
-out; at most one report a disk and poll, and none where nothing has changed.
+out, and its disk is told as gone where no other one names it; at most one report a disk and poll, and none where
+nothing has changed.
 
 A file system that fills within seconds has to be seen in time, so it is asked often, which costs microseconds; it is
 told when it passes a watermark, when it has changed by `STEP_PERCENT`, and after every deletion of ours, since the
@@ -87,11 +88,18 @@ class Telling:
         self._told: dict[str, _Told] = {}
 
     def due(self, measured: Iterable[Usage], now_s: float, is_forced: bool = False) -> list[Usage]:
-        """Those that are to be told now; they count as told."""
-        due = [usage for usage in measured if is_forced or self._is_due(usage, self._told.get(usage.disk), now_s)]
+        """Those that are to be told now; they count as told.
+
+        What is not there any more is told once, as holding nothing: a disk that was full would stay so.
+        """
+        there = {usage.disk: usage for usage in measured}
+        due = [one for one in there.values() if is_forced or self._is_due(one, self._told.get(one.disk), now_s)]
         for usage in due:
             self._told[usage.disk] = _Told(usage, now_s, self._is_full(usage))
-        return due
+        gone = [disk for disk in self._told if disk not in there]
+        for disk in gone:
+            del self._told[disk]
+        return [*due, *(Usage(disk, 0, 0) for disk in gone)]
 
     def forget(self) -> None:
         """Nobody knows any more what was told."""

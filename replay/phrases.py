@@ -184,6 +184,12 @@ def used(event: e.DiskReported) -> int:
     return 100 * event.used_bytes // max(1, event.used_bytes + event.free_bytes)
 
 
+def _disk(event: e.DiskReported) -> str:
+    if not event.used_bytes + event.free_bytes:
+        return f"disk {event.disk} is not there any more"
+    return f"disk {event.disk} is used to {used(event)} %, {size(event.free_bytes)} free"
+
+
 def pressed(why: Pressed | None) -> str:
     """The disk, and what it costs to write it again, as the end of a sentence."""
     if why is None:
@@ -301,7 +307,7 @@ _PHRASES: dict[type, Phrase] = {
     e.StageCompleted: _completed,
     e.ExecutionStarted: _execution_started,
     e.ExecutionEnded: _execution_ended,
-    e.DiskReported: lambda v, n: f"disk {v.disk} is used to {used(v)} %, {size(v.free_bytes)} free",
+    e.DiskReported: lambda v, n: _disk(v),
     e.ExecutorLost: lambda v, n: f"executor {v.executor} lost{because(v.reason)}",
     e.CachedBlocksLost: _cached_blocks_lost,
     e.ShuffleCleaned: lambda v, n: f"{n.shuffle(v.app_shuffle)}: Spark's cleaner says that nothing can read it again",

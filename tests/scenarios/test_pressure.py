@@ -61,6 +61,14 @@ def test_a_fence_that_tells_no_bytes_has_what_was_written_on_its_way_out() -> No
     assert story.state.generations[1].bytes == 100
 
 
+def test_a_disk_that_is_not_there_any_more_is_not_full() -> None:
+    story = three()
+    assert fences(story.disk(850, 150)) == ["A1"]
+    assert story.disk(0, 0) == ["disk /x: 0 used, 0 free"]
+    story.delete_all()
+    assert (story.state.meta.full, story.lives()) == (False, "B1 expired, C1 expired")
+
+
 def test_one_that_was_full_stays_so_between_the_marks() -> None:
     story = three()
     story.disk(860, 140)

@@ -64,6 +64,14 @@ def test_what_is_forced_or_forgotten_is_told() -> None:
     assert told(telling, 50)
 
 
+def test_a_disk_that_is_not_there_any_more_is_told_once_as_holding_nothing() -> None:
+    telling = Telling(MARKS)
+    assert telling.due([at(90), at(50, "/y")], 0) == [at(90), at(50, "/y")]
+    assert telling.due([at(50, "/y")], 0) == [Usage("/x", 0, 0)]
+    assert telling.due([at(50, "/y")], 0) == []
+    assert telling.due([at(90), at(50, "/y")], 0) == [at(90)]
+
+
 def test_what_is_gone_and_not_told_counts_as_there_evenly() -> None:
     measured = [Usage("/a", 100, 50), Usage("/b", 10, 5)]
     assert disks.with_untold(measured, 20) == [Usage("/a", 110, 40), Usage("/b", 20, 0)]
