@@ -1,6 +1,7 @@
 """How what was missed came to be let go.
 
-Responsible for the chain of events from the expiry to the miss, for who missed it, and for what writing it again took.
+Responsible for the chain of events from the expiry to the miss and no further, for who missed it, and for what
+writing it again took.
 Refuses to know what would have kept it (`trying`). Invariant: an event is told with the state before it.
 """
 
@@ -146,7 +147,7 @@ class Heard:
             going.chain.append(self._cause(fact))
 
     def _missed(self, recorded: e.Recorded, event: e.PrematureDeletion) -> None:
-        going = self.going.get(event.shuffle_id)
+        going = self.going.pop(event.shuffle_id, None)
         if going is None:
             return
         job = self.names.job_of(event.stage.stage) if event.stage is not None else None

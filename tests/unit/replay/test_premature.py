@@ -74,6 +74,18 @@ def test_the_chain_leads_from_the_fact_that_let_it_go_to_who_missed_it() -> None
     assert found.chain[-1].sequence == found.sequence
 
 
+def test_the_chain_ends_with_the_miss_though_the_data_go_later() -> None:
+    told = Told()
+    told.whole_chain()
+    told.say(c.ReportOutcome(next(iter(told.state.directives)), c.Fenced(120_000_000)))
+    told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
+    told.stage(3, "map at chain.py:12", writes=0)
+    told.carried_out()
+    assert any(isinstance(one.event, e.GenerationDeleted) and one.event.shuffle_id == 1 for one in told.log)
+    (found,) = premature(told.log)
+    assert found.chain[-1].sequence == found.sequence
+
+
 def test_the_cost_is_what_was_written_again_and_what_that_took() -> None:
     (found,) = premature(comes_back().log)
     assert found.recomputed_bytes == 120_000_000
