@@ -252,10 +252,10 @@ def _end(program: Callable[[], None]) -> str:
     return "its end"
 
 
-def judged(seeds: range) -> Found:
+def judged(seeds: range, favoured: str = "") -> Found:
     found = Found()
     for seed in seeds:
-        found.add(run(program(seed), seed))
+        found.add(run(program(seed, favoured), seed))
     return found
 
 
@@ -263,8 +263,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--favoured", default="", metavar="FORM", help="a form of which there are many: comprehension")
     asked = parser.parse_args()
-    found = judged(range(asked.seed, asked.seed + asked.programs))
+    found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)
     names = found.dead + found.alive
     sys.stdout.write(
         f"{asked.programs} programs, {found.probes} probes ({found.moved} moved), {found.dead} of {names} names dead "

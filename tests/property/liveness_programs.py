@@ -37,6 +37,7 @@ class Writer:
 
     chance: random.Random
     made: int = 0
+    favoured: str = ""  #: A form that is every second one.
     forms: list[Callable[[Scope], Iterator[str]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,6 +48,7 @@ class Writer:
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
             self.global_written, self.subscripts,
         ]  # fmt: skip
+        self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
     # --- parts
 
@@ -288,9 +290,13 @@ class Writer:
             "{{{inner} for {name} in things({reads}) for k in things({read})}}",
             "[[{inner} for k in things({read})] for {name} in things({reads})]",
             "[(lambda: r({name}))() for {name} in things({reads}) if probe() is None]",
+            "[new({read}, probe()) for {name} in (things({reads}) if chance() else things())]",
+            "[probe() or ({other} := new({read})) for {name} in things({reads})]",
+            "[(lambda: {read}) for {name} in things()][-1:] or probe()",
         ])  # fmt: skip
         name = self.chance.choice(scope.names)
-        text = form.format(name=name, read=self.read(scope), reads=self.reads(scope), inner=f"r({name})")
+        other = self.chance.choice([one for one in scope.names if one != name])
+        text = form.format(name=name, other=other, read=self.read(scope), reads=self.reads(scope), inner=f"r({name})")
         yield f"{self.target(scope)} = new({text})"
 
     def klass(self, scope: Scope) -> Iterator[str]:
@@ -320,11 +326,14 @@ def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def program(seed: int) -> str:
-    """The same seed, the same program. What the compiler refuses (a name both global and local) is written again."""
+def program(seed: int, favoured: str = "") -> str:
+    """The same seed, the same program. ``favoured``: a form of which there are many.
+
+    What the compiler refuses (a name both global and local) is written again.
+    """
     chance = random.Random(seed)
     while True:
-        text = Writer(chance).program()
+        text = Writer(chance, favoured=favoured).program()
         try:
             compile(text, "program", "exec", dont_inherit=True)
         except SyntaxError:

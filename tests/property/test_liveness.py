@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -27,13 +29,20 @@ def test_what_is_said_to_be_dead_is_never_used_again() -> None:
     assert found.ends["its end"] > 7
 
 
+def test_what_comprehensions_read_is_not_dead_before_they_have_run() -> None:
+    found = liveness_oracle.judged(range(3000, 3015), "comprehension")
+    assert (found.violations, found.dead > 0) == ([], True)
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("favoured", ["", "comprehension"])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_on_every_python_that_is_read(version: str) -> None:
+def test_on_every_python_that_is_read(version: str, favoured: str) -> None:
     python = pythons()[version]
     if python is None:
         pytest.skip(f"there is no python{version} on PATH or in ~/.pyenv/versions")
     asked = [python, "-m", "tests.property.liveness_oracle", "--seed", "5000", "--programs", "100"]
+    asked += ["--favoured", favoured]
     ran = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     assert " 0 violations" in ran.stdout
@@ -42,6 +51,7 @@ def test_on_every_python_that_is_read(version: str) -> None:
 def test_a_program_is_the_same_for_the_same_seed() -> None:
     assert program(7) == program(7)
     assert program(7) != program(8)
+    assert program(7, "comprehension").count(" for ") > program(7).count(" for ")
 
 
 def no_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,11 +74,31 @@ def no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opcodes, "MAY_JUMP", frozenset())
 
 
-@pytest.mark.parametrize("planted", [no_handlers, no_jumps_back, no_nested_code, no_branches])
+def no_cells_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codes._Within, "kept", property(lambda within: frozenset()))
+
+
+def no_comprehensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataflow, "_reading_too", lambda step, read: step)
+
+
+def comprehensions_run_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(instructions: Sequence[dis.Instruction]) -> dict[int, CodeType]:
+        return {place: each.argval for place, each in enumerate(instructions) if type(each.argval) is CodeType}
+
+    monkeypatch.setattr(codes, "called_at", found)
+
+
+PLANTED = [no_handlers, no_jumps_back, no_nested_code, no_branches, no_cells_of_others, comprehensions_run_anywhere]
+OF_COMPREHENSIONS = [no_comprehensions] if sys.version_info < (3, 12) else []
+
+
+@pytest.mark.parametrize("planted", [*PLANTED, *OF_COMPREHENSIONS])
 def test_the_oracle_finds_a_planted_fault(
     planted: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codes, "_cache", {})
     planted(monkeypatch)
-    found = (liveness_oracle.run(program(seed), seed).violations for seed in range(1, 200))
+    favoured = "comprehension" if planted in OF_COMPREHENSIONS else ""
+    found = (liveness_oracle.run(program(seed, favoured), seed).violations for seed in range(1, 200))
     assert next(filter(None, found), []) != []

@@ -214,6 +214,31 @@ use(thing("t"), probe(""))
 ra = thing("a"); rb = thing("b")
 [probe("b") for k in range(2) if ra]
 """,
+    "what a comprehension at module level has read is dead behind it": """
+ra = thing("a"); rb = thing("b"); rc = thing("c"); rd = thing("d"); re = thing("e")
+[use(ra, probe("e")) for k in range(2) for j in [use(rb)]]
+probe("a b e")
+{k: [use(rc) for j in range(2)] for k in range(2)}
+probe("a b c e")
+keep = [lambda: rd for k in range(2)]
+probe("a b c e")
+""",
+    "what a comprehension in a function has read is dead behind it": """
+def f(p):
+    a = thing("a"); b = thing("b"); c = thing("c"); d = thing("d"); e = thing("e")
+    [use(a, p, probe("e")) for k in range(2)]
+    probe("a p e")
+    {k: [use(b) for j in range(2)] for k in range(2)}
+    probe("a b p e")
+    keep = [lambda: c for k in range(2)]
+    probe("a b p e")
+    use(keep)
+    for k in range(2):
+        probe("a b p e")
+        use([d for j in range(2)])
+    probe("a b p e d")
+f(thing("p"))
+""",
     "lambdas, generator expressions, functions and class bodies name globals": """
 la = thing("a"); lb = thing("b"); lc = thing("c"); ld = thing("d"); le = thing("e")
 keep = [lambda: la, (lb for k in range(2)), lambda: [lc for k in range(2)]]

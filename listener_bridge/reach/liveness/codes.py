@@ -12,12 +12,13 @@ from __future__ import annotations
 import dis
 import re
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import CodeType
 from typing import Any
 
+from listener_bridge.reach.liveness.comprehensions import called_at
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 
@@ -71,9 +72,13 @@ class Analysis:
     line: int
     function: str
     words: frozenset[str]  #: every name and text that could name a variable of its module, or of the code around it
-    inner_words: frozenset[str]  #: the same of the nested code alone
+    inner_words: frozenset[str]  #: the same of nested code, but for what comprehensions read where they stand
+    here: frozenset[str]  #: what it reads from around it while it runs, in comprehensions too
+    later: frozenset[str]  #: of its words, those that may be read when it has run
+    free: frozenset[str]  #: the variables of the code around it that it has a part in
+    kept: frozenset[str]  #: the variables that nested code has a part in which may run at any time
     nested: frozenset[int]  #: ids of the code and of all nested code
-    variables: tuple[str, ...]  #: its own that are no cells
+    variables: tuple[str, ...]  #: its own that are no cells, or that comprehensions alone have a part in
     always: frozenset[str]  #: its own variables that live whatever the flow says
     lives: Lives | None
     is_optimized: bool
@@ -82,6 +87,34 @@ class Analysis:
     inspects: bool  #: may read the variables of other code
     embeds: bool  #: may so where a shell is loaded
     reaches_modules: bool  #: may read the globals of a module that it does not belong to
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """The code that is nested in another."""
+
+    called: Mapping[int, Analysis]  #: comprehensions, by the place where each runs
+    staying: tuple[Analysis, ...]  #: what may run at any time
+
+    @property
+    def all(self) -> tuple[Analysis, ...]:
+        return (*self.staying, *self.called.values())
+
+    @property
+    def read_here(self) -> frozenset[str]:
+        return _union(one.here for one in self.called.values())
+
+    @property
+    def kept(self) -> frozenset[str]:
+        passing = self.called.values()
+        return _union((*(one.free for one in self.staying), *(one.kept & one.free for one in passing)))
+
+    def words_besides(self, followed: Collection[str]) -> frozenset[str]:
+        """Those that may be read at any time, where the flow of control tells when a comprehension reads these."""
+        passing = self.called.values()
+        return _union((*(one.words for one in self.staying), *(one.later for one in passing))) | (
+            self.read_here.difference(followed)
+        )
 
 
 _cache: dict[int, tuple[weakref.ref[CodeType], Analysis]] = {}
@@ -101,11 +134,12 @@ def analysis_of(code: CodeType) -> Analysis:
 
 def _analysed(code: CodeType) -> Analysis:
     """Of the nested code first, each once: what is true of it is true of what it is nested in."""
-    nested = [analysis_of(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     instructions = list(dis.get_instructions(code))
+    within = _within(code, instructions)
+    nested = within.all
     loaded = frozenset(_loaded_by_name(instructions))
-    own_words = frozenset({*loaded, *code.co_freevars, *_named_in_texts(code)})
-    inner = _union(analysis.words for analysis in nested)
+    texts = frozenset(_named_in_texts(code))
+    own_words = frozenset((*loaded, *code.co_freevars, *texts))
     is_open = _reaches_own(instructions)
     is_optimized = bool(code.co_flags & CO_OPTIMIZED)
     described: Any = code  # co_qualname: since 3.11
@@ -113,12 +147,16 @@ def _analysed(code: CodeType) -> Analysis:
         file=code.co_filename,
         line=code.co_firstlineno,
         function=described.co_qualname,
-        words=own_words | inner,
-        inner_words=inner,
+        words=_union((own_words, *(analysis.words for analysis in nested))),
+        inner_words=within.words_besides(code.co_names),
+        here=_union((loaded, code.co_freevars, *(one.here for one in within.called.values()))),
+        later=texts | within.words_besides(within.read_here),
+        free=frozenset(code.co_freevars),
+        kept=within.kept,
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
-        variables=tuple(name for name in code.co_varnames if name not in code.co_cellvars),
-        always=_always(code),
-        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED),
+        variables=tuple(name for name in _variables(code) if name not in code.co_cellvars or name not in within.kept),
+        always=_always(code, within.kept),
+        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within),
         is_optimized=is_optimized,
         is_open=is_open,
         is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
@@ -137,17 +175,31 @@ def _union(sets: Iterable[Iterable[str]]) -> frozenset[str]:
     return frozenset(chain.from_iterable(sets))
 
 
-def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space) -> Lives | None:
+def _within(code: CodeType, instructions: Sequence[dis.Instruction]) -> _Within:
+    called = called_at(instructions)
+    passing = {id(one) for one in called.values()}
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType) and id(constant) not in passing]
+    return _Within({place: analysis_of(one) for place, one in called.items()}, tuple(map(analysis_of, nested)))
+
+
+def _variables(code: CodeType) -> Iterator[str]:
+    """All that are its own: an argument may be a cell as well."""
+    return iter(dict.fromkeys((*code.co_varnames, *code.co_cellvars)))
+
+
+def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space, within: _Within) -> Lives | None:
+    called = {place: one.here for place, one in within.called.items()}
     try:
-        return lives_of(code, instructions, space)
+        return lives_of(code, instructions, space, called=called)
     except Exception:  # noqa: BLE001 - a graph that does not close, as hand-made code may have, is not understood
         return None
 
 
-def _always(code: CodeType) -> frozenset[str]:
-    """Cells; what texts name (`"{ranks}"` in a query); and the argument that `super()` takes from the frame."""
+def _always(code: CodeType, kept: frozenset[str]) -> frozenset[str]:
+    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame."""
     first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
-    return frozenset({*code.co_cellvars, *code.co_freevars, *first, *_named_in_texts(code)})
+    cells = kept.intersection(code.co_cellvars)
+    return frozenset({*cells, *code.co_freevars, *first, *_named_in_texts(code)})
 
 
 def _named_in_texts(code: CodeType) -> Iterator[str]:

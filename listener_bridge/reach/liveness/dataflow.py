@@ -14,15 +14,17 @@ from __future__ import annotations
 import dis
 import sys
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from types import CodeType
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import CodeType, MappingProxyType
 from typing import Any, cast
 
 from listener_bridge.reach.liveness import opcodes
 from listener_bridge.reach.liveness.opcodes import Act, Space
 
 Version = tuple[int, int]
+
+NOTHING_CALLED: Mapping[int, Collection[str]] = MappingProxyType({})
 
 RUNNING: Version = (sys.version_info[0], sys.version_info[1])
 
@@ -58,14 +60,24 @@ class Lives:
 
 
 def lives_of(
-    code: CodeType, instructions: Sequence[dis.Instruction], space: Space, version: Version = RUNNING
+    code: CodeType,
+    instructions: Sequence[dis.Instruction],
+    space: Space,
+    version: Version = RUNNING,
+    called: Mapping[int, Collection[str]] = NOTHING_CALLED,
 ) -> Lives | None:
-    """None where an instruction is not understood. `instructions`: as `dis` tells those of the code."""
+    """None where an instruction is not understood. `instructions`: as `dis` tells those of the code.
+
+    `called`: by place, what code that runs within that instruction reads of these variables.
+    """
     known = opcodes.KNOWN.get(version, frozenset())
     if not instructions or any(instruction.opname not in known for instruction in instructions):
         return None
     names = _names(code, space)
-    steps = _steps(code, instructions, {name: 1 << bit for bit, name in enumerate(names)}, space)
+    bits = {name: 1 << bit for bit, name in enumerate(names)}
+    steps = _steps(code, instructions, bits, space)
+    for place, read in called.items():
+        steps[place] = _reading_too(steps[place], sum(bits[name] for name in read if name in bits))
     return Lives(names, tuple(instruction.offset for instruction in instructions), live_variables(steps))
 
 
@@ -133,6 +145,10 @@ def _effect(instruction: dis.Instruction, bits: dict[str, int], space: Space) ->
         touches |= bits[name]
         reads |= bits[name] & ~writes
     return reads, touches, writes
+
+
+def _reading_too(step: Step, read: int) -> Step:
+    return replace(step, reads=step.reads | read, touches=step.touches | read)
 
 
 def _successors(instruction: dis.Instruction, place: int, count: int, at: dict[int, int]) -> tuple[int, ...]:

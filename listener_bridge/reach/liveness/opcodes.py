@@ -4,8 +4,8 @@ Responsible for: naming every opcode that is understood, version by version, and
 Refuses to know: code objects, frames, and what is done with an effect.
 Invariant: it is a whitelist: what is not named here is not understood, and code that holds it has no dead names.
 
-Instructions are told as `dis` tells them, neither specialised nor instrumented. Cells and free variables are no
-concern of the tables: whoever asks takes them for alive.
+Instructions are told as `dis` tells them, neither specialised nor instrumented. That other code reads a cell, too, is
+no concern of the tables: whoever asks takes such a cell for alive.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ FAST: Mapping[str, Acts] = {
     "STORE_FAST": (W,),
     "DELETE_FAST": (W,),
     "LOAD_CLOSURE": (R,),
+    "LOAD_CLASSDEREF": (R,),
+    "LOAD_DEREF": (R,),
+    "LOAD_FROM_DICT_OR_DEREF": (R,),
+    "STORE_DEREF": (W,),
+    "DELETE_DEREF": (W,),
 }
 
 # An attribute, and what is imported from a module, are of an object: whoever has the main module in hand has all of its
