@@ -1,15 +1,11 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
-import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Iterator;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.CleanerListener;
 import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -36,175 +32,6 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
   private static final PerApplication OF_APPLICATION = new PerApplication();
 
-  private static final int AGAIN = 1;
-  private static final int WRITTEN = 2;
-  private static final int RESULT_SUBMITTED = 3;
-  private static final int RESULT_TASK = 4;
-  private static final int SETTLE = 5;
-  private static final int ASK_AGAIN = 6;
-  private static final int LEARN = 7;
-  private static final int MISSED = 8;
-  private static final int READS_BOTH = 9;
-  private static final int LOOK_WHETHER_SCATTERED = 10;
-  private static final int RESULT_BEGINS = 11;
-  private static final int RESULT_ENDED = 12;
-  private static final int BLOCKS_GONE = 13;
-
-  /** One of the verbs of `Marks`, in the scheduler's thread. */
-  private class Act implements Work {
-    final int verb;
-    final int shuffle;
-    final int stage;
-
-    Act(int verb, int shuffle, int stage) {
-      this.verb = verb;
-      this.shuffle = shuffle;
-      this.stage = stage;
-    }
-
-    public Object run() {
-      try {
-        act();
-      } catch (Throwable t) {
-        LOG.error("generations of app shuffle " + shuffle + " may be mixed: the scheduler was not told of it", t);
-      }
-      return null;
-    }
-
-    void act() throws Exception {
-      MarkListener.this.act(verb, shuffle, stage);
-    }
-  }
-
-  /** Something of what is owed has happened: results may be found that come to mix. */
-  private class Find extends Act {
-    final List unfinished = history.unfinished();
-
-    Find(int verb, int shuffle, int stage) {
-      super(verb, shuffle, stage);
-      underWay.incrementAndGet();
-    }
-
-    void act() throws Exception {
-      try {
-        find();
-      } finally {
-        underWay.decrementAndGet();
-      }
-    }
-
-    void find() throws Exception {
-      marks.written(shuffle, stage, unfinished);
-    }
-  }
-
-  /** Events were dropped; maybe more of them since it was asked for. */
-  private class Missed extends Find {
-    Missed() {
-      super(MISSED, -1, -1);
-    }
-
-    void find() throws Exception {
-      looking = false; // first: what is dropped from now on is looked for again
-      Set all = new LinkedHashSet(history.unfinished());
-      all.addAll(unfinished);
-      marks.missed(new ArrayList(all));
-      LiveJobs.tell(scheduler); // behind this, who has ended unheard is unfinished no more
-    }
-  }
-
-  /** A map stage of what is owed was submitted, for a job that says this of its computation. */
-  private class Again extends Find {
-    final String said;
-
-    Again(int shuffle, int stage, Properties properties) {
-      super(MarkListener.AGAIN, shuffle, stage);
-      this.said = Choices.saysOfItself(properties);
-    }
-
-    void find() throws Exception {
-      marks.submittedAgain(shuffle, stage, said, unfinished);
-    }
-  }
-
-  /** A job is heard of that had written something from a mix, which was found before. */
-  private class OfMix extends Again {
-    OfMix(int shuffle, int stage, Properties properties) {
-      super(shuffle, stage, properties);
-    }
-
-    void find() throws Exception {
-      marks.madeOfMix(shuffle, stage, said, unfinished);
-    }
-  }
-
-  /** A stage was submitted that reads both sides, or may read blocks that wait. */
-  private class ReadsBoth extends Act {
-    private final Submitted reader;
-
-    ReadsBoth(int root, Submitted reader) {
-      super(READS_BOTH, root, reader.stage);
-      this.reader = reader;
-    }
-
-    void act() throws Exception {
-      marks.reads(shuffle, reader);
-    }
-  }
-
-  /** In a thread that waited for executors. */
-  private class WhenGone implements Runnable {
-    public void run() {
-      scheduler.post(new Ticket(new Gone()));
-    }
-  }
-
-  /** Executors have dropped blocks. */
-  private class Gone extends Find {
-    Gone() {
-      super(BLOCKS_GONE, -1, -1);
-    }
-
-    void find() throws Exception {
-      marks.blocksGone(unfinished);
-    }
-  }
-
-  /** A task of a result stage has begun, or delivered. */
-  private class ResultTask extends Act {
-    private final TaskInfo task;
-
-    ResultTask(int verb, int stage, TaskInfo task) {
-      super(verb, -1, stage);
-      this.task = task;
-    }
-
-    void act() throws Exception {
-      if (verb == RESULT_BEGINS) {
-        marks.resultBegins(stage, task.taskId(), task.speculative());
-      } else {
-        marks.resultDelivered(stage, task.taskId(), task.partitionId());
-      }
-    }
-  }
-
-  private class ResultEnded extends Act {
-    private final History.Result result;
-    private final boolean succeeded;
-    private final long time;
-
-    ResultEnded(History.Result result, boolean succeeded, long time) {
-      super(RESULT_ENDED, -1, result.stage);
-      this.result = result;
-      this.succeeded = succeeded;
-      this.time = time;
-    }
-
-    void act() {
-      marks.resultEnded(result, succeeded, time);
-    }
-  }
-
   private final Scheduler scheduler;
   private final Generations generations;
   private final History history;
@@ -214,9 +41,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
   private final PersistedInputs persisted = new PersistedInputs();
   private final StoredBlocks stored = new StoredBlocks();
   private final Marks marks;
-  private final AtomicInteger underWay = new AtomicInteger(); // of `Again`: what is heard meanwhile may concern them
-  private volatile boolean settling = false;
-  private volatile boolean looking = false; // for what was dropped
+  private final Errands errands;
   private volatile Counter drops; // of our queue; known once it exists
   private long dropsSeen = 0L; // the listener's thread alone
 
@@ -225,10 +50,12 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.scheduler = new Scheduler(context);
     this.generations = Generations.of(scheduler);
     this.history = new History();
+    this.errands = new Errands(scheduler, generations, history);
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    this.blocks = new CachedBlocks(context, own.master(), sides, new Removals(scheduler, own, new WhenGone()));
+    this.blocks = new CachedBlocks(context, own.master(), sides, new Removals(scheduler, own, errands));
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, persisted, strict, deterministic);
+    errands.areFor(marks);
   }
 
   /** The application's: made at the first call, and told at a later one what its user chooses now. */
@@ -256,43 +83,17 @@ public class MarkListener extends SparkListener implements CleanerListener {
     }
     drops = (Counter) scheduler.bus.metrics().metricRegistry().getCounters().get(Tap.DROPS);
     dropsSeen = drops == null ? 0L : drops.getCount();
-    post(LEARN);
+    errands.learnLive();
   }
 
-  /** Whatever was dropped came before the event that is heard now. One look finds all that was dropped until it is taken. */
+  /** Whatever was dropped came before the event that is heard now. */
   private void noteDrops() {
     long now = drops == null ? 0L : drops.getCount();
     if (now != dropsSeen) {
       dropsSeen = now;
       blocks.changeAll();
       persisted.tearAll(scheduler.nextTaskId());
-      if (!looking) {
-        looking = true;
-        scheduler.post(new Ticket(new Missed()));
-      }
-    }
-  }
-
-  private void post(int verb) {
-    post(verb, -1, -1);
-  }
-
-  private void post(int verb, int shuffle, int stage) {
-    scheduler.post(new Ticket(new Act(verb, shuffle, stage)));
-  }
-
-  private void act(int verb, int shuffle, int stage) throws Exception {
-    if (verb == LOOK_WHETHER_SCATTERED) {
-      generations.lookWhetherScattered(shuffle);
-    } else if (verb == RESULT_SUBMITTED) {
-      marks.resultSubmitted(stage);
-    } else if (verb == SETTLE) {
-      settling = false;
-      marks.settle();
-    } else if (verb == ASK_AGAIN) {
-      marks.askAgain();
-    } else {
-      marks.learnLive();
+      errands.missed();
     }
   }
 
@@ -310,9 +111,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
     StageInfo stage = event.stageInfo();
     int shuffle = Row.shuffleOf(stage);
     if (shuffle >= 0 && generations.owes(shuffle)) {
-      scheduler.post(new Ticket(new Again(shuffle, stage.stageId(), event.properties())));
+      errands.again(shuffle, stage.stageId(), event.properties());
     } else if (shuffle < 0 && (marks.isBusy() || mayBeWatched(stage.stageId()))) {
-      post(RESULT_SUBMITTED, -1, stage.stageId());
+      errands.resultSubmitted(stage.stageId());
     }
     sides.submitted(shuffle, stage.stageId(), stage.attemptNumber());
     if (sides.areThere() || blocks.areThere()) {
@@ -325,8 +126,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     Set inputs = result == null ? history.inputsOf(shuffle) : result.reads;
     int root = sides.between(withPersisted(inputs, stage));
     if (root != Sides.NONE || blocks.areThere()) {
-      Submitted reader = new Submitted(stage.stageId(), shuffle, inputs, result, properties);
-      scheduler.post(new Ticket(new ReadsBoth(root, reader)));
+      errands.reads(root, new Submitted(stage.stageId(), shuffle, inputs, result, properties));
     }
   }
 
@@ -335,19 +135,19 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private boolean mayBeWatched(int stageId) {
-    return marks.isWatched(stageId) || underWay.get() > 0;
+    return marks.isWatched(stageId) || errands.areUnderWay();
   }
 
   public void onTaskStart(SparkListenerTaskStart event) {
     if (mayBeWatched(event.stageId())) {
-      scheduler.post(new Ticket(new ResultTask(RESULT_BEGINS, event.stageId(), event.taskInfo())));
+      errands.resultBegins(event.stageId(), event.taskInfo());
     }
   }
 
   public void onTaskEnd(SparkListenerTaskEnd event) {
     noteDrops();
     if (mayBeWatched(event.stageId()) && event.reason() == Success$.MODULE$ && event.taskType().equals("ResultTask")) {
-      scheduler.post(new Ticket(new ResultTask(RESULT_TASK, event.stageId(), event.taskInfo())));
+      errands.resultDelivered(event.stageId(), event.taskInfo());
     }
     settle();
   }
@@ -362,10 +162,10 @@ public class MarkListener extends SparkListener implements CleanerListener {
       }
       marks.writtenBeside(shuffle);
       if (generations.owes(shuffle)) {
-        scheduler.post(new Ticket(new Find(WRITTEN, shuffle, event.stageInfo().stageId())));
+        errands.written(shuffle, event.stageInfo().stageId());
       }
       if (generations.mayBeScattered(shuffle)) {
-        post(LOOK_WHETHER_SCATTERED, shuffle, event.stageInfo().stageId());
+        errands.lookWhetherScattered(shuffle);
       }
     }
     settle();
@@ -376,7 +176,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     persisted.jobStarted(event);
     compare(history.jobStarted(event), event);
     if (marks.mayBeInherited() && saysIndeterminate(event)) {
-      post(ASK_AGAIN);
+      errands.askAgain();
     }
   }
 
@@ -390,9 +190,9 @@ public class MarkListener extends SparkListener implements CleanerListener {
         StageInfo stage = (StageInfo) it.next();
         int shuffle = Row.shuffleOf(stage);
         if (ofMixes.contains(Integer.valueOf(shuffle))) {
-          scheduler.post(new Ticket(new OfMix(shuffle, stage.stageId(), event.properties())));
+          errands.madeOfMix(shuffle, stage.stageId(), event.properties());
         } else if (mixed.contains(Integer.valueOf(shuffle))) {
-          scheduler.post(new Ticket(new Again(shuffle, stage.stageId(), event.properties())));
+          errands.again(shuffle, stage.stageId(), event.properties());
         }
       }
     } catch (RuntimeException broken) {
@@ -418,7 +218,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
     History.Result result = history.jobEnded(event.jobId(), succeeded, scheduler.nextTaskId());
     if (result != null && (mayBeWatched(result.stage) || marks.areMixesBehind() || blocks.areThere())) {
-      scheduler.post(new Ticket(new ResultEnded(result, succeeded, event.time())));
+      errands.resultEnded(result, succeeded, event.time());
     }
     settle();
   }
@@ -453,8 +253,8 @@ public class MarkListener extends SparkListener implements CleanerListener {
   }
 
   private void blocksChange(int rdd) {
-    if (blocks.change(rdd, underWay.get() > 0)) {
-      settleSoon();
+    if (blocks.change(rdd, errands.areUnderWay())) {
+      errands.settle();
     }
   }
 
@@ -476,14 +276,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
 
   private void settle() {
     if (marks.isBusy()) {
-      settleSoon();
-    }
-  }
-
-  private void settleSoon() {
-    if (!settling) {
-      settling = true;
-      post(SETTLE);
+      errands.settle();
     }
   }
 
