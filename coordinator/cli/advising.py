@@ -73,13 +73,15 @@ def advise(
         check_file(file, force=True, sources=places)
     with _session(master, conf_of(conf)) as spark:
         report = _make(spark, places, grace_ms)
-        _show(here, report, top)
+        unread = _shown(here, report, top)
         if parquet is not None:
             _write_parquet(spark, places, grace_ms, parquet, force)
     if html is not None:
         _write_html(report, html)
     if csv_file is not None:
         _write_csv(report, csv_file)
+    if unread is not None:
+        raise unread
     if not report.advices:
         raise failure(
             Exit.NOT_FOUND,
@@ -186,6 +188,15 @@ def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _shown(here: Here, report: Report, top: int) -> OSError | None:
+    """Why not, where nobody reads on or no room is left: files that were named are written all the same."""
+    try:
+        _show(here, report, top)
+    except OSError as error:
+        return error
+    return None
 
 
 def _show(here: Here, report: Report, top: int) -> None:

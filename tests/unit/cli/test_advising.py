@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -141,6 +143,31 @@ def test_the_table_is_shown_before_anything_can_go_wrong(
     called = shufflectl("advise", logs, "--html", tmp_path / "out" / "page.html")
     assert (called.code, "2 applications" in called.out) == (Exit.FAILED, True)
     assert "page.html cannot be written (No such file or directory)" in called.err
+
+
+_ON_FAKE_SPARK = """
+from contextlib import nullcontext
+from coordinator.cli import advising, main
+from tests.support.fake_spark import FakeSpark
+advising._session = lambda master, conf: nullcontext(FakeSpark())
+main.main()
+"""
+
+
+@pytest.mark.parametrize(("takes_nothing", "code"), [("a closed pipe", Exit.OK), ("/dev/full", Exit.FAILED)])
+def test_files_are_written_where_nothing_takes_the_table(
+    logs: Path, tmp_path: Path, takes_nothing: str, code: Exit
+) -> None:
+    page, table = tmp_path / "report.html", tmp_path / "ranked.csv"
+    if takes_nothing == "a closed pipe":
+        reader, writer = os.pipe()
+        os.close(reader)
+    else:
+        writer = os.open(takes_nothing, os.O_WRONLY)
+    command = [sys.executable, "-c", _ON_FAKE_SPARK, "advise", str(logs), "--html", str(page), "--csv", str(table)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (page.is_file(), table.is_file(), done.returncode) == (True, True, code), done.stderr
 
 
 def test_a_name_that_is_not_utf_8_costs_nothing(shufflectl: Shufflectl, logs: Path, tmp_path: Path) -> None:
