@@ -71,7 +71,7 @@ def verb(
             if "app" in given and given["app"] is None and here.chosen()[0] != "log":
                 raise nobody_named()
             try:
-                _run(function(here, **given))
+                _run(lambda: function(here, **given))
             except Failure as error:
                 raise (pointed(error, function.__name__, given.get("app")) if "log" in options else error) from error
             here.end()
@@ -117,8 +117,9 @@ def _form(chosen: str, forms: Sequence[str]) -> str:
     return chosen
 
 
-def _run(result: Any) -> None:
+def _run(call: Callable[[], Any]) -> None:
     try:
+        result = call()
         if inspect.iscoroutine(result):
             asyncio.run(_at_once(result))
     except KeyboardInterrupt:
