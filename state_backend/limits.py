@@ -12,8 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from state_backend.errors import Compacted, DuplicateKey, InvalidKey, InvalidRequest, TooLarge
-from state_backend.values import Absent, Compare, Delete, Keyspace, Move, Operation, Put, Revision, RevisionIs
+from state_backend.errors import Compacted, DuplicateKey, InvalidKey, InvalidRequest, NoSuchLease, TooLarge
+from state_backend.values import (
+    Absent,
+    Compare,
+    Delete,
+    Keyspace,
+    LeaseId,
+    Move,
+    Operation,
+    Put,
+    Revision,
+    RevisionIs,
+)
 
 COMPARES_MAX = 128
 OPERATIONS_MAX = 128
@@ -22,6 +33,7 @@ KEY_BYTES_MAX = 1_024
 PAGE_LIMIT = 500
 PAGE_LIMIT_MAX = 1_000_000
 REVISION_MAX = 2**63 - 1
+LEASE_MAX = 2**63 - 1
 
 _ITEM_BYTES = 256
 _KEY_COPIES = 3
@@ -85,6 +97,17 @@ def check_ttl(ttl_seconds: float) -> None:
         raise InvalidRequest(f"the time to live is {ttl_seconds} seconds", "more than 0")
 
 
+def is_lease(lease: LeaseId) -> bool:
+    """Whether any store can have granted it. Zero is how etcd says that there is none."""
+    return 1 <= lease <= LEASE_MAX
+
+
+def check_lease(lease: LeaseId) -> None:
+    """Refuses what no store has granted, which none of them would take for the same."""
+    if not is_lease(lease):
+        raise NoSuchLease(lease)
+
+
 def moves_compares(operations: Sequence[Operation]) -> Iterator[Compare]:
     """The compares that moves bring along."""
     for operation in operations:
@@ -120,6 +143,9 @@ def check_transaction(compares: Sequence[Compare], operations: Sequence[Operatio
     items = len(touched) + len(every_compare)
     size = _KEY_COPIES * key_bytes + _ITEM_BYTES * items + sum(map(_value_bytes, operations))
     _check_count("bytes", size, REQUEST_BYTES_MAX)
+    for operation in operations:
+        if isinstance(operation, Put) and operation.lease is not None:
+            check_lease(operation.lease)
     return every_compare
 
 

@@ -27,10 +27,12 @@ from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
     check_at,
+    check_lease,
     check_scan,
     check_transaction,
     check_ttl,
     check_watch,
+    is_lease,
     keys_touched,
 )
 from state_backend.values import (
@@ -219,6 +221,8 @@ class EtcdBackend(StateBackend):
         return self._leases[-1]
 
     async def renew_lease(self, lease: LeaseId) -> None:
+        check_lease(lease)
+
         async def send(member: Member, metadata: Metadata, timeout_seconds: float) -> int:
             asked = iter((rpc_pb2.LeaseKeepAliveRequest(ID=lease),))
             async for response in member.lease.LeaseKeepAlive(asked, timeout=timeout_seconds, metadata=metadata):
@@ -230,6 +234,9 @@ class EtcdBackend(StateBackend):
             raise NoSuchLease(lease)
 
     async def revoke_lease(self, lease: LeaseId) -> None:
+        if not is_lease(lease):
+            return
+
         async def send(member: Member, metadata: Metadata, timeout_seconds: float) -> None:
             request = rpc_pb2.LeaseRevokeRequest(ID=lease)
             await member.lease.LeaseRevoke(request, timeout=timeout_seconds, metadata=metadata)

@@ -26,11 +26,13 @@ from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
     check_key,
+    check_lease,
     check_read_revision,
     check_scan,
     check_transaction,
     check_ttl,
     check_watch,
+    is_lease,
 )
 from state_backend.signal import Signal
 from state_backend.sqlite.file import connect
@@ -144,6 +146,8 @@ class SqliteBackend(StateBackend, History):
         return self._leases[-1]
 
     async def renew_lease(self, lease: LeaseId) -> None:
+        check_lease(lease)
+
         def renew() -> None:
             self._take_expired()
             if not self._records.renew(lease, time.time()):
@@ -152,6 +156,8 @@ class SqliteBackend(StateBackend, History):
         await self._worker.write("a renewal", renew)
 
     async def revoke_lease(self, lease: LeaseId) -> None:
+        if not is_lease(lease):
+            return
         await self._worker.write("a revocation", lambda: self._commit(self._records.end_lease(lease)))
 
     # ---- watching ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ Invariant: what is refused has changed nothing.
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from state_backend.api import (
@@ -119,9 +121,23 @@ class RefusingContract:
             backend.watch(LIVE, "", Revision(2**63))
 
     async def test_a_lease_must_exist(self, backend: StateBackend) -> None:
-        with pytest.raises(NoSuchLease):
-            await backend.put(LIVE, "a", b"", LeaseId(987_654_321))
+        for number in (987_654_321, 0, -1, 2**63):
+            lease = LeaseId(number)
+            with pytest.raises(NoSuchLease):
+                await backend.put(LIVE, "a", b"", lease)
+            with pytest.raises(NoSuchLease):
+                await backend.renew_lease(lease)
+            await backend.revoke_lease(lease)
         assert (await backend.scan(LIVE)).entries == ()
+
+    async def test_a_lease_that_cannot_be_one_costs_nobody_else_a_write(self, backend: StateBackend) -> None:
+        wrong = backend.put(LIVE, "a", b"", LeaseId(2**63))
+        refused, *written = await asyncio.gather(
+            wrong, *(backend.put(LIVE, key, b"") for key in "bcd"), return_exceptions=True
+        )
+        assert isinstance(refused, NoSuchLease)
+        assert not [error for error in written if isinstance(error, BaseException)]
+        assert (await backend.scan_keys(LIVE)).keys == ("b", "c", "d")
 
     async def test_a_closed_backend_says_so(self, backend: StateBackend) -> None:
         await backend.close()
