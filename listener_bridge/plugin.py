@@ -71,13 +71,17 @@ class Status:
 
 
 class Attachment:
-    """One attached application, or none where that was not possible. A context manager."""
+    """One attached application, or none where that was not possible. A context manager.
+
+    Blocks may be nested, as where a function that attaches is called by one that has: the outermost one detaches.
+    """
 
     def __init__(self, chosen: Settings, why: str, store: str = "") -> None:
         self._settings = chosen
         self._why = why
         self._store = store
         self._bridge: Bridge | None = None
+        self._blocks = 0
 
     @property
     def application(self) -> str:
@@ -134,12 +138,18 @@ class Attachment:
         )
 
     def __enter__(self) -> Attachment:
+        with _LOCK:
+            self._blocks += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.detach()
+        with _LOCK:
+            self._blocks -= 1
+            is_over = self._blocks <= 0
+        if is_over:
+            self.detach()
 
     def __repr__(self) -> str:
         return f"<Attachment {self.application or 'off'}: {self.status().state}>"

@@ -33,6 +33,16 @@ def test_a_second_attach_finds_the_first_one_although_nobody_kept_it(tmp_path: P
         assert set() == plugin._RUNNING
 
 
+def test_a_block_within_a_block_lets_go_of_nothing(tmp_path: Path) -> None:
+    """A function that attaches for itself, called by a program that has attached."""
+    with spark_session(tmp_path, LOCAL) as spark:
+        with attach(spark, store="memory:") as outer:
+            with attach(spark, store="memory:") as inner:
+                assert inner is outer
+            wait_for(lambda: outer.status().state == "connected", "it to be attached still")
+        assert outer.status().state == "detached"
+
+
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_that_ends_lets_go_of_nothing(tmp_path: Path) -> None:
     with spark_session(tmp_path, LOCAL) as spark, attach(spark, store="memory:", policy="frontier") as attached:
