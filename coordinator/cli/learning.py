@@ -49,8 +49,9 @@ async def _learn(here: Here, logs: list[str], to: Path, master: str) -> None:
             remark(run.recording, said)
     taught = teacher.together(runs)
     if not taught:
-        has_one = any(run.why_not and not (run.is_damaged or run.is_no_log) for run in runs)
-        code = Exit.FAILED if has_one else code_of_none(runs)
+        code = code_of_none(runs)
+        if code is Exit.NOT_FOUND and any(run.why_not and not run.is_no_log for run in runs):
+            code = Exit.FAILED  # there is a run, and it taught nothing
         raise failure(code, "no run taught anything", "at least one run that has ended", "Name more logs.")
     written(to, text_of(taught))
     kinds = sum(len(one.kinds) for one in taught.values())

@@ -46,7 +46,7 @@ class Learned:
     name: str = ""
     taught: Taught = _NOTHING
     why_not: str = ""
-    is_damaged: bool = False  #: It is a log of ours, and not even its beginning can be read.
+    is_damaged: bool = False  #: It is a log of ours, and was not read to its end.
     is_newer: bool = False  #: It is a log of ours that this release cannot read.
     is_no_log: bool = False
     is_missing: bool = False  #: It is a run's, and nobody could read it to its end.
@@ -169,6 +169,7 @@ def _learned(recording: Recording) -> Learned:
     run = open_run(recording)
     damage = run.warnings if recording.log is None else ()  # a history log may be of a run that goes on
     found = Learned(recording.name, run.name, is_missing=bool(damage), warnings=damage, piece=run.piece)
+    found = replace(found, is_damaged=found.is_missing)
     if not run.ended:
         return replace(found, why_not="it has not ended, so later reads are not in it: left out")
     if not run.name:

@@ -157,13 +157,18 @@ def test_an_empty_folder_and_a_link_to_nowhere_are_told_in_one_sentence(shufflec
 def test_learn_ends_as_simulate_does_where_nothing_can_be_read(
     shufflectl: Shufflectl, log: Path, tmp_path: Path
 ) -> None:
-    content, files = log.read_bytes(), {name: tmp_path / name for name in ("newer", "damaged", "text", "goes on")}
+    names = "newer", "damaged", "cut", "text", "goes on"
+    content, files = log.read_bytes(), {name: tmp_path / name for name in names}
     files["newer"].write_bytes(content.replace(b"log 1\n", b"log 9\n", 1))
     files["damaged"].write_bytes(content[:60] + b"?" + content[61:])
+    files["cut"].write_bytes(content[:-5])
     files["text"].write_text("no log at all\n")
     files["goes on"].write_bytes(content)
     codes = {name: shufflectl("learn", file, "-o", tmp_path / "lessons.json").code for name, file in files.items()}
-    assert codes == {"newer": 7, "damaged": 6, "text": 3, "goes on": 1}
+    assert codes == {"newer": 7, "damaged": 6, "cut": 6, "text": 3, "goes on": 1}
+    several = {name: shufflectl("learn", files["goes on"], files[name], "-o", tmp_path / "lessons.json").code
+               for name in ("newer", "damaged", "text")}  # fmt: skip
+    assert several == {"newer": 7, "damaged": 6, "text": 1}
 
 
 def test_learn_says_by_its_exit_code_that_lessons_are_missing(
