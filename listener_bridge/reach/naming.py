@@ -122,7 +122,8 @@ def _called(library: list[FrameType], method: str) -> str:
     for frame in library:
         if frame.f_code.co_name == ALGORITHM:
             return f"`{_name(frame)}`"
-    return f"`{_name(library[-1])}`" if library else f"`{method}`"
+    called = next((frame for frame in reversed(library) if frame.f_code.co_name not in WRAPPERS), None)
+    return f"`{_name(called or library[-1])}`" if library else f"`{method}`"
 
 
 def _name(frame: FrameType) -> str:

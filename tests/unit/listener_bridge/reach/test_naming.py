@@ -7,6 +7,7 @@ import sysconfig
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import py4j
@@ -26,10 +27,14 @@ ETL = "/home/ann/etl.py"
 
 def line_of(*stack: tuple[str, str]) -> str:
     """Of functions that call each other, each in its file, the innermost first."""
+    return in_stack(naming.line_of, *stack)
+
+
+def in_stack(named: Callable[[FrameType], str], *stack: tuple[str, str]) -> str:
     found: list[str] = []
 
     def innermost() -> None:
-        found.append(naming.line_of(sys._getframe(1)))
+        found.append(named(sys._getframe(1)))
 
     call: Callable[[], None] = innermost
     for name, file in stack:
@@ -79,3 +84,17 @@ def test_where_the_working_directory_is_gone_nothing_is_the_programs(
 def test_where_nobody_of_the_programs_stands_there_is_no_line() -> None:
     """Of nobody's frames: as a thread of a library's that has no program behind it."""
     assert naming.line_of(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("stack", "name"),
+    [
+        ([("__call__", PY4J), ("roc", PYSPARK), ("wrapped", PYSPARK), ("main", ETL)], "`roc` at etl.py:2"),
+        ([("__call__", PY4J), ("run", PYSPARK), ("__init__", PYSPARK), ("main", ETL)], "`__init__` at etl.py:2"),
+        ([("wrapped", PYSPARK), ("main", ETL)], "`wrapped` at etl.py:2"),
+    ],
+)
+def test_a_call_is_called_by_what_the_program_called_and_not_by_what_stands_around_it(
+    stack: list[tuple[str, str]], name: str
+) -> None:
+    assert in_stack(lambda frame: naming.of_call(frame, "roc"), *stack) == name
