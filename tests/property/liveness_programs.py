@@ -293,6 +293,10 @@ class Writer:
             "[new({read}, probe()) for {name} in (things({reads}) if chance() else things())]",
             "[probe() or ({other} := new({read})) for {name} in things({reads})]",
             "[(lambda: {read}) for {name} in things()][-1:] or probe()",
+            "list(new({read}, probe()) for {name} in things({reads}))",
+            "any(new({inner}, {read}) is probe() for {name} in things())",
+            "next(new({read}, probe()) for {name} in things(new()))",
+            "iter(new({read}, probe()) for {name} in things(new()))",
         ])  # fmt: skip
         name = self.chance.choice(scope.names)
         other = self.chance.choice([one for one in scope.names if one != name])

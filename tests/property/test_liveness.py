@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach.liveness import codes, dataflow, opcodes, survey
+from listener_bridge.reach.liveness.passing import Passing
 from tests.support.liveness import ROOT, VERSIONS, pythons
 
 if sys.version_info[:2] not in opcodes.KNOWN:
@@ -29,7 +30,7 @@ def test_what_is_said_to_be_dead_is_never_used_again() -> None:
     assert found.ends["its end"] > 7
 
 
-def test_what_comprehensions_read_is_not_dead_before_they_have_run() -> None:
+def test_what_passing_code_reads_is_not_dead_before_it_has_run() -> None:
     found = liveness_oracle.judged(range(3000, 3015), "comprehension")
     assert (found.violations, found.dead > 0) == ([], True)
 
@@ -78,27 +79,30 @@ def no_cells_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codes._Within, "kept", property(lambda within: frozenset()))
 
 
-def no_comprehensions(monkeypatch: pytest.MonkeyPatch) -> None:
+def passing_code_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataflow, "_reading_too", lambda step, read: step)
 
 
-def comprehensions_run_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    def found(instructions: Sequence[dis.Instruction]) -> dict[int, CodeType]:
-        return {place: each.argval for place, each in enumerate(instructions) if type(each.argval) is CodeType}
+def all_code_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(instructions: Sequence[dis.Instruction]) -> dict[int, Passing]:
+        loaded = ((place, each.argval) for place, each in enumerate(instructions))
+        return {place: Passing(code, "") for place, code in loaded if type(code) is CodeType}
 
-    monkeypatch.setattr(codes, "called_at", found)
-
-
-PLANTED = [no_handlers, no_jumps_back, no_nested_code, no_branches, no_cells_of_others, comprehensions_run_anywhere]
-OF_COMPREHENSIONS = [no_comprehensions] if sys.version_info < (3, 12) else []
+    monkeypatch.setattr(codes, "passing", found)
 
 
-@pytest.mark.parametrize("planted", [*PLANTED, *OF_COMPREHENSIONS])
+PLANTED = [
+    *(no_handlers, no_jumps_back, no_nested_code, no_branches),
+    *(no_cells_of_others, all_code_passes, passing_code_reads_nothing),
+]
+
+
+@pytest.mark.parametrize("planted", PLANTED)
 def test_the_oracle_finds_a_planted_fault(
     planted: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codes, "_cache", {})
     planted(monkeypatch)
-    favoured = "comprehension" if planted in OF_COMPREHENSIONS else ""
+    favoured = "comprehension" if planted is passing_code_reads_nothing else ""
     found = (liveness_oracle.run(program(seed, favoured), seed).violations for seed in range(1, 200))
     assert next(filter(None, found), []) != []

@@ -239,6 +239,23 @@ def f(p):
     probe("a b p e d")
 f(thing("p"))
 """,
+    "what a generator expression has read that a builtin has run is dead behind it": """
+ra = thing("a"); rb = thing("b"); rc = thing("c"); rd = thing("d")
+any(use(ra, probe("d")) for k in range(2))
+probe("a d")
+kept = iter(use(rb) for k in range(2))
+found = sum((1 for k in range(2) if use(rc)), 0)
+probe("a d")
+""",
+    "who has taken the name of such a builtin may keep what it is given": """
+ra = thing("a"); rb = thing("b")
+def any(given):
+    kept.append(given)
+kept = []
+probe("")
+any(use(ra) for k in range(2))
+probe("")
+""",
     "lambdas, generator expressions, functions and class bodies name globals": """
 la = thing("a"); lb = thing("b"); lc = thing("c"); ld = thing("d"); le = thing("e")
 keep = [lambda: la, (lb for k in range(2)), lambda: [lc for k in range(2)]]

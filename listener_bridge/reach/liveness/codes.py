@@ -18,9 +18,9 @@ from itertools import chain
 from types import CodeType
 from typing import Any
 
-from listener_bridge.reach.liveness.comprehensions import called_at
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
+from listener_bridge.reach.liveness.passing import passing
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
@@ -72,13 +72,14 @@ class Analysis:
     line: int
     function: str
     words: frozenset[str]  #: every name and text that could name a variable of its module, or of the code around it
-    inner_words: frozenset[str]  #: the same of nested code, but for what comprehensions read where they stand
-    here: frozenset[str]  #: what it reads from around it while it runs, in comprehensions too
+    inner_words: frozenset[str]  #: the same of nested code, but for what passing code reads where it stands
+    here: frozenset[str]  #: what it reads from around it while it runs, in passing code too
     later: frozenset[str]  #: of its words, those that may be read when it has run
     free: frozenset[str]  #: the variables of the code around it that it has a part in
     kept: frozenset[str]  #: the variables that nested code has a part in which may run at any time
+    runners: frozenset[str]  #: the builtins that run passing code of it, if the names are still theirs
     nested: frozenset[int]  #: ids of the code and of all nested code
-    variables: tuple[str, ...]  #: its own that are no cells, or that comprehensions alone have a part in
+    variables: tuple[str, ...]  #: its own that are no cells, or that passing code alone has a part in
     always: frozenset[str]  #: its own variables that live whatever the flow says
     lives: Lives | None
     is_optimized: bool
@@ -93,7 +94,8 @@ class Analysis:
 class _Within:
     """The code that is nested in another."""
 
-    called: Mapping[int, Analysis]  #: comprehensions, by the place where each runs
+    called: Mapping[int, Analysis]  #: what passes, by the place where it runs
+    runners: frozenset[str]
     staying: tuple[Analysis, ...]  #: what may run at any time
 
     @property
@@ -106,15 +108,14 @@ class _Within:
 
     @property
     def kept(self) -> frozenset[str]:
-        passing = self.called.values()
-        return _union((*(one.free for one in self.staying), *(one.kept & one.free for one in passing)))
+        gone = self.called.values()
+        return _union((*(one.free for one in self.staying), *(one.kept & one.free for one in gone)))
 
     def words_besides(self, followed: Collection[str]) -> frozenset[str]:
-        """Those that may be read at any time, where the flow of control tells when a comprehension reads these."""
-        passing = self.called.values()
-        return _union((*(one.words for one in self.staying), *(one.later for one in passing))) | (
-            self.read_here.difference(followed)
-        )
+        """Those that may be read at any time, where the flow of control tells when passing code reads these."""
+        gone = self.called.values()
+        words = _union((*(one.words for one in self.staying), *(one.later for one in gone)))
+        return words | self.read_here.difference(followed)
 
 
 _cache: dict[int, tuple[weakref.ref[CodeType], Analysis]] = {}
@@ -153,6 +154,7 @@ def _analysed(code: CodeType) -> Analysis:
         later=texts | within.words_besides(within.read_here),
         free=frozenset(code.co_freevars),
         kept=within.kept,
+        runners=within.runners,
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
         variables=tuple(name for name in _variables(code) if name not in code.co_cellvars or name not in within.kept),
         always=_always(code, within.kept),
@@ -176,10 +178,12 @@ def _union(sets: Iterable[Iterable[str]]) -> frozenset[str]:
 
 
 def _within(code: CodeType, instructions: Sequence[dis.Instruction]) -> _Within:
-    called = called_at(instructions)
-    passing = {id(one) for one in called.values()}
-    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType) and id(constant) not in passing]
-    return _Within({place: analysis_of(one) for place, one in called.items()}, tuple(map(analysis_of, nested)))
+    found = passing(instructions)
+    gone = {id(each.code) for each in found.values()}
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType) and id(constant) not in gone]
+    called = {place: analysis_of(each.code) for place, each in found.items()}
+    own = frozenset(each.run_by for each in found.values() if each.run_by)
+    return _Within(called, own | _union(one.runners for one in called.values()), tuple(map(analysis_of, nested)))
 
 
 def _variables(code: CodeType) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from listener_bridge.reach.liveness import codes, values
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.opcodes import KNOWN
+from listener_bridge.reach.liveness.passing import RUNNERS
 from listener_bridge.reach.liveness.survey import (
     Namespace,
     Running,
@@ -116,7 +117,13 @@ def _frames() -> Iterator[FrameType]:
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
     """Without the frames: analyses take time, and nobody's variables are to be kept for it."""
-    return [Running(frame.f_code, frame.f_globals is namespace, is_own(frame)) for frame in _frames()]
+    return [Running(frame.f_code, frame.f_globals is namespace, *_of_own(frame, is_own)) for frame in _frames()]
+
+
+def _of_own(frame: FrameType, is_own: IsOwn) -> tuple[bool, frozenset[str]]:
+    if not is_own(frame):
+        return False, frozenset()
+    return True, frozenset(name for name in RUNNERS if name in frame.f_globals)
 
 
 def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:

@@ -45,11 +45,15 @@ _CLASS_DICTIONARY = type.__dict__["__dict__"]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The code of a frame. `is_main`: its globals are the main module's; `is_own`: it is the program's."""
+    """The code of a frame. `is_main`: its globals are the main module's; `is_own`: it is the program's.
+
+    `taken`: names of builtins (`passing.RUNNERS`) that are something else in its module.
+    """
 
     code: CodeType
     is_main: bool
     is_own: bool
+    taken: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,8 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
     if any(analysis.inspects or (is_interactive and analysis.embeds) for analysis in (*around, *beside)):
+        return Survey(False, None)
+    if any(each.taken & codes.analysis_of(each.code).runners for each in running):
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)

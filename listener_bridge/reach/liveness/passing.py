@@ -1,0 +1,112 @@
+"""Code that runs where it stands, and is gone then: comprehensions, and generator expressions that a builtin runs.
+
+    [ranks.filter(...).count() for k in range(3)]        # CPython 3.11 makes a function, calls it, drops it
+    sum(ranks.filter(...).count() for k in range(3))     # `sum` runs the generator to its end and keeps nothing of it
+
+Responsible for: which code of a code object's constants is such, and within which call it runs.
+Refuses to know: what it reads, what follows from that, and whether the builtin's name is still the builtin's.
+Invariant: a function or generator that may be kept, called or run elsewhere is none of them, nor is what is not
+understood. Since 3.12 (PEP 709) a comprehension is part of the code that it stands in.
+
+What is made lies on the stack below its iterable until that is called with it: the instructions from the one to the
+other are followed by the height of the stack, which is not possible where one of them jumps. What shares cells with
+the code around it is taken for kept where nobody reads cells (`values`).
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
+from typing import NamedTuple
+
+from listener_bridge.reach.liveness.dataflow import RUNNING
+from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, ENDS, MAY_JUMP
+
+#: Builtins that run what they are given within the call, to its end or not, and let go of it.
+RUNNERS = frozenset({
+    "all", "any", "dict", "frozenset", "list", "max", "min", "next", "set", "sorted", "sum", "tuple",
+})  # fmt: skip
+
+#: Only a compiler gives such names.
+_COMPREHENSIONS = frozenset({"<dictcomp>", "<listcomp>", "<setcomp>"})
+_GENERATOR = "<genexpr>"
+_WAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+_JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
+_READS_NO_CELLS = RUNNING >= (3, 12)
+_PREFIXES = frozenset({"EXTENDED_ARG", "PRECALL", "PUSH_NULL"})
+
+
+class Passing(NamedTuple):
+    """Code, and the name of the builtin that runs it; empty: nobody but the instruction itself."""
+
+    code: CodeType
+    run_by: str
+
+
+def passing(instructions: Sequence[dis.Instruction]) -> Mapping[int, Passing]:
+    """Place of the call -> what runs within it. Code that is loaded for anything else as well is left out."""
+    found: dict[int, Passing] = {}
+    others: set[int] = set()
+    for place, code in _loaded(instructions):
+        call, run_by = _runs_at(instructions, place, code)
+        if call is None:
+            others.add(id(code))
+        else:
+            found[call] = Passing(code, run_by)
+    return {call: each for call, each in found.items() if id(each.code) not in others}
+
+
+def _loaded(instructions: Sequence[dis.Instruction]) -> Iterator[tuple[int, CodeType]]:
+    for place, instruction in enumerate(instructions):
+        code = instruction.argval
+        if isinstance(code, CodeType) and code.co_name in {*_COMPREHENSIONS, _GENERATOR} and not code.co_flags & _WAITS:
+            yield place, code
+
+
+def _runs_at(instructions: Sequence[dis.Instruction], place: int, code: CodeType) -> tuple[int | None, str]:
+    called = None if code.co_freevars and _READS_NO_CELLS else _called(instructions, place)
+    if called is None or code.co_name != _GENERATOR:
+        return called, ""
+    run_by = _function_below(instructions, place)
+    return (_next_call(instructions, called), run_by) if run_by in RUNNERS else (None, "")
+
+
+def _called(instructions: Sequence[dis.Instruction], place: int) -> int | None:
+    """Where the function that is made of the code at this place is called with its iterable; None: it may be kept."""
+    made = place + 1
+    if made == len(instructions) or instructions[made].opname != "MAKE_FUNCTION":
+        return None
+    height = 0  # of the stack above the function
+    for at, here in enumerate(instructions[made + 1 :], made + 1):
+        if here.opname == "EXTENDED_ARG":
+            continue
+        if here.opname in _JUMPS:
+            return None
+        above = height + dis.stack_effect(here.opcode, here.arg)
+        if above < 1:
+            return at if here.opname == "CALL" and here.arg == 0 and height == 1 else None
+        height = above
+    return None
+
+
+def _function_below(instructions: Sequence[dis.Instruction], place: int) -> str:
+    """The name of what was loaded before the code at this place and the cells that it is to have; empty: no name."""
+    at = place - 1
+    if (instructions[place + 1].arg or 0) & 0x08:  # a closure: a tuple of cells
+        at -= 1 + (instructions[at].arg or 0)
+    while at >= 0 and instructions[at].opname in _PREFIXES:
+        at -= 1
+    is_named = at >= 0 and instructions[at].opname in ("LOAD_NAME", "LOAD_GLOBAL")
+    return str(instructions[at].argval) if is_named else ""
+
+
+def _next_call(instructions: Sequence[dis.Instruction], made: int) -> int | None:
+    """Where what was made is called with, at once and alone."""
+    at = made + 1
+    while at < len(instructions) and instructions[at].opname in _PREFIXES:
+        at += 1
+    is_alone = at < len(instructions) and instructions[at].opname == "CALL" and instructions[at].arg == 1
+    return at if is_alone else None
