@@ -8,7 +8,8 @@ Invariant: the frame, its variables, what `locals()` would give and how long obj
 variables into a dictionary that stays with the frame, references included, so what was copied is taken out again at
 once. It is taken out only where the frame and this reading alone have that dictionary, with no other thread in between.
 
-Cells are never read: 3.12 and 3.13.0 take what a comprehension's variable hides for a cell, and crash (gh-128396).
+3.12 and 3.13 are asked for no cell: 3.12 and 3.13.0 take what a comprehension's variable hides for one, and crash
+(gh-128396). 3.11 may be.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ except ImportError:  # a Python built without it reads no variables on 3.12
     ctypes = None  # type: ignore[assignment]
 
 Reader: TypeAlias = Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
-"""Frame and the names of its variables that are no cells -> those that are bound, and the ids of what they hold."""
+"""Frame and the names of some of its variables -> those that are bound, and the ids of what they hold."""
 
 
 def reader() -> Reader | None:
