@@ -20,7 +20,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from coordinator.cli import output
-from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import ONLY, find, is_number
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Named
@@ -105,13 +105,10 @@ async def _diff(here: Here, app: str | None, before: str, after: str | None) -> 
 async def _between(
     source: Source, app: str | None, before: str, after: str | None
 ) -> tuple[ApplicationId, tuple[Point, Point]]:
-    """Whose log, from where to where. Of a source of one application both may be points."""
-    try:
-        application = await find(source, app)
-    except Failure:
-        if after is not None or app is None or not source.holds_one or not _is_point(app):
-            raise
-        application, before, after = await find(source, None), app, before
+    """Whose log, from where to where. Of a source of one application both are points where the first one can be one."""
+    if after is None and app is not None and source.holds_one and _is_point(app):
+        return await find(source, None), (_point(app), _point(before))
+    application = await find(source, app)
     return application, (_point(before), _point(after) if after is not None else End())
 
 

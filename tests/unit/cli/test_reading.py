@@ -77,6 +77,15 @@ def test_in_a_log_the_application_need_not_be_named(
         assert shufflectl(verb, named, *more, "--log", log, "-o", "json").data == alone.data
 
 
+def test_a_point_in_a_log_is_no_beginning_of_its_application_s_id(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told(application=ApplicationId("3e7d1c90"))
+    told.whole_chain()
+    log = log_file(tmp_path / "app.log", told)
+    found = shufflectl("diff", "3", "9", "--log", log, "-o", "json").data
+    assert (found["before"], found["after"]) == (3, 9)
+    assert shufflectl("diff", "3e", "9", "--log", log, "-o", "json").data["before"] == 9
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
