@@ -63,6 +63,9 @@ public class Queries {
     if (plan != null) {
       shown.collect(plan);
       cut.physical(plan);
+      for (int i = 0; i < shown.begun().size(); i++) {
+        cut.physical((SparkPlan) shown.begun().get(i));
+      }
     }
     return cut.needs();
   }

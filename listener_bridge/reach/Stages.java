@@ -28,21 +28,31 @@ public class Stages {
   private final Set met;
   private final Set shown; // shuffles, as Integers
   private final ArrayList materialised = new ArrayList(); // of ShuffleQueryStageExec
+  private final ArrayList begun; // of QueryStageExec
   private Map byForm = null; // canonical exchange -> its dependency; made when first asked for
 
   public Stages(Lineage lineage, Deadline deadline) {
-    this(lineage, deadline, Collections.newSetFromMap(new IdentityHashMap()), new HashSet());
+    this(lineage, deadline, Collections.newSetFromMap(new IdentityHashMap()), new HashSet(), new ArrayList());
   }
 
-  private Stages(Lineage lineage, Deadline deadline, Set met, Set shown) {
+  private Stages(Lineage lineage, Deadline deadline, Set met, Set shown, ArrayList begun) {
     this.lineage = lineage;
     this.deadline = deadline;
     this.met = met;
     this.shown = shown;
+    this.begun = begun;
   }
 
   public Ids shown() {
     return Ids.of(shown);
+  }
+
+  /**
+   * Stages that are not materialised, also those that the plan no longer shows: Spark runs each one that it has begun, and
+   * since 4.0 by a thread of a pool, which may come to it when the plan has changed.
+   */
+  public ArrayList begun() {
+    return begun;
   }
 
   /** The dependency of an exchange that has a stage. */
@@ -102,7 +112,7 @@ public class Stages {
 
   /** The plan that filled a cache shows its shuffles too; a plan over the cache never reuses them. */
   private void within(SparkPlan cached) {
-    new Stages(lineage, deadline, met, shown).collect(cached);
+    new Stages(lineage, deadline, met, shown, begun).collect(cached);
   }
 
   /** Stages that the plan no longer shows, or not yet, can be reused all the same. */
@@ -110,7 +120,11 @@ public class Stages {
     Object cache = Fields.get(Fields.get(plan, "context"), "stageCache");
     scala.collection.Iterator it = cache == null ? null : ((scala.collection.Map) cache).valuesIterator();
     while (it != null && it.hasNext()) {
-      reusable(it.next());
+      Object stage = it.next();
+      reusable(stage);
+      if (stage instanceof QueryStageExec && !((QueryStageExec) stage).isMaterialized()) {
+        begun.add(stage);
+      }
     }
   }
 
