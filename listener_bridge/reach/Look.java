@@ -110,6 +110,12 @@ public class Look {
     return "RDD " + rdd.id() + named + (site == null ? "" : " (" + Row.shortened((String) site, 200) + ")");
   }
 
+  /** Spark calls a cached frame without a name after its plan, whose first line may only say that it is adaptive. */
+  private static String called(String cachedName) {
+    int adapted = cachedName.startsWith("AdaptiveSparkPlan ") ? cachedName.indexOf("+- ") : -1;
+    return Row.shortened(Row.firstLine(adapted < 0 ? cachedName : cachedName.substring(adapted + 3)), 80);
+  }
+
   /** What jobs will compute once more when they have ended. Behind these are others. */
   public void checkpoints() {
     Checkpoints checkpoints = new Checkpoints(context, deadline);
@@ -134,7 +140,7 @@ public class Look {
     for (int i = 0; i < tables.size(); i++) {
       InMemoryRelation table = (InMemoryRelation) tables.get(i);
       int id = System.identityHashCode(table.cacheBuilder()); // stable, and of no meaning to anybody
-      object("cached table " + id, "persisted", "cached: " + Row.shortened(table.cacheBuilder().cachedName(), 80), table);
+      object("cached table " + id, "persisted", "cached: " + called(table.cacheBuilder().cachedName()), table);
     }
     List streams = sessions.streams();
     for (int i = 0; i < streams.size(); i++) {

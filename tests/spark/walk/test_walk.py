@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 from pyspark.sql import functions
 
 from listener_bridge.reach import walk
@@ -202,6 +203,15 @@ def test_a_persisted_rdd_is_told_by_its_name_and_by_where_it_was_made(run: Walki
     (why,) = [root.why for root in run.roots() if root.root == f"rdd {rdd.id()}"]
     assert why == f"persisted RDD {rdd.id()}, ranks ({rdd.creationSite().shortForm()})"
     handle.unpersist(blocking=True)
+
+
+def test_a_cached_frame_without_a_name_is_told_by_what_its_plan_does(run: Walking) -> None:
+    frame = run.spark.range(40).selectExpr("id % 5 as k").groupBy("k").count().persist(StorageLevel.MEMORY_ONLY)
+    run.written_by(functools.partial(frame.take, 1))
+    (why,) = [root.why for root in run.roots() if root.root.startswith("cached table")]
+    frame.unpersist(blocking=True)
+    assert why.startswith("cached: HashAggregate(keys=[")
+    assert "\n" not in why
 
 
 def needs_of(run: Walking, name: str) -> frozenset[int]:
