@@ -77,6 +77,7 @@ public class Marks {
   void choose(Tap tap, boolean strict, boolean deterministic) {
     this.tap = tap;
     marked.tell(tap);
+    results.ask(tap);
     choices.choose(strict, deterministic);
   }
 

@@ -29,6 +29,7 @@ class Results {
   private final TornJobs torn;
   private final LateReads lateReads = new LateReads();
   private final Map watched = new ConcurrentHashMap(); // stage id -> WatchedResult: results that may come to mix
+  private volatile Tap tap;
 
   Results(Stages stages, Sides sides, CachedBlocks blocks, Choices choices, Mixes mixes, Kills kills, MarkedStages marked,
       EndedJobs ended, TornJobs torn) {
@@ -43,6 +44,11 @@ class Results {
     this.torn = torn;
   }
 
+  /** Who is asked from now on which tasks have not ended. */
+  void ask(Tap tap) {
+    this.tap = tap;
+  }
+
   /** Any thread. */
   boolean isWatched(int stageId) {
     return watched.containsKey(Integer.valueOf(stageId));
@@ -55,6 +61,7 @@ class Results {
   Set look(Recomputation again, int shuffle, Set begun) throws Exception {
     Set untouchable = new TreeSet();
     List results = stages.results();
+    Map sets = stages.allSets();
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
       boolean reads = readsNew(result, again) && !choices.isDeterministic(Stages.jobOf(result));
@@ -63,11 +70,18 @@ class Results {
       } else if (reads) {
         look(result, shuffle, again, begun);
       }
-      if (stages.isRunning(result) || Stages.delivered(result) > 0) {
+      if (mayDeliver(result, sets) || Stages.delivered(result) > 0) {
         untouchable.addAll(Stages.ancestors(result));
       }
     }
     return untouchable;
+  }
+
+  /** Also by tasks of an attempt that was given up: those that run, and those that have ended, unheard by the scheduler. */
+  private boolean mayDeliver(ResultStage result, Map sets) {
+    StageMemory.Use use = tap.stages().of(result.id());
+    boolean isGivenUpInPart = !Stages.sets(result, sets).isEmpty() || (use != null && use.hasUnended());
+    return stages.isRunning(result) || isGivenUpInPart;
   }
 
   /** Not where it has whole cached blocks instead, which nothing that is written again can have come to yet. */
