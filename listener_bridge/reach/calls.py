@@ -31,8 +31,6 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeAlias
 
-from py4j.protocol import unescape_new_line
-
 from listener_bridge.reach import naming
 from listener_bridge.reach.stacks import is_called_back, other_frames, outwards
 
@@ -301,6 +299,8 @@ def _parts(command: str) -> tuple[str, str, str]:
 
 
 def _reads_in_steps(command: str) -> bool:
+    from py4j.protocol import unescape_new_line  # a coordinator's machine has no PySpark
+
     return STEPS.search(unescape_new_line(command)) is not None
 
 

@@ -41,6 +41,29 @@ def test_the_driver_part_imports_with_pyspark_grpc_and_protobuf_alone(checkout: 
     assert "listener_bridge." in done.stdout
 
 
+# Where a coordinator runs, and where people ask it, there is what `pip install .` brings, and no extra.
+WITHOUT_EXTRAS = """
+import importlib, pkgutil, sys
+
+for missing in ("pyspark", "py4j", "pandas", "pyarrow", "msgspec", "cramjam", "zstandard", "fsspec"):
+    sys.modules[missing] = None
+import coordinator
+for module in pkgutil.walk_packages(coordinator.__path__, "coordinator."):
+    if not module.name.startswith("coordinator.demo"):
+        importlib.import_module(module.name)
+from coordinator.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("words", [("--version",), ("doctor", "-o", "json"), ("serve", "--help"), ("replay", "--help")])
+def test_shufflectl_runs_without_the_extras(checkout: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    home = {"HOME": str(tmp_path), "PATH": "", "XDG_STATE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, *words]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, env=home)
+    assert ("Traceback" in done.stderr, bool(done.stdout)) == (False, True), done.stderr
+
+
 def test_the_wheel_holds_our_packages_and_what_they_read(checkout: Path, tmp_path: Path) -> None:
     options = ["--quiet", "--no-deps", "--no-build-isolation", f"--wheel-dir={tmp_path}"]
     subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(checkout)], check=True)
