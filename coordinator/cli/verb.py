@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import structlog
 import typer
@@ -62,8 +62,8 @@ def verb(
     """Registers a function `verb(here, …)`, plain or async, as a command with these shared options."""
 
     def register(function: F) -> F:
-        hints = get_type_hints(function, include_extras=True)
-        own = [p.replace(annotation=hints[p.name]) for p in inspect.signature(function).parameters.values()][1:]
+        # `typing.get_type_hints` of Python 3.10 hides what stands beside a default of None from Typer.
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
 
         def command(ctx: typer.Context, **given: Any) -> None:
             flags = {name: given.pop(name) for name in options}
