@@ -90,7 +90,8 @@ def named_errors(where: str, commit_of: str | None = None) -> Iterator[None]:
 
 def _name(error: sqlite3.DatabaseError, where: str, commit_of: str | None) -> StateBackendError:
     told = str(error)
-    if told.startswith("Could not decode to UTF-8"):  # and then the text, which may hold any word
+    # Then the text follows, which may hold any word; Python 3.10 says nothing at all of what it cannot decode.
+    if not told or told.startswith("Could not decode to UTF-8"):
         return Corrupt(where, "a word that it holds is no text")
     if "not a database" in told:
         return NotAStore(where, "its content is not SQLite's")
