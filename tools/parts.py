@@ -6,7 +6,7 @@ Every test belongs to exactly one part, by its markers: `spark` needs a real Spa
 `slow` ones are left to --all, which also runs the Spark versions between the oldest and the newest, and on each of them
 what is otherwise run on the `newest` alone. A part that fails does not stop the others, so that one run tells
 everything. A part that ran no test has failed: a suite that skips itself proves nothing. A part whose folder does not
-exist is passed over, and so is one that wants what the environment does not name.
+exist is passed over, and so is one that wants what the environment does not name, or a Python that is not there.
 
 What a part prints is shown as it comes and kept in .cache/parts/.
 """
@@ -47,6 +47,7 @@ class Part:
     only_all: bool = False
     without: str = ""  # a marker whose tests are left to --all
     wants: str = ""  # an environment variable without which it is passed over
+    is_optional: bool = False  # passed over where there is no Python for its environment
     workers: int = 1  # processes that share the files of tests; what harms a cluster has the machine to itself
 
     @property
@@ -63,6 +64,8 @@ def spark(name: str, environment: str, only_all: bool = False, without: str = ""
 
 CHECKS = ("lint", "types", "imports", "check-generated", "check-docs")
 
+WITHOUT_SERVICES = "not spark and not etcd and not faults and not remote"
+
 SIMULATION = ("-m", "tests.simulation.run", "--count", "8000", "--from", "150", "--every-fault")
 
 PARTS = (
@@ -75,7 +78,7 @@ PARTS = (
     Part(
         "tests",
         "everything that needs neither a Spark nor an etcd",
-        tests="not spark and not etcd and not faults and not remote",
+        tests=WITHOUT_SERVICES,
         workers=2,
     ),
     Part(
@@ -104,6 +107,15 @@ PARTS = (
     spark("spark-4.0", "spark-4.0", only_all=True),
     spark("spark-4.1", "spark-4.1", only_all=True),
     Part(
+        "python-3.10",
+        "everything that needs neither a Spark nor an etcd, on the oldest Python",
+        needs=("python-3.10",),
+        tests=WITHOUT_SERVICES,
+        only_all=True,
+        is_optional=True,
+        workers=2,
+    ),
+    Part(
         "remote",
         "shuffles on a real Celeborn, which CELEBORN_HOME names (docs/remote-shuffle.md)",
         needs=("spark-3.5", "java"),
@@ -127,8 +139,18 @@ class Outcome:
         return self.verdict not in {"ok", "passed over"}
 
 
+def is_possible(part: Part) -> bool:
+    """Whether there is what it does not have to have."""
+    if part.wants and part.wants not in os.environ:
+        return False
+    try:
+        return not part.is_optional or bool(setup.find_python(setup.ENVIRONMENTS[part.needs[0]]))
+    except setup.SetupError:
+        return False
+
+
 def run_part(part: Part, slow: bool) -> Outcome:
-    if not any((ROOT / folder).exists() for folder in part.folders) or (part.wants and part.wants not in os.environ):
+    if not any((ROOT / folder).exists() for folder in part.folders) or not is_possible(part):
         return Outcome(part.name, "passed over")
     print(f"\n──── {part.name}: {part.what}", flush=True)
     started = time.monotonic()
@@ -216,7 +238,7 @@ def explained(command: Sequence[str], status: int, limit: int) -> str:
 def set_up(parts: Sequence[Part]) -> Outcome:
     started = time.monotonic()
     print(f"──── {SET_UP}", flush=True)
-    needed = dict.fromkeys(target for part in parts for target in part.needs)
+    needed = dict.fromkeys(target for part in parts if is_possible(part) for target in part.needs)
     failed = setup.main(list(needed))
     return Outcome(SET_UP, "failed" if failed else "ok", time.monotonic() - started)
 

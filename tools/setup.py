@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +54,7 @@ ENVIRONMENTS = {
     "spark-3.5": spark(".venvs/spark-3.5", "3.5.8", "test"),
     "spark-4.0": spark(".venvs/spark-4.0", "4.0.5", "test"),
     "spark-4.1": spark(".venvs/spark-4.1", "4.1.4", "test"),
+    "python-3.10": replace(spark(".venvs/python-3.10", "4.3.0", "test"), newest_python=10),  # the oldest there is
     # Generated code refuses a protobuf older than its generator's, and it runs in users' drivers.
     "generate": Environment(
         ".venvs/generate",
@@ -75,14 +76,19 @@ def make_environment(name: str) -> None:
         say(f"{environment.folder}: installing {environment.packages[0]}, once; a minute or two")
         started = time.monotonic()
         if not works(environment.python):
-            arguments = [] if environment.newest_python is None else [str(environment.newest_python)]
-            found = subprocess.run([ROOT / "tools/find-python", *arguments], capture_output=True, text=True)
-            if found.returncode:
-                raise SetupError(found.stderr.strip())
-            run(name, [found.stdout.strip(), "-m", "venv", environment.folder])
+            run(name, [find_python(environment), "-m", "venv", environment.folder])
         run(name, [environment.python, "-m", "pip", "install", "--no-input", *environment.packages])
         stamp.write_text(wanted)
         say(f"{environment.folder}: ready after {time.monotonic() - started:.0f} s")
+
+
+def find_python(environment: Environment) -> str:
+    """What the environment is made with. Raises `SetupError` where there is none that will do."""
+    arguments = [] if environment.newest_python is None else [str(environment.newest_python)]
+    found = subprocess.run([ROOT / "tools/find-python", *arguments], capture_output=True, text=True)
+    if found.returncode:
+        raise SetupError(found.stderr.strip())
+    return found.stdout.strip()
 
 
 def digest(environment: Environment) -> str:

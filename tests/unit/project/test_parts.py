@@ -72,6 +72,17 @@ def test_a_part_without_its_folder_is_passed_over(tree: Path) -> None:
     assert (outcome.verdict, outcome.failed) == ("passed over", False)
 
 
+def test_a_part_without_its_python_is_passed_over_where_it_may_be(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(environment: setup.Environment) -> str:
+        raise setup.SetupError("no Python 3.10 found")
+
+    monkeypatch.setattr(setup, "find_python", none)
+    optional = dataclasses.replace(PART, is_optional=True)
+    assert parts.run_part(optional, slow=False).verdict == "passed over"
+    assert parts.set_up([optional]).verdict == "ok"
+    assert run(tree, "def test_a(): pass").verdict == "ok"
+
+
 def test_a_part_whose_environment_is_missing_fails_and_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(setup.ENVIRONMENTS, "dev", setup.Environment(".no-such-environment", ()))
     outcome = run(tree, "def test_a(): pass")
