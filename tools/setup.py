@@ -54,7 +54,7 @@ ENVIRONMENTS = {
     "spark-3.5": spark(".venvs/spark-3.5", "3.5.8", "test"),
     "spark-4.0": spark(".venvs/spark-4.0", "4.0.5", "test"),
     "spark-4.1": spark(".venvs/spark-4.1", "4.1.4", "test"),
-    "python-3.10": replace(spark(".venvs/python-3.10", "4.3.0", "test"), newest_python=10),  # the oldest there is
+    "python-3.10": replace(spark(".venvs/python-3.10", "4.3.0", "dev"), newest_python=10),  # the oldest there is
     # Generated code refuses a protobuf older than its generator's, and it runs in users' drivers.
     "generate": Environment(
         ".venvs/generate",
