@@ -34,6 +34,7 @@ class Exit(IntEnum):
     REFUSED = 5
     DAMAGED = 6
     NEWER = 7
+    INTERRUPTED = 130  #: As shells have it: 128, and the number of SIGINT.
 
 
 MEANINGS = {
@@ -45,6 +46,7 @@ MEANINGS = {
     Exit.REFUSED: "it was asked and said no: wrong token, or not possible now",
     Exit.DAMAGED: "damaged data were met; what can be read was shown",
     Exit.NEWER: "a newer release wrote it",
+    Exit.INTERRUPTED: "it was interrupted (Ctrl-C)",
 }
 
 

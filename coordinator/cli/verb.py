@@ -123,7 +123,7 @@ def _run(call: Callable[[], Any]) -> None:
         if inspect.iscoroutine(result):
             asyncio.run(_at_once(result))
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # who read our output has gone: there is nobody to tell
         sys.exit(Exit.OK)

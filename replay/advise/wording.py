@@ -44,7 +44,7 @@ def say(run: Run, figures: Mapping[str, Figures], certain_byte_seconds: float) -
     if not run.shuffles or not spark.byte_seconds:
         return Said(Verdict.LEAVE, "It writes no shuffle that is held for any time.")
     if not run.readers_known:
-        return Said(Verdict.UNKNOWN, "The log does not say which stage reads which shuffle (Spark before 1.5).")
+        return Said(Verdict.UNKNOWN, "The log does not say which stage reads which: none names its parents.")
     if not _is_worth_it(spark, oracle):
         return Said(Verdict.LEAVE, _too_little(spark, oracle))
     if run.is_python:

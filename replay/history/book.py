@@ -113,7 +113,7 @@ class Book:
     def _warnings(self) -> Iterable[str]:
         yield from self.warnings
         if self._parents_missing:
-            yield "it does not say which stage reads which (Spark before 1.5): what was read, and when, is not known"
+            yield "no stage names its parents, as before Spark 1.5: what was read, and when, is not known"
         yield from self._heading.missing()
         yield from self._facts.clock.doubts()
         yield from self._order.doubts(begun=bool(self._heading.start.time))
