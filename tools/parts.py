@@ -56,7 +56,7 @@ class Part:
 
 
 def spark(name: str, environment: str, only_all: bool = False, without: str = "") -> Part:
-    what = f"real jobs on {setup.ENVIRONMENTS[environment].packages[0]}"
+    what = f"real jobs on {setup.ENVIRONMENTS[environment].what}"
     needs = (environment, "java", "etcd")
     folders = ("tests/spark",)
     return Part(name, what, needs, tests="spark", folders=folders, only_all=only_all, without=without, workers=2)

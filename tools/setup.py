@@ -41,6 +41,10 @@ class Environment:
         return ROOT / self.folder / "bin" / "python"
 
     @property
+    def what(self) -> str:
+        return self.packages[0].partition(";")[0]
+
+    @property
     def editable(self) -> bool:
         return "-e" in self.packages
 
@@ -49,12 +53,18 @@ def spark(folder: str, version: str, extra: str) -> Environment:
     return Environment(folder, (f"pyspark=={version}", "-c", "constraints.txt", "-e", f".[{extra}]"))
 
 
+def newest_spark(folder: str, extra: str) -> Environment:
+    """Spark 4.3 asks for Python 3.11."""
+    newest, before = "pyspark==4.3.0; python_version >= '3.11'", "pyspark==4.1.4; python_version < '3.11'"
+    return Environment(folder, (newest, before, "-c", "constraints.txt", "-e", f".[{extra}]"))
+
+
 ENVIRONMENTS = {
-    "dev": spark(".venv", "4.3.0", "dev,etcd3"),
+    "dev": newest_spark(".venv", "dev,etcd3"),
     "spark-3.5": spark(".venvs/spark-3.5", "3.5.8", "test"),
     "spark-4.0": spark(".venvs/spark-4.0", "4.0.5", "test"),
     "spark-4.1": spark(".venvs/spark-4.1", "4.1.4", "test"),
-    "python-3.10": replace(spark(".venvs/python-3.10", "4.3.0", "dev"), newest_python=10),  # the oldest there is
+    "python-3.10": replace(newest_spark(".venvs/python-3.10", "dev"), newest_python=10),  # the oldest there is
     # Generated code refuses a protobuf older than its generator's, and it runs in users' drivers.
     "generate": Environment(
         ".venvs/generate",
@@ -73,7 +83,7 @@ def make_environment(name: str) -> None:
         stamp, wanted = folder / ".made-from", digest(environment)
         if stamp.exists() and stamp.read_text() == wanted and works(environment.python):
             return
-        say(f"{environment.folder}: installing {environment.packages[0]}, once; a minute or two")
+        say(f"{environment.folder}: installing {environment.what}, once; a minute or two")
         started = time.monotonic()
         if not works(environment.python):
             run(name, [find_python(environment), "-m", "venv", environment.folder])
