@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.spark.mixing.conftest import MAPS, RIGHT, ROWS, App, application, drawn, values
-from tests.spark.mixing.test_result_overtaken import TRIES, context, hearing_late, telling
+from tests.spark.mixing.test_result_overtaken import TRIES, context, hearing_late, read_on_at, telling
 from tests.support.spark import Gate, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.newest]
@@ -47,19 +47,6 @@ def rows_written_at(app: App, held: Gate) -> Any:
 
     numbers = app.spark.sparkContext.parallelize(range(ROWS), MAPS).mapPartitions(wait)
     return app.keep(numbers.map(drawn).partitionBy(MAPS))
-
-
-def read_on_at(rdd: Any, held: Gate) -> Any:
-    """One task that has read the first partition opens the others when the gate is open."""
-    folder = held.folder
-
-    def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
-        found = list(rows)
-        if index == 0:
-            Gate(folder).pass_through(context().taskAttemptId())
-        return iter(found)
-
-    return rdd.mapPartitionsWithIndex(wait).coalesce(1)
 
 
 def given_up(app: App) -> Any:

@@ -215,10 +215,8 @@ def test_a_barrier_stage_over_cached_blocks_is_not_aborted(app: App) -> None:
     assert len(told()) == 1, "it might have read a block of the new generation"
 
 
-def test_a_task_that_reads_one_partition_after_the_other_begins_again(app: App) -> None:
-    """It has begun, and opens the next partition of A only when it comes to it."""
-    held = app.gate()
-    a, told = deleted_behind(app)
+def read_on_at(rdd: Any, held: Gate) -> Any:
+    """One task that has read the first partition opens the others when the gate is open."""
     folder = held.folder
 
     def wait(index: int, rows: Iterator[Any]) -> Iterator[Any]:
@@ -227,7 +225,14 @@ def test_a_task_that_reads_one_partition_after_the_other_begins_again(app: App) 
             Gate(folder).pass_through(context().taskAttemptId())
         return iter(found)
 
-    with app.job(lambda: a.mapPartitionsWithIndex(wait).coalesce(1).collect(), held) as running:
+    return rdd.mapPartitionsWithIndex(wait).coalesce(1)
+
+
+def test_a_task_that_reads_one_partition_after_the_other_begins_again(app: App) -> None:
+    """It has begun, and opens the next partition of A only when it comes to it."""
+    held = app.gate()
+    a, told = deleted_behind(app)
+    with app.job(lambda: read_on_at(a, held).collect(), held) as running:
         wait_for(held.arrived, "one that has read the first partition")
         lose_all(app, a)
         other = made(app, a)
