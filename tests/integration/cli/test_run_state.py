@@ -16,7 +16,8 @@ print(threading.excepthook is threading.__excepthook__, sys.unraisablehook is sy
 print([signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)])
 print(logging.root.level, [one for one in logging.root.handlers if type(one) is not logging.NullHandler])
 print(gc.isenabled(), gc.get_threshold(), gc.callbacks, sys.getrecursionlimit(), sys.gettrace(), sys.getprofile())
-print(warnings.filters, locale.setlocale(locale.LC_ALL), sys.stdout.encoding, sys.stdout.errors)
+own = [one for one in warnings.filters if "numpy" not in str(one)]  # which PySpark before 4.3 imports
+print(own, locale.setlocale(locale.LC_ALL), sys.stdout.encoding, sys.stdout.errors)
 code.InteractiveConsole().push("1 / 0")
 """
 
