@@ -131,8 +131,8 @@ def test_a_long_way_is_gone_in_as_much_memory_as_a_short_one(
         finally:
             tracemalloc.stop()
 
-    held_bytes(50)  # what is made once, whatever the length
-    assert (held_bytes(1_600) - held_bytes(50)) / 1_550 < 30, "bytes a job"
+    held_bytes(1_600)  # Python 3.10 keeps caches with code that has run a thousand times
+    assert (held_bytes(400) - held_bytes(50)) / 350 < 30, "bytes a job"
 
 
 def test_outstanding_directives_are_shown_until_they_are_answered() -> None:
