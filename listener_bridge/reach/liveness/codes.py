@@ -20,7 +20,7 @@ from typing import Any
 
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
-from listener_bridge.reach.liveness.passing import passing
+from listener_bridge.reach.liveness.passing import READS_CELLS, passing
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
@@ -139,6 +139,7 @@ def _analysed(code: CodeType) -> Analysis:
     within = _within(code, instructions)
     nested = within.all
     loaded = frozenset(_loaded_by_name(instructions))
+    shared = _shared(code, within)
     texts = frozenset(_named_in_texts(code))
     own_words = frozenset((*loaded, *code.co_freevars, *texts))
     is_open = _reaches_own(instructions)
@@ -156,8 +157,8 @@ def _analysed(code: CodeType) -> Analysis:
         kept=within.kept,
         runners=within.runners,
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
-        variables=tuple(name for name in _variables(code) if name not in code.co_cellvars or name not in within.kept),
-        always=_always(code, within.kept),
+        variables=tuple(name for name in _variables(code) if name not in shared),
+        always=_always(code, shared),
         lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within),
         is_optimized=is_optimized,
         is_open=is_open,
@@ -186,6 +187,11 @@ def _within(code: CodeType, instructions: Sequence[dis.Instruction]) -> _Within:
     return _Within(called, own | _union(one.runners for one in called.values()), tuple(map(analysis_of, nested)))
 
 
+def _shared(code: CodeType, within: _Within) -> frozenset[str]:
+    """Its cells that other code may have a part in; all of them where none is read: nobody may have a part in one."""
+    return within.kept.intersection(code.co_cellvars) if READS_CELLS else frozenset(code.co_cellvars)
+
+
 def _variables(code: CodeType) -> Iterator[str]:
     """All that are its own: an argument may be a cell as well."""
     return iter(dict.fromkeys((*code.co_varnames, *code.co_cellvars)))
@@ -199,11 +205,10 @@ def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space
         return None
 
 
-def _always(code: CodeType, kept: frozenset[str]) -> frozenset[str]:
+def _always(code: CodeType, shared: frozenset[str]) -> frozenset[str]:
     """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame."""
     first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
-    cells = kept.intersection(code.co_cellvars)
-    return frozenset({*cells, *code.co_freevars, *first, *_named_in_texts(code)})
+    return frozenset({*shared, *code.co_freevars, *first, *_named_in_texts(code)})
 
 
 def _named_in_texts(code: CodeType) -> Iterator[str]:

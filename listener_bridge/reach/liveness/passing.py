@@ -35,8 +35,9 @@ _GENERATOR = "<genexpr>"
 _WAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
-_READS_NO_CELLS = RUNNING >= (3, 12)
-_PREFIXES = frozenset({"EXTENDED_ARG", "PRECALL", "PUSH_NULL"})
+#: Whether cells are read at all (`values`): where they are not, whatever shares one is taken for kept.
+READS_CELLS = RUNNING < (3, 12)
+_BESIDE = frozenset({"PRECALL", "PUSH_NULL"})
 
 
 class Passing(NamedTuple):
@@ -48,14 +49,16 @@ class Passing(NamedTuple):
 
 def passing(instructions: Sequence[dis.Instruction]) -> Mapping[int, Passing]:
     """Place of the call -> what runs within it. Code that is loaded for anything else as well is left out."""
+    places = [place for place, one in enumerate(instructions) if one.opname != "EXTENDED_ARG"]
+    told = [instructions[place] for place in places]
     found: dict[int, Passing] = {}
     others: set[int] = set()
-    for place, code in _loaded(instructions):
-        call, run_by = _runs_at(instructions, place, code)
+    for at, code in _loaded(told):
+        call, run_by = _runs_at(told, at, code)
         if call is None:
             others.add(id(code))
         else:
-            found[call] = Passing(code, run_by)
+            found[places[call]] = Passing(code, run_by)
     return {call: each for call, each in found.items() if id(each.code) not in others}
 
 
@@ -67,7 +70,7 @@ def _loaded(instructions: Sequence[dis.Instruction]) -> Iterator[tuple[int, Code
 
 
 def _runs_at(instructions: Sequence[dis.Instruction], place: int, code: CodeType) -> tuple[int | None, str]:
-    called = None if code.co_freevars and _READS_NO_CELLS else _called(instructions, place)
+    called = _called(instructions, place) if READS_CELLS or not code.co_freevars else None
     if called is None or code.co_name != _GENERATOR:
         return called, ""
     run_by = _function_below(instructions, place)
@@ -81,8 +84,6 @@ def _called(instructions: Sequence[dis.Instruction], place: int) -> int | None:
         return None
     height = 0  # of the stack above the function
     for at, here in enumerate(instructions[made + 1 :], made + 1):
-        if here.opname == "EXTENDED_ARG":
-            continue
         if here.opname in _JUMPS:
             return None
         above = height + dis.stack_effect(here.opcode, here.arg)
@@ -97,7 +98,7 @@ def _function_below(instructions: Sequence[dis.Instruction], place: int) -> str:
     at = place - 1
     if (instructions[place + 1].arg or 0) & 0x08:  # a closure: a tuple of cells
         at -= 1 + (instructions[at].arg or 0)
-    while at >= 0 and instructions[at].opname in _PREFIXES:
+    while at >= 0 and instructions[at].opname in _BESIDE:
         at -= 1
     is_named = at >= 0 and instructions[at].opname in ("LOAD_NAME", "LOAD_GLOBAL")
     return str(instructions[at].argval) if is_named else ""
@@ -106,7 +107,7 @@ def _function_below(instructions: Sequence[dis.Instruction], place: int) -> str:
 def _next_call(instructions: Sequence[dis.Instruction], made: int) -> int | None:
     """Where what was made is called with, at once and alone."""
     at = made + 1
-    while at < len(instructions) and instructions[at].opname in _PREFIXES:
+    while at < len(instructions) and instructions[at].opname in _BESIDE:
         at += 1
     is_alone = at < len(instructions) and instructions[at].opname == "CALL" and instructions[at].arg == 1
     return at if is_alone else None

@@ -8,8 +8,9 @@ from types import CodeType
 
 import pytest
 
+from listener_bridge.reach.liveness import codes
 from listener_bridge.reach.liveness.opcodes import KNOWN
-from listener_bridge.reach.liveness.passing import passing
+from listener_bridge.reach.liveness.passing import READS_CELLS, passing
 
 if sys.version_info[:2] not in KNOWN:
     pytest.skip("this Python's bytecode is not read", allow_module_level=True)
@@ -61,6 +62,22 @@ def test_a_generator_expression_runs_within_the_builtin_that_it_is_handed_to(tex
 def test_one_with_a_closure_does_so_where_cells_are_read() -> None:
     told = found("def f(a, b):\n    return max(a + b for k in range(3))", "f")
     assert told == ([] if SINCE_3_12 else [("<genexpr>", "max", 1)])
+
+
+def test_a_module_of_many_constants_hides_nothing() -> None:
+    """Which are loaded with a prefix."""
+    many = "; ".join(f"x = {number}" for number in range(300, 900))
+    assert found(f"{many}\nx = sum(a for k in b)") == [("<genexpr>", "sum", 1)]
+    within = f"def f(a):\n    {many}\n    return keep(a for k in range(3))"
+    assert found(within, "f") == []
+
+
+def test_a_cell_that_nobody_has_a_part_in_is_read_only_where_cells_are() -> None:
+    """The compiler makes one for what it leaves out afterwards."""
+    module = compile("def f(x):\n    if 0:\n        g = lambda: x\n    return x", "program", "exec", dont_inherit=True)
+    code = next(one for one in module.co_consts if isinstance(one, CodeType))
+    assert code.co_cellvars == ("x",)
+    assert ("x" in codes.analysis_of(code).variables) is READS_CELLS
 
 
 @pytest.mark.parametrize(
