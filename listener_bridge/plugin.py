@@ -73,7 +73,8 @@ class Status:
 class Attachment:
     """One attached application, or none where that was not possible. A context manager.
 
-    Blocks may be nested, as where a function that attaches is called by one that has: the outermost one detaches.
+    A block ends what its own `attach` began: where that found the present attachment, as in a function that is called
+    by a program that has attached, it goes on. `detach` ends it for all.
     """
 
     def __init__(self, chosen: Settings, why: str, store: str = "") -> None:
@@ -81,7 +82,7 @@ class Attachment:
         self._why = why
         self._store = store
         self._bridge: Bridge | None = None
-        self._blocks = 0
+        self._attached = 1  # times, by all who were given this one; held by `_LOCK`
 
     @property
     def application(self) -> str:
@@ -138,16 +139,14 @@ class Attachment:
         )
 
     def __enter__(self) -> Attachment:
-        with _LOCK:
-            self._blocks += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with _LOCK:
-            self._blocks -= 1
-            is_over = self._blocks <= 0
+            self._attached -= 1
+            is_over = self._attached <= 0
         if is_over:
             self.detach()
 
@@ -210,6 +209,7 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
             present.detach()
         elif present is not None:
             log.warning("application %s is attached already: its present attachment goes on", which[0])
+            present._attached += 1  # noqa: SLF001 - of this module
             return present
         _ATTACHED[which] = attached = _open(spark, chosen)
         return attached

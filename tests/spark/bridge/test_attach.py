@@ -43,6 +43,17 @@ def test_a_block_within_a_block_lets_go_of_nothing(tmp_path: Path) -> None:
         assert outer.status().state == "detached"
 
 
+def test_a_block_ends_nothing_that_was_there_before_it(tmp_path: Path) -> None:
+    """As where `shufflectl run` has attached a program that attaches itself for a while."""
+    with spark_session(tmp_path, LOCAL) as spark:
+        outer = attach(spark, store="memory:")
+        with attach(spark, store="memory:"):
+            pass
+        wait_for(lambda: outer.status().state == "connected", "it to be attached still")
+        outer.detach()
+        assert outer.status().state == "detached"
+
+
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_that_ends_lets_go_of_nothing(tmp_path: Path) -> None:
     with spark_session(tmp_path, LOCAL) as spark, attach(spark, store="memory:", policy="frontier") as attached:

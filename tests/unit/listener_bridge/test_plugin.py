@@ -108,7 +108,7 @@ def test_a_context_that_follows_one_of_the_same_id_is_another_application(monkey
     monkeypatch.setattr(
         plugin,
         "_open",
-        lambda *_: SimpleNamespace(number=next(attached), status=lambda: SimpleNamespace(state="ending")),
+        lambda *_: SimpleNamespace(number=next(attached), _attached=1, status=lambda: SimpleNamespace(state="ending")),
     )
     first, second = FakeSession(), FakeSession()
     found: list[Any] = [attach(session) for session in (first, first, second)]
