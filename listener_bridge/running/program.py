@@ -126,7 +126,8 @@ def _main(file: str, spec: importlib.machinery.ModuleSpec | None) -> ModuleType:
     main.__file__ = file
     main.__spec__ = spec
     main.__dict__["__builtins__"] = sys.modules["builtins"]
-    main.__dict__["__cached__"] = None
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
     if sys.version_info < (3, 14):
         main.__annotations__ = {}
     return main

@@ -122,7 +122,12 @@ def _look_first(path: Path) -> None:
 
 def _open(where: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(
-        where, _BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
+        where,
+        timeout=_BUSY_TIMEOUT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        uri=uri,
     )
 
 

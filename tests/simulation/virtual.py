@@ -75,9 +75,11 @@ def run(program: Coroutine[Any, Any, T]) -> T:
         loop.close()
 
 
-def _counted(loop: Any, work: Any, context: Any = None) -> asyncio.Task[Any]:
-    """Remembers every task, so that none is looked for among all that the process has."""
-    more: dict[str, Any] = {} if context is None else {"context": context}
+def _counted(loop: Any, work: Any, **more: Any) -> asyncio.Task[Any]:
+    """Remembers every task, so that none is looked for among all that the process has.
+
+    ``more``: of its context, and since Python 3.14 of its name and whether it begins at once.
+    """
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **more)
     loop.tasks.append(task)
     return task
