@@ -3,7 +3,8 @@
 Responsible for: running random programs to their ends and catching each use of a thing that was said to be dead.
 Refuses to know: bytecode. Invariant: it judges by what the program really read, never by an analysis of its own.
 
-Every binding is of a new thing, so a thing that only a dead name holds can be met again only by reading that name.
+Every binding is of a new thing, so a thing that only a dead name holds can be met again only by reading that name. What
+is shared has several: it is said to be dead where no reference is left that is not.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Bound:
 
     def __init__(self, *read: object) -> None:
         self.is_said_dead = False
+        self.is_shared = False
         self.world.made(self)
 
     @property
@@ -134,6 +136,7 @@ class World:
             "probe": self.probe,
             "r": self.used,
             "rounds": lambda *read: iter(range(1, self.few() + 1)),
+            "share": self.share,
             "shape": lambda *read: shape(thing, self.few()),
             "things": lambda *read: Both(thing() for _ in range(self.few())),
             "threaded": threaded,
@@ -167,6 +170,11 @@ class World:
             self.found.violations.append(f"seed {self._seed}: line {line} uses what was said to be dead")
         return thing
 
+    def share(self, *things: Any) -> None:
+        """These will have several names."""
+        for thing in things:
+            self.used(thing).is_shared = True
+
     def probe(self, *read: object) -> None:
         self.step()
         in_a_thread(self._look)
@@ -184,7 +192,7 @@ class World:
             self.found.alive += len(said.names.get(id(thing), ()))
             if dead > references:
                 self.found.violations.append(f"seed {self._seed}: {dead} of {references} references said to be dead")
-            if dead:
+            if dead and (dead == references or not thing.is_shared):
                 thing.is_said_dead = True
 
 
@@ -263,7 +271,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
-    parser.add_argument("--favoured", default="", metavar="FORM", help="a form of which there are many: comprehension")
+    forms = "a form of which there are many: comprehension, handed"
+    parser.add_argument("--favoured", default="", metavar="FORM", help=forms)
     asked = parser.parse_args()
     found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)
     names = found.dead + found.alive

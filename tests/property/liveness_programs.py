@@ -1,7 +1,8 @@
 """Random programs, as text: every read of a variable passes through `r`, and every binding is of a new thing.
 
 Responsible for: all forms of Python that bind, read or delete names, nested at random, repeatable by a seed.
-Refuses to know: what is done with a program. Invariant: one thing is bound to one name, once: `x = new(r(y))`.
+Refuses to know: what is done with a program. Invariant: one thing is bound to one name, once: `x = new(r(y))`; but for
+what is shared before, which is handed on as it is.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Writer:
             self.delete, self.branch, self.loop_while, self.loop_for, self.guarded, self.grouped, self.context,
             self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
-            self.global_written, self.subscripts,
+            self.global_written, self.subscripts, self.handed,
         ]  # fmt: skip
         self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
@@ -314,6 +315,25 @@ class Writer:
         yield from indented([*body, f"def chance(self, {own[0]}=None):", *indented(method)])
         yield from self.statement(scope)
         yield f"{self.target(scope)} = {name}(); {name}().chance()"
+
+    def handed(self, scope: Scope) -> Iterator[str]:
+        """Things that the caller's names hold are the callee's arguments, and lie on the stack meanwhile."""
+        name = self.fresh("h")
+        one, two = self.chance.sample(scope.names, 2)
+        yield f"share({one}, {two})"
+        yield f"def {name}(p, q, *rest, **more):"
+        lines = [
+            "r(p)", "probe()", "r(q)", "[q, p, probe()]", "r(p if rest else q)", "p = probe()", "called(q, probe(), p)",
+        ]  # fmt: skip
+        yield from indented(self.chance.choices(lines, k=self.chance.randint(2, 5)))
+        calls = [
+            "{0}({1}, {2})", "{0}({1}, q={2}, k={1})", "called({0}({2}, {1}, {1}), {1}, probe())",
+            "called({1}, probe(), {2})", "called({1} is {0}({1}, {2}) is {2})", "called([{1}, {0}({1}, {2}), {2}])",
+            "called(*[{1}], {0}({2}, {2}))",
+        ]  # fmt: skip
+        for call in self.chance.sample(calls, 2):
+            yield call.format(name, one, two)
+        yield "probe()"
 
     def global_written(self, scope: Scope) -> Iterator[str]:
         if not scope.is_function:

@@ -3,7 +3,8 @@
 Responsible for: running the source of a program as `__main__`, the things that its names hold, and the reading from
 another thread. Refuses to know: what a program is to prove. Standard library alone: it runs on Pythons without pytest.
 
-A program gets `thing(label)`, `use(...)`, and `probe("labels")`, which says what nothing but dead names may hold there.
+A program gets `thing(label)`, `use(...)`, and `probe("labels", "labels")`, which says what nothing but dead names may
+hold there, and what nothing but dead arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSIONS = ("3.11", "3.12", "3.13")
+LENDS = sys.version_info >= (3, 14)  #: What callers' variables hold to the arguments of what they call.
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 _numbers = itertools.count()
 
@@ -90,12 +92,13 @@ class Program:
         self._things.append(weakref.ref(made))
         return made
 
-    def probe(self, expected: str) -> None:
-        """The labels of the things that the program can no longer use, in any order."""
+    def probe(self, expected: str, unless_lent: str = "") -> None:
+        """The labels of the things that the program can no longer use, in any order; last those of arguments."""
         found = self.unused()
         self.probes += 1
-        if found != set(expected.split()):
-            self.failures.append(f"probe {self.probes}: {found} are unused, not {set(expected.split())}")
+        unused = {*expected.split(), *(() if LENDS else unless_lent.split())}
+        if found != unused:
+            self.failures.append(f"probe {self.probes}: {found} are unused, not {unused}")
 
     def unused(self) -> set[str]:
         """Read in a thread of its own, as a bridge does."""

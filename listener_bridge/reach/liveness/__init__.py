@@ -1,4 +1,4 @@
-"""Which names of the running program will never be read again, from CPython's bytecode (3.11, 3.12, 3.13).
+"""Which names of the running program will never be read again, from CPython's bytecode (3.11 to 3.14).
 
     dead = liveness.dead_references(is_own=lambda frame: frame.f_code.co_filename == program)
     dead.references.get(id(thing), 0)    # references to `thing` that the program will never use

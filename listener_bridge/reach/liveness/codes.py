@@ -18,6 +18,7 @@ from itertools import chain
 from types import CodeType
 from typing import Any
 
+from listener_bridge.reach.liveness import borrowing
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
@@ -206,9 +207,13 @@ def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space
 
 
 def _always(code: CodeType, shared: frozenset[str]) -> frozenset[str]:
-    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame."""
+    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame.
+
+    What may be lent is no reference of its own: that it is dead would take one away that somebody else has.
+    """
     first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
-    return frozenset({*shared, *code.co_freevars, *first, *_named_in_texts(code)})
+    borrowed = borrowing.arguments(code) if RUNNING >= borrowing.SINCE else ()
+    return frozenset({*shared, *code.co_freevars, *first, *borrowed, *_named_in_texts(code)})
 
 
 def _named_in_texts(code: CodeType) -> Iterator[str]:

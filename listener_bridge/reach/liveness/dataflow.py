@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, MappingProxyType
 from typing import Any, cast
 
-from listener_bridge.reach.liveness import opcodes
+from listener_bridge.reach.liveness import borrowing, opcodes
 from listener_bridge.reach.liveness.opcodes import Act, Space
 
 Version = tuple[int, int]
@@ -78,6 +78,9 @@ def lives_of(
     steps = _steps(code, instructions, bits, space)
     for place, read in called.items():
         steps[place] = _reading_too(steps[place], sum(bits[name] for name in read if name in bits))
+    if space is Space.FAST and version >= borrowing.SINCE:
+        for place, lent in enumerate(borrowing.lent(instructions)):
+            steps[place] = replace(steps[place], touches=steps[place].touches | sum(bits[name] for name in lent))
     return Lives(names, tuple(instruction.offset for instruction in instructions), live_variables(steps))
 
 

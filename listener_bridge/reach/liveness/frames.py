@@ -16,7 +16,7 @@ import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from listener_bridge.reach.liveness import codes, values
 from listener_bridge.reach.liveness.codes import Analysis
@@ -40,11 +40,19 @@ MONITORING_TOOLS = 6
 #: Who has loaded one may start it in any function.
 SHELLS = frozenset({"IPython", "bpython", "ptpython"})
 
+
+def _compiles() -> bool:
+    """Whether code may run that was compiled at run time (since 3.14), and lend more than its bytecode says."""
+    jit: Any = getattr(sys, "_jit", None)
+    return jit is not None and bool(jit.is_enabled())
+
+
 _read = values.reader()
 _IS_KNOWN = (
     sys.implementation.name == "cpython"
     and sys.version_info[:2] in KNOWN
     and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    and not _compiles()
 )
 
 

@@ -38,6 +38,8 @@ FAST: Mapping[str, Acts] = {
     "LOAD_FAST_CHECK": (R,),
     "LOAD_FAST_AND_CLEAR": (R,),
     "LOAD_FAST_LOAD_FAST": (R, R),
+    "LOAD_FAST_BORROW": (R,),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": (R, R),
     "STORE_FAST_LOAD_FAST": (W, R),
     "STORE_FAST_STORE_FAST": (W, W),
     "STORE_FAST": (W,),
@@ -63,6 +65,11 @@ NAMED: Mapping[str, Acts] = {
 }
 
 ACTS: Mapping[Space, Mapping[str, Acts]] = {Space.FAST: FAST, Space.NAMED: NAMED}
+
+#: Since 3.14: what they load lies on the stack without being counted, for as long as the variable holds it. In the same
+#: straight run of instructions it is consumed, and the variable is not written before that: the compiler sees to both
+#: (`optimize_load_fast` in CPython's Python/flowgraph.c).
+BORROWS = frozenset({"LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 
 #: Loads a variable by its name, which may be one of the builtins.
 BY_NAME = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF"})
@@ -103,6 +110,11 @@ _SINCE_3_12 = frozenset({
     "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_TRUE", "RETURN_CONST", "STORE_SLICE",
 })  # fmt: skip
 
+_SINCE_3_13 = frozenset({
+    "CALL_KW", "CONVERT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "LOAD_FAST_LOAD_FAST", "SET_FUNCTION_ATTRIBUTE",
+    "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "TO_BOOL",
+})  # fmt: skip
+
 #: Left out on purpose: LOAD_LOCALS (class bodies), PRINT_EXPR (interactive), and what `dis` never shows.
 KNOWN: Mapping[tuple[int, int], frozenset[str]] = {
     (3, 11): _COMMON | {
@@ -113,8 +125,9 @@ KNOWN: Mapping[tuple[int, int], frozenset[str]] = {
         "POP_JUMP_FORWARD_IF_TRUE", "PRECALL", "PREP_RERAISE_STAR", "UNARY_POSITIVE",
     },
     (3, 12): _COMMON | _SINCE_3_12 | {"FORMAT_VALUE", "KW_NAMES", "LOAD_CLOSURE"},
-    (3, 13): _COMMON | _SINCE_3_12 | {
-        "CALL_KW", "CONVERT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "LOAD_FAST_LOAD_FAST",
-        "SET_FUNCTION_ATTRIBUTE", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "TO_BOOL",
+    (3, 13): _COMMON | _SINCE_3_12 | _SINCE_3_13,
+    (3, 14): _COMMON | _SINCE_3_12 | _SINCE_3_13 | BORROWS | {
+        "BUILD_INTERPOLATION", "BUILD_TEMPLATE", "LOAD_COMMON_CONSTANT", "LOAD_SMALL_INT", "LOAD_SPECIAL", "NOT_TAKEN",
+        "POP_ITER",
     },
 }  # fmt: skip

@@ -4,11 +4,12 @@ Responsible for: one way a version to read the variables of a frame of `CO_OPTIM
 Refuses to know: what lives, whose frame it is.
 Invariant: the frame, its variables, what `locals()` would give and how long objects live are as before.
 
-3.13 has a view that reads through (PEP 667), 3.12 has `PyFrame_GetVar`. 3.11 has neither: `f_locals` copies the
-variables into a dictionary that stays with the frame, references included, so what was copied is taken out again at
-once. It is taken out only where the frame and this reading alone have that dictionary, with no other thread in between.
+From 3.13 on there is a view that reads through (PEP 667), 3.12 has `PyFrame_GetVar`. 3.11 has neither: `f_locals`
+copies the variables into a dictionary that stays with the frame, references included, so what was copied is taken out
+again at once. It is taken out only where the frame and this reading alone have that dictionary, with no other thread in
+between.
 
-3.12 and 3.13 are asked for no cell: 3.12 and 3.13.0 take what a comprehension's variable hides for one, and crash
+From 3.12 on none is asked for a cell: 3.12 and 3.13.0 take what a comprehension's variable hides for one, and crash
 (gh-128396). 3.11 may be.
 """
 
@@ -27,6 +28,8 @@ try:
 except ImportError:  # a Python built without it reads no variables on 3.12
     ctypes = None  # type: ignore[assignment]
 
+_WITH_VIEW = frozenset({(3, 13), (3, 14)})
+
 Reader: TypeAlias = Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
 """Frame and the names of some of its variables -> those that are bound, and the ids of what they hold."""
 
@@ -34,7 +37,7 @@ Reader: TypeAlias = Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
 def reader() -> Reader | None:
     """None where this Python has no way that leaves no trace: then no local variable is known to be dead."""
     version = sys.version_info[:2]
-    if version == (3, 13):
+    if version in _WITH_VIEW:
         return _through_the_view
     if version == (3, 12) and ctypes is not None:
         return _by_variable()
@@ -85,7 +88,7 @@ def kind_of(frame: FrameType, name: str) -> type | None:
 
 def _values(frame: FrameType, name: str) -> list[object]:
     version = sys.version_info[:2]
-    if version == (3, 13):
+    if version in _WITH_VIEW:
         seen = frame.f_locals  # read by name alone: among all of them are cells that a comprehension hides (gh-128396)
         return [seen[name]] if name in seen else []
     if version == (3, 12) and ctypes is not None:

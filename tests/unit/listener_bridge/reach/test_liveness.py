@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach import liveness
-from listener_bridge.reach.liveness import codes, dataflow, frames, opcodes, values
+from listener_bridge.reach.liveness import borrowing, codes, dataflow, frames, opcodes, values
 from listener_bridge.reach.liveness.dataflow import Step
 from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, pythons
 from tests.support.liveness_rules import RULES, failures
@@ -409,8 +409,48 @@ def test_every_instruction_that_names_a_variable_or_jumps_has_its_effect() -> No
         "STORE_ATTR", "DELETE_ATTR", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_NAME", "IMPORT_FROM",
     }  # fmt: skip
     assert {dis.opname[op] for op in dis.hasname} & known <= set(opcodes.NAMED) | of_objects
-    jumps = {dis.opname[op] for op in (*dis.hasjrel, *dis.hasjabs)} & known
+    told_alone = {"END_ASYNC_FOR"}  # since 3.14 its argument tells monitoring where the loop is; it jumps nowhere
+    jumps = {dis.opname[op] for op in (*dis.hasjrel, *dis.hasjabs)} & known - told_alone
     assert jumps == (opcodes.ALWAYS_JUMPS | opcodes.MAY_JUMP) & known
+
+
+@bytecode
+def test_every_instruction_that_lends_what_a_variable_holds_is_known_as_one() -> None:
+    lends = {name for name in opcodes.KNOWN[dataflow.RUNNING] if "BORROW" in name}
+    assert lends == (opcodes.BORROWS if dataflow.RUNNING >= borrowing.SINCE else set())
+
+
+@bytecode
+def test_what_is_lent_is_named_until_the_stack_is_as_low_again() -> None:
+    def held(a: Any, *rest: Any, b: Any = None, **more: Any) -> Any:
+        keep = [a, b]
+        return keep[0](keep, rest).of(more)
+
+    instructions = list(dis.get_instructions(held))
+    lent = borrowing.lent(instructions)
+    if dataflow.RUNNING < borrowing.SINCE:
+        assert lent == [frozenset()] * len(instructions)
+        return
+    by_opname = {one.opname: names for one, names in zip(instructions, lent, strict=True)}
+    assert by_opname["BUILD_LIST"] == {"a", "b"}
+    assert by_opname["STORE_FAST"] == {"a"}  # what took both lies where it lay
+    assert by_opname["CALL"] == {"keep", "more"}
+    assert by_opname["RETURN_VALUE"] == {"keep"}
+    assert borrowing.arguments(held.__code__) == ("a", "b", "rest", "more")
+
+
+@bytecode
+def test_what_changes_places_with_something_lower_is_named_as_long() -> None:
+    stack = [("LOAD_FAST_BORROW", "a"), ("LOAD_FAST_BORROW", "b"), ("SWAP", 2), ("POP_TOP", None), ("NOP", None)]
+    instructions = [instruction(at, opname, told) for at, (opname, told) in enumerate(stack)]
+    assert borrowing.lent(instructions)[-1] == {"a", "b"}
+
+
+def instruction(at: int, opname: str, told: object) -> Any:
+    """As `dis` tells it, of whichever version."""
+    arg = 0 if isinstance(told, str) else told
+    opcode = dis.opmap.get(opname, dis.opmap["LOAD_FAST"])
+    return types.SimpleNamespace(offset=2 * at, opname=opname, opcode=opcode, arg=arg, argval=told)
 
 
 @bytecode

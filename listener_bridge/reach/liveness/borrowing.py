@@ -1,0 +1,62 @@
+"""What lies on the stack without being counted: CPython 3.14 lends a variable's reference to the stack.
+
+    count(ranks, other())     # while `other` runs, `ranks` lies on the stack; its one reference is the variable's
+
+Responsible for: which variables each instruction may still use from the stack, though their last load is behind it;
+which variables may themselves hold what is only lent to them.
+Refuses to know: whether anything reads a variable later.
+Invariant: as long as what a variable lent may lie on the stack, or be in the hands of what is called with it, the
+variable is named.
+
+Until 3.13 whatever lies on the stack is counted, and who counts references sees that somebody has it. What is lent is
+consumed in the same straight run of instructions (`opcodes.BORROWS`). It is followed by the height of the stack: it may
+lie there until the stack is as low again as where it was put, at the latest where the statement ends. Whatever takes it
+and leaves something in its place has it still, here. A function that is called with it has it in its argument.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator, Sequence
+from types import CodeType
+
+from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BORROWS, ENDS, MAY_JUMP
+
+Version = tuple[int, int]
+
+SINCE: Version = (3, 14)
+
+_LEAVES = ALWAYS_JUMPS | MAY_JUMP | ENDS
+
+
+def lent(instructions: Sequence[dis.Instruction]) -> list[frozenset[str]]:
+    """Of each instruction the variables whose reference may lie on the stack, uncounted, before it or while it runs."""
+    targets = {one.argval for one in instructions if one.opname in ALWAYS_JUMPS | MAY_JUMP}
+    found: list[frozenset[str]] = []
+    height, floors = 0, dict[str, int]()  # of the stack in this run; how high it is below what a variable lent
+    for here in instructions:
+        if here.offset in targets:
+            height, floors = 0, {}
+        found.append(frozenset(floors))
+        if here.opname == "SWAP":
+            floors = {name: min(floor, height - (here.arg or 0)) for name, floor in floors.items()}
+        floors.update(_lends(here, height, floors))
+        height += 0 if here.opname in _LEAVES else dis.stack_effect(here.opcode, here.arg)
+        floors = {} if here.opname in _LEAVES else {name: floor for name, floor in floors.items() if floor < height}
+    return found
+
+
+def _lends(loads: dis.Instruction, height: int, floors: dict[str, int]) -> Iterator[tuple[str, int]]:
+    """A variable that is lent twice has its lower place: it is there until both are gone."""
+    if loads.opname not in BORROWS:
+        return
+    names = loads.argval if isinstance(loads.argval, tuple) else (loads.argval,)
+    for place, name in enumerate(names, height):
+        yield name, min(place, floors.get(name, place))
+
+
+def arguments(code: CodeType) -> tuple[str, ...]:
+    """Those that may hold what a caller's variable lent."""
+    rest = sum(bool(code.co_flags & flag) for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS))
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + rest]
