@@ -109,8 +109,12 @@ def _near_generation(state: State, key: Any, *records: Generation | None) -> Nea
     return near
 
 
-def _near_shuffle(state: State, key: Any, *records: Shuffle | None) -> Near:
-    return [("generations", record.current) for record in records if record is not None and record.current is not None]
+def _near_shuffle(state: State, key: Any, was: Shuffle | None, now: Shuffle | None) -> Near:
+    """Its current generation; where it has forgotten that, every one: an older one may still be on its way out."""
+    before, after = (record.current if record is not None else None for record in (was, now))
+    if (after or 0) < (before or 0):
+        return [("generations", number) for number, one in state.generations.items() if one.app_shuffle == key]
+    return [("generations", current) for current in (before, after) if current is not None]
 
 
 def _near_attempt(state: State, key: Any, *records: Attempt | None) -> Near:

@@ -26,7 +26,7 @@ from coordinator.core.invariants import check, check_changes
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import Client, Directive, State, copy, edit, lay_over, replaced_by
 from coordinator.core.values import Deletion, DirectiveKind, Ending, Expiry, Hold
-from tests.scenarios.story import REACHABLE, Story, delayed
+from tests.scenarios.story import EAGER, REACHABLE, Story, delayed
 from tests.unit.core.making import STATES, state
 
 A1 = ShuffleId(1)
@@ -108,6 +108,31 @@ def test_each_check_can_fail(name: str, spoil: Break, word: str) -> None:
     spoil(draft)
     assert any(word in str(violation) for violation in check(draft)), check(draft)
     assert check_changes(draft, before.meta, replaced_by(draft)) == check(draft)
+
+
+def test_an_older_generation_that_was_forgotten_with_its_app_shuffle_is_found() -> None:
+    """A1 is fenced and not deleted yet, A2 was written since; Spark lets A go, and only A2 is closed."""
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.fenced()
+    story.whole("s2>A, s3:A.")
+    assert story.lives() == "A1 fenced, A2 readable"
+    draft = lay_over(story.state)
+    drop("generations", story.teller.id_of("A2"))(draft)
+    drop("shuffles", A)(draft)
+    found = check_changes(draft, story.state.meta, replaced_by(draft))
+    assert [str(one) for one in found] == ["4 ids: generations 1 is of app shuffle 0, which does not know it"]
+    assert found == check(draft)
+
+
+def test_and_where_its_app_shuffle_goes_back_to_an_earlier_one() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    story.fenced()
+    story.whole("s2>A, s3:A.")
+    draft = lay_over(story.state)
+    of_shuffle(current=None)(draft)
+    assert check_changes(draft, story.state.meta, replaced_by(draft)) == check(draft)
 
 
 @pytest.mark.parametrize("name", STATES)
