@@ -206,6 +206,10 @@ def _users_exist(state: State, key: ShuffleId, generation: Generation) -> Found:
             yield "9 deleted in the end", f"is written by {stage}, whose end will never be told"
 
 
+def _waits_for_a_time(generation: Generation) -> bool:
+    return generation.life is Life.EXPIRED and generation.hold in (Hold.GRACE, Hold.BACKOFF)
+
+
 #: What is outstanding of a generation that is on its way out.
 _OUTSTANDING = {Life.FENCING: DirectiveKind.FENCE, Life.FENCED: DirectiveKind.DELETE}
 
@@ -214,6 +218,8 @@ def _moves_on(state: State, key: ShuffleId, generation: Generation) -> Found:
     """Expired: a hold says what for. Fencing and fenced: a directive is outstanding."""
     if generation.life is Life.EXPIRED and generation.hold is Hold.NONE and not state.meta.sweeping:
         yield "9 deleted in the end", "is expired, and neither held nor fenced"
+    if _waits_for_a_time(generation) and not generation.due_ms:
+        yield "9 deleted in the end", f"is held ({generation.hold.value}) until a time that is not told"
     expected = _OUTSTANDING.get(generation.life) if state.meta.ending is None else None
     directive = state.directives.get(generation.directive) if generation.directive is not None else None
     if expected is not None and (directive is None or directive.kind is not expected or directive.shuffle_id != key):
@@ -254,6 +260,10 @@ def _attempt_is_told(state: State, key: Any, attempt: Attempt) -> Found:
     told = generation is None or generation.life is Life.FENCED or key in generation.writers
     if attempt.running and not told:
         yield "2 readers", f"writes {attempt.writing}, which does not know it"
+    for shuffle_id in attempt.reading:
+        read = state.generations.get(shuffle_id)
+        if read is not None and read.life is not Life.FENCED and key not in read.readers | read.retrying:
+            yield "2 readers", f"reads {shuffle_id}, which does not know it"
 
 
 def _directive_is_wanted(state: State, key: Any, directive: Directive) -> Found:

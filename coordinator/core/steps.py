@@ -15,6 +15,7 @@ from typing import Any
 from coordinator.core import cuts, policies, pressure
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES
+from coordinator.core.ids import ShuffleId
 from coordinator.core.invariants import Violation
 from coordinator.core.lifecycle import TRANSITIONS, Life
 from coordinator.core.state import Generation, State
@@ -122,12 +123,25 @@ def _unlooked(before: State, generation: Generation) -> Found:
     policy = policies.policy_of(before, generation)
     if generation.app_shuffle in cuts.of_roots(before, policies.counted(before, generation)):
         yield "14 roots", f"fences {generation.shuffle_id}, which a root reaches"
-    if policy.rule is Rule.REACHABLE and generation.completed >= before.meta.seen_sequence:
+    if policy.rule is Rule.REACHABLE and max(generation.completed, generation.rested) >= before.meta.seen_sequence:
         yield "14 roots", f"fences {generation.shuffle_id}, at which no look has looked"
     if policy.rule is Rule.PRESSURE and pressure.fullest(before) is None:
         yield "15 pressure", f"fences {generation.shuffle_id} while no disk is above its low watermark"
     if policy.observe or before.meta.gap is not None or before.meta.suspended is not None:
         yield "14 roots", f"fences {generation.shuffle_id} while nothing may be deleted"
+
+
+def _fenced(before: State, recorded: e.Recorded) -> Found:
+    event: Any = recorded.event
+    generation = before.generations.get(event.shuffle_id)
+    if generation is None or generation.life is not Life.FENCING:
+        yield "table", f"says that {event.shuffle_id} is fenced, whose fence was not asked for"
+
+
+def _asked_of_the_driver(before: State, recorded: e.Recorded) -> Found:
+    event: Any = recorded.event
+    if event.directive != before.meta.next_directive:
+        yield "4 ids", f"does not give out the next directive, {before.meta.next_directive}"
 
 
 def _deleted(before: State, recorded: e.Recorded) -> Found:
@@ -146,14 +160,34 @@ def _recovery_opened(before: State, recorded: e.Recorded) -> Found:
         yield "3 one recovery", f"names {again}, for which another one answers"
     if event.missing not in event.gone:
         yield "3 one recovery", f"does not name {event.missing}, which was missed"
-    if before.meta.recoveries >= before.meta.settings.recoveries:
-        yield "8 bounded", f"is one more than {before.meta.settings.recoveries}"
+    if event.recovery != before.meta.next_recovery:
+        yield "4 ids", f"does not give out the next recovery, {before.meta.next_recovery}"
+    yield from _named(before, event.gone)
+    yield from _beyond_bounds(before, event.gone)
+
+
+def _named(before: State, gone: tuple[ShuffleId, ...]) -> Found:
+    """What was half written goes with the step; what is whole and can be read is no loss."""
+    there = (before.generations.get(shuffle_id) for shuffle_id in gone)
+    for generation in there:
+        if generation is not None and generation.complete and generation.life is not Life.FENCED:
+            yield "3 one recovery", f"names {generation.shuffle_id}, which is {generation.life.value}"
+
+
+def _beyond_bounds(before: State, gone: tuple[ShuffleId, ...]) -> Found:
+    settings = before.meta.settings
+    if before.meta.recoveries >= settings.recoveries:
+        yield "8 bounded", f"is one more than {settings.recoveries}"
+    for app_shuffle, shuffle in before.shuffles.items():
+        if shuffle.current in gone and shuffle.recoveries >= settings.recoveries_per_shuffle:
+            yield "8 bounded", f"is one more of app shuffle {app_shuffle} than {settings.recoveries_per_shuffle}"
 
 
 def _widened(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
     if event.gone in before.recovered:
         yield "3 one recovery", f"names {event.gone}, for which another one answers"
+    yield from _named(before, (event.gone,))
 
 
 def _premature(before: State, recorded: e.Recorded) -> Found:
@@ -173,6 +207,9 @@ _CHECKS: dict[type, Callable[[State, e.Recorded], Found]] = {
     e.GenerationStarted: _begun,
     e.GenerationAdopted: _begun,
     e.FenceRequested: _fence_requested,
+    e.GenerationFenced: _fenced,
+    e.DeleteRequested: _asked_of_the_driver,
+    e.InvalidateRequested: _asked_of_the_driver,
     e.GenerationDeleted: _deleted,
     e.RecoveryOpened: _recovery_opened,
     e.RecoveryWidened: _widened,
