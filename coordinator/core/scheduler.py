@@ -132,8 +132,9 @@ def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
             tuple(sorted(recovery.unread(desk.state, attempt))) if attempt is not None else (),
         )
     )
-    if written is not None and written in desk.state.generations:
-        desk.emit(e.GenerationCompleted(written, command.shuffle_bytes_written))
+    generation = desk.state.generations.get(written) if written is not None else None
+    if generation is not None and generation.life is not Life.FENCED:  # else it had failed, and what it wrote is gone
+        desk.emit(e.GenerationCompleted(generation.shuffle_id, command.shuffle_bytes_written))
     if attempt is not None and attempt.writes is not None:
         _cut_again(desk, attempt.reading, attempt.writes)
 

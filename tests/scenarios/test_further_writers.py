@@ -201,3 +201,22 @@ def test_24_a_task_that_outlived_its_failed_attempt_begins_nothing() -> None:
     ]
     assert story.write("A", "s2") == "not ready: stage 2.0 is over: no live job lists it, or a later attempt writes"
     assert story.write("A", "s2.1") == "ready A2"
+
+
+def test_an_attempt_that_failed_and_ends_well_when_what_it_wrote_is_fenced_completes_nothing() -> None:
+    """Two ends of one attempt. Between them s4 has missed A1, and its recovery goes on answering for it."""
+    story = Story(EAGER)
+    story.job("s0>A, s1:A.", job=1)
+    story.end(1, succeeded=False)
+    story.do(job_of(2, 3, "", (2,)))
+    story.job("s2>A, s4:A.", job=4)
+    story.end(4, succeeded=False)
+    story.submit("s2")
+    assert story.fail("s2") == ["s2.0 failed", "A1 expired: given up half-written", "fence A1"]
+    story.fenced()
+    story.submit("s4")
+    assert story.miss("A1", "s4") == "recover A1: recovery 1 of A"
+    assert story.complete("s2") == ["s2.0 completed"]
+    assert story.life("A1") == "fenced"
+    assert story.miss("A1", "s4") == "recover A1: recovery 1 of A"
+    assert story.recoveries == 1
