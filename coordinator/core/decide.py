@@ -290,7 +290,7 @@ def _drop_idle(desk: Desk) -> None:
 def idle_clients(desk: Desk) -> list[ClientId]:
     """Who makes room for the next client that registers. Who asks in this commit is not idle."""
     quiet = [client for client in desk.state.clients.values() if desk.now_ms - client.seen_ms > CLIENT_IDLE_MS]
-    return [client.client for client in quiet if client.client not in desk.tallies]
+    return sorted(client.client for client in quiet if client.client not in desk.tallies)
 
 
 def _drop_client(desk: Desk, command: c.DropClient) -> Answer:

@@ -255,6 +255,13 @@ def test_who_has_asked_nothing_for_an_hour_is_forgotten_when_another_one_registe
     assert story.state.clients[X].answered == (Span(1, 2),)
 
 
+def test_several_are_forgotten_in_one_order_whoever_decides() -> None:
+    """The witness turns all tables around, as they may be on another replica."""
+    story, z = told(), ClientId("z")
+    _, log = story.witness.answer([c.Request(z, 1, c.RegisterClient(z))], 2_000 + 3 * CLIENT_IDLE_MS)
+    assert [recorded.event for recorded in log[:2]] == [e.ClientDropped(X), e.ClientDropped(Y)]
+
+
 def test_two_clients_have_numbers_of_their_own() -> None:
     story = told()
     _, log = story.witness.answer([ask(1), ask(1, client=Y), ask(2)], 2_000)
