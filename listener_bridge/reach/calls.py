@@ -182,11 +182,14 @@ class Calls:
     def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
         """The calls that a thread's job of that moment belongs to: none where they have returned. None: unknown.
 
-        Of threads that share their properties all that are under way: a clock that was set back hides none.
+        Of threads that share their properties all that are under way. A clock that was set back hides none: a call that
+        began later than now counts, whatever the thread was doing at that moment when it came the first time.
         """
         slots = [slot for slot in list(self._slots.values()) if slot.thread == thread]
         latest_ms = at_ms + tolerance_ms if len(slots) == 1 else math.inf
-        mine = tuple(call for slot in slots for call in slot.calls() if call.started_ms <= latest_ms)
+        now_ms = time.time() * 1000 + tolerance_ms
+        under_way = [call for slot in slots for call in slot.calls()]
+        mine = tuple(call for call in under_way if call.started_ms <= latest_ms or call.started_ms > now_ms)
         if mine or any(slot.was_calling(at_ms, tolerance_ms) for slot in slots):
             return mine
         return None

@@ -256,6 +256,18 @@ def test_whose_job_it_is(calls: Calls, client: Slow) -> None:
     assert calls.of_thread("t1", started_ms + 3, 0.0) == ()  # that call has returned
 
 
+def test_a_call_keeps_its_jobs_when_the_clock_is_set_back_to_an_earlier_call_of_its_thread(
+    calls: Calls, client: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fitting(client):
+        (call,) = calls.under_way()
+        (slot,) = calls._slots.values()
+        began_s = call.started_ms / 1000
+        slot.past.append(Past(began_s - 3700, began_s - 3500, "fit", "job.py:1"))
+        monkeypatch.setattr(time, "time", lambda: began_s - 3590)  # an hour back, ten seconds after it began
+        assert calls.of_thread("t1", (began_s - 3592) * 1000, 2.0) == (call,)
+
+
 def test_nothing_of_the_program_stays_with_who_looked(calls: Calls, client: Slow) -> None:
     held: list[weakref.ref[Thing]] = []
 
