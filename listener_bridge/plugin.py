@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
-from listener_bridge import channels, forks, words
+from listener_bridge import channels, forks, greenlets, words
 from listener_bridge import settings as choices
 from listener_bridge.bridge import DETACHED, STOP_LIMIT_S, Bridge
 from listener_bridge.disks import Watch, Watermarks
@@ -199,6 +199,8 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
     chosen = choices.read(_conf_of(spark), overrides)
     if not chosen.enabled:
         return _off("spark.shuffleLifecycle.enabled=false")
+    if why := greenlets.why_none_can_wait():
+        return _off(why)
     with _LOCK:
         context = spark.sparkContext
         which = str(context.applicationId), int(context.startTime)

@@ -89,6 +89,29 @@ def test_what_cannot_work_is_off_with_one_line(session: Any, why: str, caplog: p
     off.detach()
 
 
+GEVENT = SimpleNamespace(is_module_patched=lambda name: name in ("socket", "queue"))
+EVENTLET = SimpleNamespace(is_monkey_patched=lambda name: name == "thread")
+UNPATCHED = SimpleNamespace(is_module_patched=lambda _: False, is_monkey_patched=lambda _: False)
+
+
+@pytest.mark.parametrize(
+    ("module", "patches", "why"),
+    [
+        ("gevent.monkey", GEVENT, "gevent.monkey has put greenlets in the place of"),
+        ("eventlet.patcher", EVENTLET, "eventlet.monkey_patch() has put greenlets in the place of"),
+        ("gevent.monkey", UNPATCHED, "has no driver in this process"),
+        ("eventlet.patcher", UNPATCHED, "has no driver in this process"),
+    ],
+)
+def test_where_greenlets_are_in_the_place_of_threads_it_is_off(
+    module: str, patches: object, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call of gRPC's that waits would keep the whole program waiting, from its first session on."""
+    monkeypatch.setitem(sys.modules, module, patches)
+    with attach(FakeSession()) as off:
+        assert why in off.status().why
+
+
 @pytest.mark.parametrize("when", ["never", "before", "later"])
 def test_a_program_sees_each_line_once_whenever_it_sets_up_logging(when: str) -> None:
     lines = {"set up": "logging.basicConfig(format='mine %(message)s')", "attach": "listener_bridge.attach(object())"}
