@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from coordinator.archive.open import open_archive
 from coordinator.runtime.options import Options
@@ -129,7 +130,7 @@ def start_replica(
     listening = replace(server or ServerOptions(), bind=bind)
     served: Future[ReplicaThread] = Future()
     thread = threading.Thread(
-        target=lambda: asyncio.run(_serve(store, listening, chosen, served, thread)),
+        target=lambda: _run(_serve(store, listening, chosen, served, thread), served),
         name="shuffle-lifecycle-replica",
         daemon=True,
     )
@@ -143,6 +144,17 @@ def start_replica(
             f"the coordinator did not serve within {_PATIENCE_S:g} s; expected a store that opens at once: "
             "see whether its disk answers, and who else holds it"
         ) from None
+
+
+def _run(serving: Coroutine[Any, Any, None], served: Future[ReplicaThread]) -> None:
+    """In an event loop of its own. Where a process has no file left for one, that too has kept it from serving."""
+    try:
+        asyncio.run(serving)
+    except BaseException as error:
+        serving.close()
+        if served.done():
+            raise
+        served.set_exception(error)
 
 
 async def _serve(

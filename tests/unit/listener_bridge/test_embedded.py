@@ -187,6 +187,25 @@ def test_a_start_that_was_given_up_takes_nothing_from_the_next_one(
         here.stop(10.0)
 
 
+WITHOUT_FILES = """
+import os, resource, sys
+from coordinator.app import start_replica
+start_replica("memory:").stop()  # all that it imports it has imported while there are files
+resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1,) * 2)
+try:
+    start_replica("memory:")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs to count what is open")
+def test_a_process_that_has_no_file_left_hears_that_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_FILES], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "Too many open files"
+    assert "shuffle-lifecycle-replica" not in done.stderr  # CPython's own loop, half made, complains
+
+
 def test_a_forked_child_that_ends_leaves_the_socket_to_its_parent(tmp_path: Path) -> None:
     here = Embedded(f"sqlite://{tmp_path}/coordinator.db")
     try:
