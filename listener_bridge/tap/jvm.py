@@ -12,6 +12,7 @@ Spark's environment object fails, py4j's too, so its parts are fetched by method
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,8 +102,14 @@ def connect(spark: SparkSession) -> DriverJvm:
 
 
 def sources_beside(module_file: str) -> tuple[str, ...]:
-    """The Java sources that lie beside a Python module, sorted by name."""
-    return tuple(path.read_text(encoding="utf-8") for path in sorted(Path(module_file).parent.glob("*.java")))
+    """The Java sources that lie beside a Python module, sorted by name; also in a zip, as of `--py-files`."""
+    folder = Path(module_file).parent
+    packed = next((place for place in folder.parents if place.is_file()), None)
+    if packed is None:
+        return tuple(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.java")))
+    inside = zipfile.Path(packed, f"{folder.relative_to(packed).as_posix()}/").iterdir()
+    found = sorted((path for path in inside if path.name.endswith(".java")), key=lambda path: path.name)
+    return tuple(path.read_text(encoding="utf-8") for path in found)
 
 
 def merge(sources: Sequence[str], task_set_has_flag: bool) -> str:

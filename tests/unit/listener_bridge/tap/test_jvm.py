@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_sources_are_read_whatever_the_locale() -> None:
     )
     plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     subprocess.run([sys.executable, "-c", program], env={**os.environ, **plain}, timeout=60, check=True)
+
+
+def test_sources_are_read_from_a_zip_too(tmp_path: Path) -> None:
+    """As `spark-submit --py-files` brings one to a driver in a cluster."""
+    folder = Path(jvm.__file__).parent
+    packed = tmp_path / "plugin.zip"
+    with zipfile.ZipFile(packed, "w") as made:
+        for path in [*folder.glob("*.py"), *folder.glob("*.java")]:
+            made.write(path, f"listener_bridge/tap/{path.name}")
+    found = jvm.sources_beside(str(packed / "listener_bridge" / "tap" / "tap.py"))
+    assert found == jvm.sources_beside(str(folder / "tap.py"))
+    assert found
 
 
 def test_a_session_without_a_driver_here_is_refused_with_what_to_do() -> None:
