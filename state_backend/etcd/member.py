@@ -13,7 +13,7 @@ import grpc
 
 from state_backend.address import TlsFiles
 from state_backend.errors import Unavailable
-from state_backend.etcd.stubs import rpc_pb2_grpc
+from state_backend.etcd.stubs import rpc_pb2, rpc_pb2_grpc
 from state_backend.waiting import within
 
 # A page holds what it holds; the limit is on requests. Connections are looked after: a member that is frozen or cut
@@ -31,6 +31,25 @@ _CHANNEL_OPTIONS = (
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.enable_retries", 0),
 )
+
+_LAST_ERROR = "; last error: "
+#: What gRPC says of a connection that could not be made, and what that means.
+_MEANINGS = (
+    ("certificate has expired", "etcd's certificate has run out"),
+    ("Hostname Verification", "etcd's certificate is of another name than this"),
+    ("CERTIFICATE_VERIFY_FAILED", "etcd's certificate is not signed by what `ca` names, or not valid"),
+    ("certificate signature failure", "etcd's certificate is not signed by what `ca` names"),
+    ("security handshaker", "`ca`, `cert` and `key` cannot be used, or do not belong together"),
+    ("Unwrap failed", "etcd does not take our certificate, or asks for one: `cert` and `key`"),
+    ("WRONG_VERSION_NUMBER", "what listens there does not speak TLS"),
+    ("errors resolving", "its name cannot be looked up"),
+    ("Connection refused", "nobody listens there"),
+)
+_HUNG_UP = ("Socket closed", "Connection reset")
+_HANGS_UP = {
+    False: "what listens there hung up, as one does that asks for TLS: `ca`",
+    True: "what listens there hung up, as one does that does not speak TLS",
+}
 
 
 class Member:
@@ -78,11 +97,21 @@ class Member:
         state = self._channel.get_state(try_to_connect=True)
         while state is not grpc.ChannelConnectivity.READY:
             if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
-                raise Unavailable(self.endpoint, "the connection was refused or broke")
+                raise Unavailable(self.endpoint, f"the connection was refused or broke{await self._why()}")
             if state is grpc.ChannelConnectivity.SHUTDOWN:
                 raise Unavailable(self.endpoint, "the connection was closed here")
             await self._channel.wait_for_state_change(state)
             state = self._channel.get_state(try_to_connect=True)
+
+    async def _why(self) -> str:
+        """What was in the way, which gRPC tells calls alone: one that is not sent, or names no key and does nothing."""
+        try:
+            await self.kv.Range(rpc_pb2.RangeRequest())
+        except grpc.aio.AioRpcError as error:
+            met = (error.details() or "").rpartition(_LAST_ERROR)[2]
+            meanings = (*_MEANINGS, *((sign, _HANGS_UP[self._tls is not None]) for sign in _HUNG_UP))
+            return next((f": {meaning}" for sign, meaning in meanings if sign in met), "")
+        return ""
 
 
 def _stamp(tls: TlsFiles | None) -> tuple[tuple[int, int, int], ...]:

@@ -29,11 +29,12 @@ class Authority:
         self.ca = folder / "ca.pem"
         self.ca.write_bytes(_pem(self._sign(self._name, self._key.public_key(), authority=True)))
 
-    def issue(self, name: str) -> Tls:
+    def issue(self, name: str, host: str = "127.0.0.1", old: bool = False) -> Tls:
+        """``old``: it has run out."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         cert_file, key_file = self._folder / f"{name}.pem", self._folder / f"{name}-key.pem"
-        cert_file.write_bytes(_pem(self._sign(subject, key.public_key(), authority=False)))
+        cert_file.write_bytes(_pem(self._sign(subject, key.public_key(), authority=False, host=host, old=old)))
         key_file.write_bytes(
             key.private_bytes(
                 serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -41,10 +42,18 @@ class Authority:
         )
         return Tls(self.ca, cert_file, key_file)
 
-    def _sign(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, authority: bool) -> x509.Certificate:
-        now = dt.datetime.now(dt.timezone.utc)
+    def _sign(
+        self,
+        subject: x509.Name,
+        key: ec.EllipticCurvePublicKey,
+        *,
+        authority: bool,
+        host: str = "127.0.0.1",
+        old: bool = False,
+    ) -> x509.Certificate:
+        now = dt.datetime.now(dt.timezone.utc) - dt.timedelta(days=3 if old else 0)
         usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-        address = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
+        address = x509.IPAddress(ipaddress.IPv4Address(host))
         builder = x509.CertificateBuilder(self._name, subject, key, x509.random_serial_number())
         builder = builder.not_valid_before(now - dt.timedelta(days=1))
         builder = builder.not_valid_after(now + dt.timedelta(days=1))

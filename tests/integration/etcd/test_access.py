@@ -154,19 +154,38 @@ async def test_certificates_that_were_replaced_are_shown_next(
 
 
 async def test_without_tls_a_sealed_store_is_unavailable(sealed: Cluster) -> None:
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="asks for TLS"):
         await open_etcd(EtcdAddress(sealed.endpoints), BRISK)
 
 
 async def test_another_authority_is_not_trusted(sealed: Cluster, tmp_path: Path) -> None:
     files = Authority(tmp_path / "another").issue("ann")
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="etcd's certificate is not signed by what `ca` names"):
         await open_etcd(EtcdAddress(sealed.endpoints, tls=TlsFiles(files.ca, files.cert, files.key)), BRISK)
 
 
 async def test_without_a_certificate_of_our_own_it_is_unavailable(sealed: Cluster, authority: Authority) -> None:
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="does not take our certificate, or asks for one"):
         await open_etcd(EtcdAddress(sealed.endpoints, tls=TlsFiles(authority.ca)), BRISK)
+
+
+async def test_files_that_do_not_belong_together_are_told(sealed: Cluster, authority: Authority) -> None:
+    ours, theirs = authority.issue("ann"), authority.issue("ben")
+    with pytest.raises(Unavailable, match="do not belong together"):
+        await open_etcd(EtcdAddress(sealed.endpoints, tls=TlsFiles(ours.ca, ours.cert, theirs.key)), BRISK)
+
+
+@pytest.mark.parametrize("ends", ["has run out", "of another name"])
+async def test_what_is_wrong_with_etcd_s_certificate_is_told(tmp_path: Path, authority: Authority, ends: str) -> None:
+    theirs = authority.issue("etcd", old=True) if ends == "has run out" else authority.issue("etcd", host="10.0.0.7")
+    ours = authority.issue("ann")
+    with running_etcd(tmp_path / "etcd", tls=theirs) as cluster, pytest.raises(Unavailable, match=ends):
+        await open_etcd(EtcdAddress(cluster.endpoints, tls=TlsFiles(ours.ca, ours.cert, ours.key)), BRISK)
+
+
+async def test_where_nobody_listens_is_told() -> None:
+    with pytest.raises(Unavailable, match="nobody listens there"):
+        await open_etcd(EtcdAddress(("127.0.0.1:1",)), BRISK)
 
 
 def test_no_message_and_no_repr_tells_the_password() -> None:
