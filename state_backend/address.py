@@ -171,8 +171,13 @@ def _tls(text: str, query: str) -> TlsFiles | None:
 
 def _file(text: str, name: str, value: str) -> Path:
     path = Path(value)
-    if not path.is_file():
-        raise WrongAddress(masked(text), f"names {name}={value!r}, which is not a file")
+    try:
+        if not path.is_file():
+            raise WrongAddress(masked(text), f"names {name}={value!r}, which is not a file")
+        with path.open("rb") as file:
+            file.read(1)
+    except OSError as error:  # as where only the coordinators' user may
+        raise WrongAddress(masked(text), f"names {name}={value!r}, which cannot be read ({error.strerror})") from None
     return path
 
 

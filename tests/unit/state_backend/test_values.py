@@ -159,6 +159,21 @@ def test_a_wrong_address_does_not_tell_its_password(address: str) -> None:
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize("where", ["is_file", "open"])
+def test_a_key_that_only_another_user_may_read_is_a_wrong_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    (key := tmp_path / "key.pem").touch()
+
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, where, denied)
+    with pytest.raises(WrongAddress, match=r"which cannot be read \(Permission denied\)") as raised:
+        parse_address(f"etcd://ann:secret@a:1?cert={key}&key={key}")
+    assert "secret" not in str(raised.value)
+
+
 @pytest.mark.parametrize("address", ["sqlite:ann@corp.db", "sqlite:///home/a:b@corp/x.db", "SQLite:/a:b@c/x.db"])
 def test_the_name_of_a_file_is_told_as_it_is(address: str) -> None:
     assert masked(address) == address
