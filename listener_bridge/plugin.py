@@ -288,13 +288,13 @@ def _watch(tap: Tap, chosen: Settings, can: Capability) -> Watch | None:
 
 
 def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Callable[[float], None]]:
-    """Addresses, the store where it is ours, and how to let go of it."""
+    """Addresses, the store where it is ours, as people may see it, and how to let go of it."""
     if chosen.addresses:
         return (lambda: chosen.addresses), "", lambda _: None
     from listener_bridge import embedded
 
     ours = embedded.Embedded(chosen.store or embedded.default_store(), chosen.history)
-    return ours.addresses, ours.store, ours.stop
+    return ours.addresses, ours.shown, ours.stop
 
 
 def _let_go(bridge: Bridge, release: Callable[[float], None], limit_s: float) -> None:

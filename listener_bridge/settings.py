@@ -238,7 +238,8 @@ KEYS = {
     "grace": "between expiry and fence, restarted by use; a duration as 30s; default 60s under `delayed`, else none",
     "address": "coordinators, host:port with commas between them; none: one inside the driver's process",
     "history": "file of `shufflectl learn`, for the coordinator inside the driver's process and policy `history`",
-    "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db",
+    "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db; "
+    "Spark shows it with its conf: no password in it",
     "token": "what the coordinators ask for before they register somebody new, where they do",
     "tls.enabled": "true: talk TLS to the coordinators; this is so where one of these files is named",
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",
