@@ -80,6 +80,11 @@ class Archive(ABC):
         """Known not to be there, which may be since nothing has moved to it yet. Raises nothing."""
         return False
 
+    @property
+    def not_there(self) -> str:
+        """What is said where it `is_missing`."""
+        return f"the archive {self.where} is not there: nothing has moved to it yet, or it has another name"
+
     @abstractmethod
     def names(self, folder: str) -> list[str]:
         """The names of the files right in a folder, sorted; none where there is no such folder."""

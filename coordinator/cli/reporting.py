@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import typer
 from rich.text import Text
 
+from coordinator.archive.open import open_archive
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.finding import check_named, find
@@ -67,7 +68,7 @@ def report(
 
 async def _report(here: Here, named: Sequence[str], limit: int | None, master: str, conf: Mapping[str, str]) -> None:
     wanted: list[str] = []
-    reading = reading_of(here)
+    reading = _without_what_is_missing(reading_of(here), is_told=bool(named))
     if named:
         async with here.source() as source:
             wanted = [str(await find(source, one)) for one in named]
@@ -93,6 +94,17 @@ def reading_of(here: Here) -> dict[str, Any]:
     open_to_all = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     login = {"user": parsed.credentials.user, "password": parsed.credentials.password}
     return {"url": open_to_all, "archive": here.config.archive, **login}
+
+
+def _without_what_is_missing(reading: dict[str, Any], is_told: bool) -> dict[str, Any]:
+    """An archive may not be there since nothing has moved yet: no damage. ``is_told``: who looks up names says it."""
+    named = reading.get("archive")
+    archive = open_archive(named) if named else None
+    if archive is None or not archive.is_missing:
+        return reading
+    if not is_told:
+        output.remark(archive.not_there)
+    return {**reading, "archive": ""}
 
 
 @contextmanager

@@ -77,8 +77,7 @@ class StoreSource(FoldedSource):
         self._archive = archive
         self.elsewhere = "" if archive is not None else IN_ARCHIVE
         if archive is not None and archive.is_missing:
-            told = f"the archive {archive.where} is not there"
-            self.remarks.append(f"{told}: nothing has moved to it yet, or it has another name")
+            self.remarks.append(archive.not_there)
         self.where = f"store {address.rpartition('@')[2] if '@' in address else address}"
         self._backend = backend
 

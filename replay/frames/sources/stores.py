@@ -70,11 +70,14 @@ async def _plan(reading: Reading) -> list[Piece]:
     archive = _archive(reading)
     async with await _open(reading) as backend:
         heads = [one async for one in _heads(backend, reading)]  # several may not say whose they are
+    known = {application for application, _ in heads}
     if archive is not None:
-        known = {application for application, _ in heads}
         heads += [one for one in _left(archive, reading).items() if one[0] not in known]
     heads.sort(key=lambda one: one[0])
-    return [piece for application, head in heads for piece in _pieces(reading, application, head)]
+    pieces = [piece for application, head in heads for piece in _pieces(reading, application, head)]
+    if archive is not None and archive.is_missing and not known.issuperset(reading.applications or [""]):
+        pieces.insert(0, Trouble("", Problem(archive.not_there)))
+    return pieces
 
 
 def _pieces(reading: Reading, application: str, head: Head | Problem) -> Iterator[Piece]:

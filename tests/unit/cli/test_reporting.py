@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.here import Here
-from coordinator.cli.reporting import _options_told, cut, reading_of, settings
+from coordinator.cli.reporting import _options_told, _without_what_is_missing, cut, reading_of, settings
 from coordinator.config import Config, Loaded
 from replay.frames.options import reading_of as reading_of_options
 from replay.frames.sources.opening import plan
@@ -32,6 +32,19 @@ def test_what_is_not_there_has_the_exit_code_of_that(tmp_path: Path, place: str)
     with pytest.raises(Failure) as ended, _options_told():
         plan(reading_of_options({"path": place.format(tmp_path)}))
     assert ended.value.exit_code is Exit.NOT_FOUND
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_an_archive_that_is_not_there_is_said_once_and_is_no_damage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_told: bool
+) -> None:
+    there, nowhere = tmp_path / "there", tmp_path / "nowhere"
+    there.mkdir()
+    assert _without_what_is_missing({"archive": str(nowhere), "url": "x"}, is_told) == {"archive": "", "url": "x"}
+    assert ("is not there: nothing has moved" in capsys.readouterr().err) is not is_told
+    for reading in ({"archive": str(there)}, {"archive": ""}, {"url": "x.log"}):
+        assert _without_what_is_missing(reading, is_told) is reading
+    assert capsys.readouterr().err == ""
 
 
 def test_a_log_is_read_without_the_archive() -> None:

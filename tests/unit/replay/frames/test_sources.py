@@ -164,6 +164,17 @@ def test_files_of_an_archive_that_hold_the_same_events_are_read_once(
         assert (sequences(found), problems(found)) == (sequences(whole), [])
 
 
+def test_an_archive_that_is_not_there_is_a_problem_where_logs_could_be_in_it(told: Told, tmp_path: Path) -> None:
+    address, nowhere = store(tmp_path / "store.db", told), str(tmp_path / "nowhere")
+    words = f"the archive {nowhere} is not there: nothing has moved to it yet, or it has another name"
+    found = rows(address, archive=nowhere)
+    assert (events(found), problems(found)) == (rows(address), [words])
+    assert problems(rows(address, archive=nowhere, application=f"{APP},{OTHER}")) == [words]
+    assert problems(rows(address, archive=nowhere, application=APP)) == []
+    with pytest.raises(Unread, match="has another name"):
+        rows(address, archive=nowhere, mode="FAILFAST")
+
+
 async def moved(address: str, told: Told, below: int) -> None:
     """The store holds the same segments as the archive, and says which of them are there."""
     async with await open_backend(address) as backend:
