@@ -25,6 +25,8 @@ _COLOURS = {
     "lost": "lightcoral",
 }
 
+_DEEPEST = 20  #: Steps of a tree, where a terminal still has room; what is below them has one of its own.
+
 
 def tree(graph: Row) -> Tree:
     """From what nobody has read down to what was made from no other shuffle."""
@@ -34,20 +36,34 @@ def tree(graph: Row) -> Tree:
     drawn: set[int] = set()
     for app_shuffle in sorted(known, reverse=True):
         if app_shuffle not in read:
-            _grow(top, app_shuffle, known, drawn)
-    for app_shuffle in sorted(set(known) - drawn):  # a lineage that goes round in circles was told wrongly; show it
-        _grow(top, app_shuffle, known, drawn)
+            _plant(top, app_shuffle, known, drawn)
+    for app_shuffle in sorted(known):  # a lineage that goes round in circles was told wrongly; show it
+        if app_shuffle not in drawn:
+            _plant(top, app_shuffle, known, drawn)
     return top
 
 
-def _grow(above: Tree, app_shuffle: int, known: dict[int, Row], drawn: set[int]) -> None:
+def _plant(top: Tree, app_shuffle: int, known: dict[int, Row], drawn: set[int]) -> None:
+    """A tree, and behind it those that it goes on with: a loop's lineage is as long as its rounds."""
+    deep = [app_shuffle]
+    while deep:
+        begins = deep.pop(0)
+        if begins not in drawn:
+            _grow(top, begins, known, drawn, deep)
+
+
+def _grow(above: Tree, app_shuffle: int, known: dict[int, Row], drawn: set[int], deep: list[int], at: int = 0) -> None:
     if app_shuffle in drawn:
         above.add(Text(f"app shuffle {app_shuffle}, see above", style="dim"))
+        return
+    if at == _DEEPEST:
+        above.add(Text(f"app shuffle {app_shuffle}, see below", style="dim"))
+        deep.append(app_shuffle)
         return
     drawn.add(app_shuffle)
     branch = above.add(_label(app_shuffle, known.get(app_shuffle)))
     for below in known[app_shuffle]["reads"] if app_shuffle in known else ():
-        _grow(branch, below, known, drawn)
+        _grow(branch, below, known, drawn, deep, at + 1)
 
 
 def _label(app_shuffle: int, told: Row | None) -> Text:

@@ -13,11 +13,11 @@ import yaml
 from coordinator.cli.exits import Exit
 from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
-from coordinator.core.ids import ApplicationId, JobId
+from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Span, StageId
 from coordinator.core.values import Ending, Policy, Settings
 from coordinator.wire.logfile import write_log
 from tests.unit.cli.calling import Shufflectl, log_file, store
-from tests.unit.replay.logs import APP, Told, deleted_and_missed
+from tests.unit.replay.logs import APP, Told, deleted_and_missed, lineage
 from tests.unit.replay.test_holders import looked_at, root
 
 OTHER = ApplicationId("6f1c2d3e-0000-4000-8000-0000000000ff")
@@ -197,6 +197,18 @@ def test_graph_as_tree_as_dot_and_as_data(shufflectl: Shufflectl, source: tuple[
     assert "s0 -> s1;" in shufflectl("graph", *source, "-", "-o", "dot").out
     data = shufflectl("graph", *source, "-", "-o", "json").data
     assert [one["reads"] for one in data["shuffles"]] == [[], [0]]
+
+
+def test_the_lineage_of_a_loop_of_thousands_of_rounds_is_drawn(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    rounds = 3_000
+    told, last = Told(), AppShuffle(rounds - 1)
+    lines = tuple(lineage(at, f"round at loop.py:{at}", reads=(at - 1,) if at else ()) for at in range(rounds))
+    told.say(c.ReportJobStarted(JobId(0), StageId(rounds), (last,), None, (Span(0, rounds),), lines))
+    called = shufflectl("graph", "--log", log_file(tmp_path / "loop.log", told), "-")
+    assert (called.code, called.err) == (0, "")
+    drawn = [int(at) for at in re.findall(r"round at loop\.py:(\d+)", called.out)]
+    assert drawn == list(range(rounds - 1, -1, -1))
+    assert max(map(len, called.out.splitlines())) < 200
 
 
 def test_a_number_that_no_event_has_is_refused_in_a_sentence(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
