@@ -114,7 +114,7 @@ def one(form: str, found: Row, heading: str) -> None:
 def data(form: str, value: object) -> None:
     """Any plain value, for programs."""
     if form == "yaml":
-        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=_has_every_sign()))
+        sys.stdout.write(_yaml(value))
     else:
         sys.stdout.write(_json(value, indent=2))
 
@@ -122,17 +122,29 @@ def data(form: str, value: object) -> None:
 def piece(form: str, value: object) -> None:
     """One of many that come one by one: a line of JSON, a document of YAML."""
     if form == "yaml":
-        told = yaml.safe_dump(value, sort_keys=False, allow_unicode=_has_every_sign(), explicit_start=True)
-        sys.stdout.write(told)
+        sys.stdout.write(_yaml(value, explicit_start=True))
     else:
         sys.stdout.write(_json(value))
     sys.stdout.flush()
 
 
 def _json(value: object, indent: int | None = None) -> str:
-    """Half a character, as a name that is not UTF-8 has them, is escaped."""
+    """What a terminal would obey, and half a character, as a name that is not UTF-8 has them, are escaped."""
     text = json.dumps(value, indent=indent, ensure_ascii=not _has_every_sign())
-    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    return (text if _is_shown(text) else json.dumps(value, indent=indent)) + "\n"
+
+
+def _yaml(value: object, explicit_start: bool = False) -> str:
+    def dumped(allow_unicode: bool) -> str:
+        told: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=allow_unicode, explicit_start=explicit_start)
+        return told
+
+    text = dumped(_has_every_sign())
+    return text if _is_shown(text) else dumped(allow_unicode=False)
+
+
+def _is_shown(text: str) -> bool:
+    return text.replace("\n", "").isprintable()
 
 
 def _has_every_sign() -> bool:

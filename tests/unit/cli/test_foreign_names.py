@@ -76,6 +76,18 @@ def test_programs_read_names_as_they_are(shufflectl: Shufflectl, tmp_path: Path)
     assert row["name"] == EVIL
 
 
+@pytest.mark.parametrize("verb", ["apps", "events"])
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_what_programs_read_is_obeyed_by_no_terminal_either(
+    shufflectl: Shufflectl, tmp_path: Path, verb: str, form: str
+) -> None:
+    log = log_file(tmp_path / "evil.log", evil())
+    out = shufflectl(verb, "--log", log, *(("-",) if verb == "events" else ()), "-o", form).out
+    assert {one for one in out if not one.isprintable()} <= {"\n"}
+    first = (yaml.safe_load(out) if form == "yaml" else json.loads(out))[0]
+    assert (first["name"] if verb == "apps" else first["event"]["driver"]["name"]) == EVIL
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
 def test_a_terminal_without_utf_8_shows_signs_that_it_lacks_by_number(tmp_path: Path, encoding: str) -> None:
     name = "größe → 😀"
