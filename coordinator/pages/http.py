@@ -53,12 +53,18 @@ class Pages:
         self._coordinator = coordinator
         self._pictures = Pictures(coordinator)
         self._local = is_local(bind)
+        self._names = (*_LOOPBACK, bind.rpartition(":")[0].lower())
 
     async def answer(self, question: Question) -> Reply:
         """The page that is asked for, or why there is none."""
-        if self._local and not _is_for_us(question):
+        if self._local and not self._is_for_us(question):
             return _REFUSED
         return await self._guarded(question.target)
+
+    def _is_for_us(self, question: Question) -> bool:
+        """A browser that was led here under another name (DNS rebinding) says that name."""
+        hosts = (host.lower() for host in question.all("host"))
+        return all(host in self._names or host.rpartition(":")[0] in self._names for host in hosts)
 
     async def _guarded(self, target: str) -> Reply:
         try:
@@ -133,11 +139,6 @@ def _headers() -> tuple[str, ...]:
 def _is_place(told: str) -> bool:
     """Whether it can be the number of an event: Python itself refuses to read thousands of digits."""
     return told.isdecimal() and len(told) <= _DIGITS
-
-
-def _is_for_us(question: Question) -> bool:
-    """A browser that was led here under another name (DNS rebinding) says that name."""
-    return all(host in _LOOPBACK or host.rpartition(":")[0] in _LOOPBACK for host in question.all("host"))
 
 
 def _html(text: str) -> Reply:

@@ -129,6 +129,17 @@ async def test_a_page_of_another_site_in_a_browser_here_is_refused(site: Site) -
     assert (await site.ask("/", host="localhost:8080"))[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("127.0.0.2:7459", 200), ("LocalHost:7459", 200), ("127.0.0.2", 200), ("evil.example:7459", 403), ("evil", 403)],
+)
+async def test_pages_are_read_under_the_address_that_they_are_served_at(site: Site, host: str, status: int) -> None:
+    """As on a machine whose own name leads to 127.0.1.1."""
+    pages = http.Pages(site.replica, "127.0.0.2:7459")
+    reply = await pages.answer(web.Question("/", (f"Host: {host}",)))
+    assert int(reply.status.split()[0]) == status
+
+
 async def test_who_sends_no_end_or_too_much_is_hung_up_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "_HEAD_S", 0.05)
     reader, slow = await asyncio.open_connection("127.0.0.1", site.port)
