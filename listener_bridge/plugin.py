@@ -32,6 +32,7 @@ from listener_bridge.disks import Watch, Watermarks
 from listener_bridge.marks.marks import keep_apart
 from listener_bridge.reach.looker import Sight
 from listener_bridge.settings import Settings, WrongSettingError
+from listener_bridge.shorten import short
 from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.shuffle_services.choosing import choose
@@ -320,7 +321,7 @@ def _driver(spark: SparkSession, chosen: Settings, can: Capability) -> common_pb
     return common_pb2.Driver(
         spark_application_id=str(context.applicationId),
         spark_attempt=str(attempt.get()) if attempt.isDefined() else "",
-        name=chosen.name or str(context.appName),
+        name=short(chosen.name or str(context.appName)),
         user=str(context.sparkUser()),
         spark_version=str(spark.version),
         python_version=platform.python_version(),

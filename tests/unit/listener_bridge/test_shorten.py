@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from shuffle_lifecycle.v1 import service_pb2
 
-from coordinator.wire.bounds import Bounds
+from coordinator.wire.bounds import Bounds, check_registration
+from listener_bridge import plugin
 from listener_bridge.outbox import Outbox
+from listener_bridge.settings import Settings
 from listener_bridge.shorten import CUT, TEXT_MAX
+from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.words import Request
 
 LONG = "ä" * 100_000
+CAN = Capability("native", True, can_complete_generation_after_loss=True, forget_is_separate=True)
 
 
 def sent(**command: Any) -> Request:
@@ -42,3 +47,25 @@ def test_what_is_short_is_left_as_it_is() -> None:
     locator = {"service": "native", "payload": b"x" * 100_000}
     outcome = service_pb2.ReportOutcome(directive=1, fenced={"locator": locator})
     assert sent(report_outcome=outcome).report_outcome == outcome
+
+
+def test_the_name_of_an_application_is_cut_to_what_a_registration_may_hold() -> None:
+    context = SimpleNamespace(
+        _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(applicationAttemptId=Nothing)),
+        applicationId="local-1",
+        sparkUser=lambda: "ann",
+        master="local[2]",
+        appName="\U0001f600" * 100_000,
+    )
+    spark: Any = SimpleNamespace(sparkContext=context, version="4.3.0")
+    registration = service_pb2.RegisterApplication(driver=plugin._driver(spark, Settings(), CAN))
+    Bounds().check(registration)
+    check_registration(registration)
+    assert registration.driver.name == "\U0001f600" * TEXT_MAX + CUT
+
+
+class Nothing:
+    """Scala's None."""
+
+    def isDefined(self) -> bool:  # noqa: N802 - Scala's name
+        return False
