@@ -110,11 +110,13 @@ def _near_generation(state: State, key: Any, *records: Generation | None) -> Nea
 
 
 def _near_shuffle(state: State, key: Any, was: Shuffle | None, now: Shuffle | None) -> Near:
-    """Its current generation; where it has forgotten that, every one: an older one may still be on its way out."""
+    """Its current generation; where it has forgotten that, older ones too: a directive is outstanding of each."""
     before, after = (record.current if record is not None else None for record in (was, now))
+    near: list[tuple[str, Any]] = [("generations", current) for current in (before, after) if current is not None]
     if (after or 0) < (before or 0):
-        return [("generations", number) for number, one in state.generations.items() if one.app_shuffle == key]
-    return [("generations", current) for current in (before, after) if current is not None]
+        outstanding = state.directives.values()
+        near += [("generations", one.shuffle_id) for one in outstanding if one.app_shuffle == key]
+    return near
 
 
 def _near_attempt(state: State, key: Any, *records: Attempt | None) -> Near:
