@@ -69,6 +69,17 @@ def test_a_disk_that_is_not_there_any_more_is_not_full() -> None:
     assert (story.state.meta.full, story.lives()) == (False, "B1 expired, C1 expired")
 
 
+def test_nothing_lies_on_a_disk_that_is_not_there_any_more() -> None:
+    """What is freed lies on the one that is left, so two are enough. The driver counts so, too."""
+    story = three()
+    story.disk(100, 900, "/y")
+    story.disk(0, 0, "/y")
+    assert fences(story.disk(900, 100)) == ["A1", "B1"]
+    story.delete_all()
+    assert [(disk.disk, disk.used_bytes) for disk in story.state.meta.disks] == [("/x", 700)]
+    assert story.lives() == "C1 expired"
+
+
 def test_one_that_was_full_stays_so_between_the_marks() -> None:
     story = three()
     story.disk(860, 140)
@@ -386,6 +397,14 @@ def test_many_go_in_steps() -> None:
 def test_another_policy_lets_go_at_once() -> None:
     story = three()
     assert fences(story.do(c.SetPolicy(Policy(Rule.REACHABLE, observe=False)))) == ["A1", "B1", "C1"]
+
+
+def test_disks_that_come_and_go_take_nobody_s_place() -> None:
+    story = Story(PRESSURE)
+    for n in range(pressure.DISKS):
+        story.disk(1, 1, f"/{n}")
+        story.disk(0, 0, f"/{n}")
+    assert story.disk(1, 1, "/last") == ["disk /last: 1 used, 1 free"]
 
 
 def test_a_driver_that_tells_of_too_many_disks_is_heard_no_more() -> None:
