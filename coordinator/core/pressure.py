@@ -61,7 +61,7 @@ def choose(state: State, now_ms: int) -> Choice | None:
         return None
     generation = state.generations[first[-1]]
     high = state.meta.settings.pressure_high_percent
-    used = disks.percent(disk, _going_bytes(state))
+    used = min(100, _percent(state, disk, _going_bytes(state)))
     return Choice(generation, Pressed(disk.disk, used, high, generation.bytes, cost_ms(state, generation)))
 
 
@@ -79,8 +79,16 @@ def fullest(state: State) -> Disk | None:
     if not state.meta.full:
         return None
     going, low = _going_bytes(state), state.meta.settings.pressure_low_percent
-    above = [disk for disk in _present(state) if disk.full and disks.percent(disk, going) > low]
-    return max(above, key=lambda disk: (disks.percent(disk, going), disk.disk), default=None)
+    above = [disk for disk in _present(state) if disk.full and _percent(state, disk, going) > low]
+    return max(above, key=lambda disk: (_percent(state, disk, going), disk.disk), default=None)
+
+
+def _percent(state: State, disk: Disk, going_bytes: int) -> int:
+    """How far it is used when so much has gone. What is counted may be more than its capacity."""
+    capacity_bytes = state.meta.settings.pressure_capacity_bytes
+    if not capacity_bytes:
+        return disks.percent(disk, going_bytes)
+    return 100 * max(0, disk.used_bytes - going_bytes) // capacity_bytes
 
 
 def cost_ms(state: State, generation: Generation) -> int:

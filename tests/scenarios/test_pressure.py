@@ -382,6 +382,17 @@ def test_a_capacity_counts_what_is_held() -> None:
     assert story.disk(999, 1) == []  # what is counted is not reported
 
 
+def test_what_is_beyond_a_capacity_goes_at_once_down_to_the_low_watermark_of_it() -> None:
+    """700 of 350, since one job reads them all: 200 is the most that is not above 75 percent of 350."""
+    story = Story(PRESSURE, settings=Settings(pressure_capacity_bytes=350))
+    story.whole("s0>A, s1>B, s2>C, s3>D, s4>E, s5>F, s6>G, s7:A,B,C,D,E,F,G!")
+    assert fences(story.look("")) == ["A1", "B1", "C1", "D1", "E1"]
+    told = [recorded.event.pressed for recorded in story.log if isinstance(recorded.event, e.FenceRequested)]
+    assert [pressed.used_percent for pressed in told if pressed is not None] == [100, 100, 100, 100, 85]
+    story.delete_all()
+    assert story.lives() == "F1 expired, G1 expired"
+
+
 def test_many_go_in_steps() -> None:
     story = Story(PRESSURE)
     for n in range(26):
