@@ -92,7 +92,8 @@ class Gate:
                 Reason.PERMISSION_DENIED,
                 f"the administrator's token is {_told(token)}",
                 "the token of one that serve.administrators names",
-                "Send it as `token`, or as metadata `authorization: Bearer TOKEN`; `shufflectl token` makes one.",
+                "Send it as `token`, or as metadata `authorization: Bearer TOKEN`; `shufflectl token` makes one. An "
+                "application's own token asks about that application alone, which is named by its whole id.",
                 kind="wrong administrator token",
             )
 
