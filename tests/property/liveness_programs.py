@@ -324,6 +324,7 @@ class Writer:
         yield f"def {name}(p, q, *rest, **more):"
         lines = [
             "r(p)", "probe()", "r(q)", "[q, p, probe()]", "r(p if rest else q)", "p = probe()", "called(q, probe(), p)",
+            "x = p; r(x); probe()", "x, y = q, p; r(y); probe(); r(x)", "x = q if rest else p; probe()",
         ]  # fmt: skip
         yield from indented(self.chance.choices(lines, k=self.chance.randint(2, 5)))
         calls = [

@@ -94,6 +94,29 @@ def f():
     use(a, b, c, d)
 f()
 """,
+    "what a callee copies of what its caller holds takes nothing away": """
+def g(p, q):
+    x = p
+    y, z = p, q
+    use(x)
+    probe("")
+    del p
+    probe("")
+    use(y, z)
+    probe("")
+    w = z if y else q
+    use(w)
+    probe("")
+    while (v := q) is not None:
+        use(v)
+        q = probe("", "b")
+def f():
+    a = thing("a"); b = thing("b")
+    g(a, b)
+    use(a)
+    probe("a b")
+f()
+""",
     "what a callee will read lives when the caller has read it for the last time": """
 def g(p, k):
     probe("")
@@ -625,7 +648,7 @@ def f(value):
     a = thing("a"); b = thing("b"); c = thing("c")
     match value:
         case [x, y]:
-            probe("b c")
+            probe("", "b c")
             use(a, x, y)
         case {"k": v}:
             use(b)

@@ -11,7 +11,8 @@ variable is named.
 Until 3.13 whatever lies on the stack is counted, and who counts references sees that somebody has it. What is lent is
 consumed in the same straight run of instructions (`opcodes.BORROWS`). It is followed by the height of the stack: it may
 lie there until the stack is as low again as where it was put, at the latest where the statement ends. Whatever takes it
-and leaves something in its place has it still, here. A function that is called with it has it in its argument.
+and leaves something in its place has it still, here. A function that is called with it has it in its argument, and in
+every variable to which it copies that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
-from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BORROWS, ENDS, MAY_JUMP
+from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BORROWS, ENDS, FAST, MAY_JUMP, Act
 
 Version = tuple[int, int]
 
@@ -56,7 +57,25 @@ def _lends(loads: dis.Instruction, height: int, floors: dict[str, int]) -> Itera
         yield name, min(place, floors.get(name, place))
 
 
+def borrowers(code: CodeType, instructions: Sequence[dis.Instruction]) -> tuple[str, ...]:
+    """The variables that may hold what a caller's variable lent: arguments; all where one is handed on in the frame.
+
+    A reference that is not counted stays so in the variable that it is copied to (`rows = ranks`). What `BORROWS` load
+    is never stored in one, so where arguments are loaded by these alone, nothing of theirs is.
+    """
+    lent_to = arguments(code)
+    if frozenset(lent_to).isdisjoint(_loaded_to_keep(instructions)):
+        return lent_to
+    return tuple(dict.fromkeys((*code.co_varnames, *code.co_cellvars)))
+
+
 def arguments(code: CodeType) -> tuple[str, ...]:
-    """Those that may hold what a caller's variable lent."""
     rest = sum(bool(code.co_flags & flag) for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS))
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + rest]
+
+
+def _loaded_to_keep(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
+    for one in instructions:
+        acts = FAST.get(one.opname, ()) if one.opname not in BORROWS else ()
+        names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
+        yield from (name for act, name in zip(acts, names, strict=False) if act is Act.READ)

@@ -159,7 +159,7 @@ def _analysed(code: CodeType) -> Analysis:
         runners=within.runners,
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
         variables=tuple(name for name in _variables(code) if name not in shared),
-        always=_always(code, shared),
+        always=_always(code, shared) | _uncounted(code, instructions),
         lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within),
         is_optimized=is_optimized,
         is_open=is_open,
@@ -207,13 +207,14 @@ def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space
 
 
 def _always(code: CodeType, shared: frozenset[str]) -> frozenset[str]:
-    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame.
-
-    What may be lent is no reference of its own: that it is dead would take one away that somebody else has.
-    """
+    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame."""
     first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
-    borrowed = borrowing.arguments(code) if RUNNING >= borrowing.SINCE else ()
-    return frozenset({*shared, *code.co_freevars, *first, *borrowed, *_named_in_texts(code)})
+    return frozenset({*shared, *code.co_freevars, *first, *_named_in_texts(code)})
+
+
+def _uncounted(code: CodeType, instructions: Sequence[dis.Instruction]) -> frozenset[str]:
+    """What may be lent is no reference of its own: that it is dead would take one away that somebody else has."""
+    return frozenset(borrowing.borrowers(code, instructions) if RUNNING >= borrowing.SINCE else ())
 
 
 def _named_in_texts(code: CodeType) -> Iterator[str]:
