@@ -18,9 +18,9 @@ def reported(meta: Meta, told: Disk) -> Meta:
     """The disk as it is told. One that can hold nothing is not there any more, and no bytes lie on it."""
     known = {disk.disk: disk for disk in meta.disks}
     was_full = told.disk in known and known[told.disk].full
-    known[told.disk] = _judged(meta.settings, told, was_full)
-    if not told.capacity_bytes:
-        del known[told.disk]
+    known.pop(told.disk, None)
+    if told.capacity_bytes:
+        known[told.disk] = _judged(meta.settings, told, was_full)
     return replace(meta, disks=tuple(disk for _, disk in sorted(known.items())))
 
 
