@@ -17,7 +17,6 @@ import atexit
 import itertools
 import logging
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -40,8 +39,6 @@ _SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 FOLDER = "shuffle-lifecycle"
 #: What has a meaning in an address of a store, as it is written in a path of one.
 _SPECIAL = {ord(sign): f"%{ord(sign):02X}" for sign in "%#?\t\r\n"}
-
-_PASSWORD = re.compile(r"//([^:]*):.*", re.DOTALL)  #: Of a store, with its user before it.
 
 
 def default_store() -> str:
@@ -88,10 +85,9 @@ class Embedded:
     @property
     def shown(self) -> str:
         """The store as people may see it: without a password."""
-        before, at, after = self.store.rpartition("@")
-        if not at or self.store.lower().startswith("sqlite:"):
-            return self.store
-        return _PASSWORD.sub(r"//\1:***", before) + at + after
+        from state_backend.address import masked
+
+        return masked(self.store)
 
     def addresses(self) -> tuple[str, ...]:
         """Where it is reached. Raises what has kept it from starting."""
