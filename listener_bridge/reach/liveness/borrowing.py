@@ -24,9 +24,7 @@ from types import CodeType
 
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BORROWS, ENDS, FAST, MAY_JUMP, Act
 
-Version = tuple[int, int]
-
-SINCE: Version = (3, 14)
+SINCE = (3, 14)
 
 _LEAVES = ALWAYS_JUMPS | MAY_JUMP | ENDS
 

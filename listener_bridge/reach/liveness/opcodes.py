@@ -67,8 +67,8 @@ NAMED: Mapping[str, Acts] = {
 ACTS: Mapping[Space, Mapping[str, Acts]] = {Space.FAST: FAST, Space.NAMED: NAMED}
 
 #: Since 3.14: what they load lies on the stack without being counted, for as long as the variable holds it. In the same
-#: straight run of instructions it is consumed, and the variable is not written before that: the compiler sees to both
-#: (`optimize_load_fast` in CPython's Python/flowgraph.c).
+#: straight run of instructions it is consumed, the variable is not written before that, and nothing of it is stored in
+#: another one: the compiler sees to that (`optimize_load_fast` in CPython's Python/flowgraph.c).
 BORROWS = frozenset({"LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 
 #: Loads a variable by its name, which may be one of the builtins.
