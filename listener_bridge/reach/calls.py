@@ -45,6 +45,9 @@ LONGEST_HEAD = 1000
 """A call's object and method stand in the first characters of its text."""
 TRUE = "bTrue\n"
 """As py4j writes it."""
+GIVES_BACK = "m\n"
+"""How py4j gives an object back (`MEMORY_COMMAND_NAME`): one for each that the program has dropped. It runs no job, and
+the thread that sends them has no line of its own, which would be looked for along every other thread's frames."""
 STEPS = re.compile(r"\bend(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)+for\b|\bcursor\b", re.IGNORECASE)
 """A SQL script with one of these reads a query's result bit by bit."""
 SHORT_COMMAND = 100
@@ -243,6 +246,8 @@ class Calls:
         enter, mark, is_pinned = self._enter, self._mark, self._is_pinned
 
         def send_command(command: str, retry: bool = True, binary: bool = False) -> Any:
+            if command.startswith(GIVES_BACK):
+                return send(command, retry, binary)
             try:
                 slot = local.slot
             except AttributeError:

@@ -117,6 +117,13 @@ def test_a_script_that_reads_a_result_bit_by_bit_is_one(calls: Calls, client: Sl
     assert (call.method, call.in_steps) == ("sql", in_steps)
 
 
+def test_objects_that_are_given_back_are_no_calls(calls: Calls, client: Slow) -> None:
+    """py4j gives back each that the program has dropped, in a thread of its own, for which no line speaks."""
+    client.late_s = 0.002
+    assert client.send_command("m\nd\no7\ne\n") == "yv"
+    assert (client.said, calls._slots) == (["m\nd\no7\ne\n"], {})
+
+
 def test_answers_and_errors_are_the_clients(calls: Calls, client: Slow) -> None:
     assert client.send_command("r\nu\norg\ne\n") == "yv"
     client.fails = ConnectionError
