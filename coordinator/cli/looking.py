@@ -6,7 +6,7 @@ application, as the source tells it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +19,7 @@ from coordinator.cli.output import Column, Row
 from coordinator.cli.rows import application_row, graph_row, replica_row, shuffle_row
 from coordinator.cli.verb import FORMS, verb
 from coordinator.core.lifecycle import Life
+from coordinator.runtime.clock import Clock
 from replay.phrases import became
 from replay.units import clock, count, few, moment, place, size, span
 
@@ -51,7 +52,11 @@ async def _apps(here: Here, running: bool) -> None:
     async with here.source() as source:
         found = [application_row(told) for told in await source.applications()]
         shown = [row for row in found if not running or row["state"] == "running"]
-        columns = (Column("APPLICATION", _beginnings(found)), *_APPS)
+        columns = (
+            Column("APPLICATION", _beginnings(found)),
+            *_APPS,
+            Column("STATE", _state(Clock().wall_ms() - int(here.config.serve.silence_s * 1_000))),
+        )
         output.rows(here.form, shown, columns, f"No applications at {source.where}.")
 
 
@@ -136,8 +141,15 @@ def _beginnings(found: Sequence[Row]) -> Any:
     return lambda row: row["application"][:length]
 
 
-def _state(row: Row) -> str:
-    return f"{row['state']}, suspended" if row["suspended"] else str(row["state"])
+def _state(silent_ms: int) -> Callable[[Row], str]:
+    """``silent_ms``: who was not heard of since then may be gone, though nobody serves the store who would say so."""
+
+    def state(row: Row) -> str:
+        told = f"{row['state']}, suspended" if row["suspended"] else str(row["state"])
+        heard_ms = row["heard_ms"]
+        return f"{told}, silent since {moment(heard_ms)}" if heard_ms and heard_ms < silent_ms else told
+
+    return state
 
 
 def _lease(row: Row) -> str:
@@ -167,7 +179,6 @@ _APPS = (
     Column("SPARK", lambda r: r["spark_version"], spare=True),
     Column("POLICY", lambda r: r["policy"]),
     Column("REGISTERED", lambda r: moment(r["registered_ms"])),
-    Column("STATE", _state),
 )
 _REPLICAS = (
     Column("REPLICA", lambda r: r["replica"]),

@@ -44,6 +44,8 @@ def application_row(told: pb.Application) -> Row:
         "ended_ms": told.ended_ms or None,
         "state": word(Ending, told.ending) or "running",
         "suspended": word(Suspension, told.suspended),
+        "heard_ms": told.heard_ms or None,
+        "replica": told.replica or None,
     }
 
 

@@ -10,7 +10,7 @@ and `NewerLog`. What else, each one says. All of them run in one event loop.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TypeVar
@@ -34,7 +34,7 @@ from coordinator.runtime.errors import (
     UnknownApplication,
 )
 from coordinator.runtime.options import Options
-from coordinator.wire.records import ApplicationRecord
+from coordinator.wire.records import ApplicationRecord, SessionRecord
 
 __all__ = [
     "ApplicationOver",
@@ -227,6 +227,10 @@ class Coordinator(ABC):
         self, after: str = "", limit: int = 100, running_only: bool = False
     ) -> list[ApplicationRecord]:
         """Registered applications whose id is above ``after``, in the order of their ids."""
+
+    @abstractmethod
+    async def signs(self, applications: Sequence[ApplicationId]) -> Mapping[ApplicationId, SessionRecord]:
+        """The last sign of life of those drivers; of an application that has ended there is none."""
 
     @abstractmethod
     async def replicas(self) -> list[Peer]:

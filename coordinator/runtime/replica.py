@@ -8,7 +8,7 @@ core has failed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State
 from coordinator.core.values import Ending
-from coordinator.runtime import moves, peers, places, tail
+from coordinator.runtime import moves, peers, places, signs, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
 from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.audit import Audit
@@ -52,7 +52,7 @@ from coordinator.runtime.retention import Retention
 from coordinator.runtime.sessions import OpenSession, Sessions
 from coordinator.runtime.snapshot import Aside, at_once
 from coordinator.wire.errors import WireError
-from coordinator.wire.records import ApplicationRecord, decode
+from coordinator.wire.records import ApplicationRecord, SessionRecord, decode
 from state_backend import salvage
 from state_backend.api import StateBackend, Watch
 from state_backend.errors import Corrupt, OutcomeUnknown, StateBackendError
@@ -310,6 +310,10 @@ class Replica(Coordinator):
                 if len(found) >= limit:
                     break
         return found
+
+    async def signs(self, applications: Sequence[ApplicationId]) -> Mapping[ApplicationId, SessionRecord]:
+        self._check_running()
+        return await self._within(ALL, signs.last(self._backend, applications))
 
     async def replicas(self) -> list[Peer]:
         with _store_errors(ALL):

@@ -53,7 +53,8 @@ class Questions:
         size = _page_size(asked.page_size)
         check_name("ListApplicationsRequest.page_token", asked.page_token)
         found = await self.coordinator.applications(asked.page_token, size + 1, asked.running_only)
-        page = self._fitting(map(shown.record_shown, found[:size]))
+        signs = await self.coordinator.signs([one.application for one in found if one.ending is None])
+        page = self._fitting(shown.record_shown(one, signs.get(one.application)) for one in found[:size])
         more = page[-1].application if len(page) < len(found) else ""
         return service_pb2.ListApplicationsReply(applications=page, next_page_token=more)
 
@@ -65,7 +66,9 @@ class Questions:
 
     async def application(self, asked: Any, context: Context) -> service_pb2.Application:
         """One application."""
-        return shown.application_shown(await self._state(asked, context))
+        state = await self._state(asked, context)
+        application = ApplicationId(asked.caller.application)
+        return shown.application_shown(state, (await self.coordinator.signs([application])).get(application))
 
     async def shuffles(self, asked: Any, context: Context) -> service_pb2.ListShufflesReply:
         """Generations, a page."""

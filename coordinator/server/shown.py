@@ -18,7 +18,7 @@ from coordinator.core.values import DirectiveKind
 from coordinator.runtime import views
 from coordinator.runtime.api import Peer
 from coordinator.wire.errors import Malformed
-from coordinator.wire.records import ApplicationRecord
+from coordinator.wire.records import ApplicationRecord, SessionRecord
 from coordinator.wire.shapes import enum_numbers, shape_of
 
 _SETTINGS = ("driver", "capabilities", "policy", "settings")
@@ -47,8 +47,8 @@ def lives_of(numbers: Any) -> frozenset[Life]:
     return frozenset(by_number[number] for number in numbers) or frozenset(Life)
 
 
-def application_shown(state: State) -> service_pb2.Application:
-    """One application in full."""
+def application_shown(state: State, sign: SessionRecord | None = None) -> service_pb2.Application:
+    """One application in full. ``sign``: its driver's last one of life."""
     meta = state.meta
     held = [
         service_pb2.LifeCount(life=number_of(one.life), generations=one.generations, bytes=one.bytes)  # type: ignore[arg-type]
@@ -64,11 +64,12 @@ def application_shown(state: State) -> service_pb2.Application:
         lives=held,
         pins=views.pins(state),
         generations=meta.next_shuffle_id - 1,
+        **_heard(sign),
         **_registration(meta),
     )
 
 
-def record_shown(record: ApplicationRecord) -> service_pb2.Application:
+def record_shown(record: ApplicationRecord, sign: SessionRecord | None = None) -> service_pb2.Application:
     """One application in a list; what earlier runs taught is told of one alone."""
     record = replace(record, settings=replace(record.settings, lessons=()))
     return service_pb2.Application(
@@ -77,6 +78,7 @@ def record_shown(record: ApplicationRecord) -> service_pb2.Application:
         ended_ms=record.ended_ms,
         ending=number_of(record.ending),  # type: ignore[arg-type]
         suspended=number_of(record.suspended),  # type: ignore[arg-type]
+        **_heard(sign),
         **_registration(record),
     )
 
@@ -168,6 +170,10 @@ def _stage_shown(attempt: Attempt) -> service_pb2.Stage:
     return service_pb2.Stage(
         stage=written(attempt.stage), reads=attempt.reads, writes=attempt.writes, name=attempt.name
     )
+
+
+def _heard(sign: SessionRecord | None) -> dict[str, Any]:
+    return {} if sign is None else {"heard_ms": sign.heartbeat_ms, "replica": sign.replica}
 
 
 def _registration(told: Meta | ApplicationRecord) -> dict[str, Any]:

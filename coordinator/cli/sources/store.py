@@ -25,7 +25,7 @@ from coordinator.core.evolve import apply
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import State, empty
-from coordinator.runtime import loading, peers, places, tail
+from coordinator.runtime import loading, peers, places, signs, tail
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.errors import ArchiveUnread, DamagedLog
 from coordinator.runtime.journal import CommitIds, Journal
@@ -87,7 +87,9 @@ class StoreSource(FoldedSource):
     async def applications(self) -> list[pb.Application]:
         found = [record async for record in self._records()]
         found += await self._left({record.application for record in found})
-        return [shown.record_shown(record) for record in sorted(found, key=lambda record: record.registered_ms)]
+        heard = await signs.last(self._backend, [record.application for record in found if record.ending is None])
+        oldest_first = sorted(found, key=lambda record: record.registered_ms)
+        return [shown.record_shown(record, heard.get(record.application)) for record in oldest_first]
 
     async def state(self, application: ApplicationId) -> State:
         journal = self._journal(application)

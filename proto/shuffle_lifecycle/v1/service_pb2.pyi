@@ -829,7 +829,7 @@ class Replica(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., address: _Optional[str] = ..., reads_version: _Optional[int] = ..., release: _Optional[str] = ..., started_ms: _Optional[int] = ..., lease: _Optional[int] = ..., lease_ms: _Optional[int] = ..., sessions: _Optional[int] = ..., gone: bool = ...) -> None: ...
 
 class Application(_message.Message):
-    __slots__ = ("application", "driver", "capabilities", "policy", "settings", "registered_ms", "ended_ms", "ending", "sequence", "suspended", "lives", "pins", "generations")
+    __slots__ = ("application", "driver", "capabilities", "policy", "settings", "registered_ms", "ended_ms", "ending", "sequence", "suspended", "lives", "pins", "generations", "heard_ms", "replica")
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
     DRIVER_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
@@ -843,6 +843,8 @@ class Application(_message.Message):
     LIVES_FIELD_NUMBER: _ClassVar[int]
     PINS_FIELD_NUMBER: _ClassVar[int]
     GENERATIONS_FIELD_NUMBER: _ClassVar[int]
+    HEARD_MS_FIELD_NUMBER: _ClassVar[int]
+    REPLICA_FIELD_NUMBER: _ClassVar[int]
     application: str
     driver: _common_pb2.Driver
     capabilities: _common_pb2.Capabilities
@@ -856,7 +858,9 @@ class Application(_message.Message):
     lives: _containers.RepeatedCompositeFieldContainer[LifeCount]
     pins: _containers.RepeatedScalarFieldContainer[int]
     generations: int
-    def __init__(self, application: _Optional[str] = ..., driver: _Optional[_Union[_common_pb2.Driver, _Mapping]] = ..., capabilities: _Optional[_Union[_common_pb2.Capabilities, _Mapping]] = ..., policy: _Optional[_Union[_common_pb2.Policy, _Mapping]] = ..., settings: _Optional[_Union[_common_pb2.Settings, _Mapping]] = ..., registered_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., ending: _Optional[_Union[_common_pb2.Ending, str]] = ..., sequence: _Optional[int] = ..., suspended: _Optional[_Union[_common_pb2.Suspension, str]] = ..., lives: _Optional[_Iterable[_Union[LifeCount, _Mapping]]] = ..., pins: _Optional[_Iterable[int]] = ..., generations: _Optional[int] = ...) -> None: ...
+    heard_ms: int
+    replica: str
+    def __init__(self, application: _Optional[str] = ..., driver: _Optional[_Union[_common_pb2.Driver, _Mapping]] = ..., capabilities: _Optional[_Union[_common_pb2.Capabilities, _Mapping]] = ..., policy: _Optional[_Union[_common_pb2.Policy, _Mapping]] = ..., settings: _Optional[_Union[_common_pb2.Settings, _Mapping]] = ..., registered_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., ending: _Optional[_Union[_common_pb2.Ending, str]] = ..., sequence: _Optional[int] = ..., suspended: _Optional[_Union[_common_pb2.Suspension, str]] = ..., lives: _Optional[_Iterable[_Union[LifeCount, _Mapping]]] = ..., pins: _Optional[_Iterable[int]] = ..., generations: _Optional[int] = ..., heard_ms: _Optional[int] = ..., replica: _Optional[str] = ...) -> None: ...
 
 class LifeCount(_message.Message):
     __slots__ = ("life", "generations", "bytes")

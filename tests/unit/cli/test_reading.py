@@ -13,9 +13,13 @@ import yaml
 from coordinator.cli.exits import Exit
 from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
-from coordinator.core.ids import ApplicationId, AppShuffle, JobId, Span, StageId
+from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, JobId, Span, StageId
 from coordinator.core.values import Ending, Policy, Settings
+from coordinator.runtime import places
 from coordinator.wire.logfile import write_log
+from coordinator.wire.records import SessionRecord, encode
+from state_backend.open import open_backend
+from state_backend.values import Keyspace
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed, lineage
 from tests.unit.replay.test_holders import looked_at, root
@@ -38,6 +42,22 @@ def test_apps_tells_who_is_there(shufflectl: Shufflectl, source: tuple[str, str]
     table = shufflectl("apps", *source).out.splitlines()
     assert table[0].split() == ["APPLICATION", "NAME", "SPARK", "ID", "SPARK", "POLICY", "REGISTERED", "STATE"]
     assert table[1].startswith("6f1c2d3e  ")
+
+
+def test_apps_tells_since_when_nobody_has_heard_of_a_driver(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """Its store may be one that nobody serves, who would say that it is gone: the embedded default after a crash."""
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    assert "silent" not in shufflectl("apps", "--store", address).out
+    asyncio.run(last_heard(address, APP, 1_767_225_600_000))
+    (row,) = shufflectl("apps", "--store", address, "-o", "json").data
+    assert (row["state"], row["heard_ms"], row["replica"]) == ("running", 1_767_225_600_000, "r1")
+    assert "running, silent since 2026-01-01 00:00:00 UTC" in shufflectl("apps", "--store", address).out
+
+
+async def last_heard(address: str, application: ApplicationId, heartbeat_ms: int) -> None:
+    sign = SessionRecord(application, ClientId("driver"), "r1", heartbeat_ms)
+    async with await open_backend(address) as backend:
+        await backend.put(Keyspace.SESSIONS, places.of_application(application), encode(sign))
 
 
 def test_apps_tells_the_policy_that_is_in_force(shufflectl: Shufflectl, tmp_path: Path) -> None:

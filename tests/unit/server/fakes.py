@@ -6,7 +6,7 @@ Responsible for answering as the core decides, at once and in memory, and for fa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,7 @@ from coordinator.runtime.errors import InDoubt
 from coordinator.server import tokens
 from coordinator.server.options import ServerOptions
 from coordinator.server.server import Server
+from coordinator.wire.records import SessionRecord
 
 APP = ApplicationId("4f1c2a7e-app")
 DRIVER = ClientId("driver")
@@ -88,6 +89,7 @@ class FakeCoordinator(Coordinator):
     failure: Exception | None = None
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     peers: list[Peer] = field(default_factory=list)
+    heard: dict[ApplicationId, SessionRecord] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.go_on.set()
@@ -175,6 +177,9 @@ class FakeCoordinator(Coordinator):
             for key, meta in found
             if meta.ending is None or not running_only
         ][:limit]
+
+    async def signs(self, applications: Sequence[ApplicationId]) -> Mapping[ApplicationId, SessionRecord]:
+        return {one: self.heard[one] for one in applications if one in self.heard}
 
     async def replicas(self) -> list[Peer]:
         return self.peers

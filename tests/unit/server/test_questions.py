@@ -9,10 +9,12 @@ import pytest
 from shuffle_lifecycle.v1 import common_pb2, events_pb2
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
+from coordinator.core.ids import ClientId
 from coordinator.core.lifecycle import Life
 from coordinator.server.shown import number_of
 from coordinator.server.tokens import hash_of
 from coordinator.wire.codec import record_from_message
+from coordinator.wire.records import SessionRecord
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, Running, register, running
 from tests.unit.server.refused import refusal
@@ -59,6 +61,15 @@ async def test_applications_come_in_pages() -> None:
         rest = await run.stub.ListApplications(pb.ListApplicationsRequest(page_token=first.next_page_token))
         assert [one.application for one in rest.applications] == ["c"]
         assert rest.next_page_token == ""
+
+
+async def test_who_was_heard_of_and_where_is_told_of_each_and_in_the_list() -> None:
+    async with running() as run:
+        await register(run, APP)
+        run.coordinator.heard[APP] = SessionRecord(APP, ClientId("driver"), "r2", 1_700)
+        (listed,) = (await run.stub.ListApplications(pb.ListApplicationsRequest())).applications
+        alone = await run.stub.GetApplication(pb.GetApplicationRequest(caller=run.caller()))
+        assert [(one.heard_ms, one.replica) for one in (listed, alone)] == 2 * [(1_700, "r2")]
 
 
 async def test_applications_are_listed_for_an_administrator_where_there_is_one() -> None:
