@@ -20,8 +20,9 @@ from coordinator.wire.errors import Malformed
 
 #: Characters of what becomes part of a key or names a client; nothing longer is one of ours.
 NAME_MAX = 128
-#: Bytes of it as part of a key, where whatever is not ASCII takes three for each of its own; a key has more parts.
-KEY_MAX = 900
+#: Bytes of it as part of a key, where whatever is not ASCII takes three for each of its own: it is a folder's name too,
+#: in the archive, and file systems take 255.
+KEY_MAX = 240
 #: Of what an application says of itself as it registers.
 LESSONS_MAX = 1_000
 REGISTRATION_MAX = 65_536
