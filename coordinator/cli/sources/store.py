@@ -50,12 +50,22 @@ _PAGE = 64
 
 
 async def open_store(address: str, is_default: bool = False, archive: str = "") -> StoreSource:
-    """Opens a store that exists, and its archive. Raises what opening raises, and a failure where there is none."""
+    """Opens a store that exists, and its archive; an archive alone where nobody has named a store and there is none.
+
+    Raises what opening raises, and a failure where there is nothing.
+    """
     kept = open_archive(archive) if archive else None
     parsed = parse_address(address)
     if isinstance(parsed, SqliteAddress):
+        if is_default and kept is not None and _is_all_there_is(kept, Path(parsed.path)):
+            return StoreSource(await open_backend("memory:"), f"archive {kept.where}", kept)
         _check_there(Path(parsed.path), is_default)
-    return StoreSource(await open_backend(parsed), address, kept)
+    shown_address = address.rpartition("@")[2] if "@" in address else address
+    return StoreSource(await open_backend(parsed), f"store {shown_address}", kept)
+
+
+def _is_all_there_is(archive: Archive, store: Path) -> bool:
+    return not archive.is_missing and not store.exists()
 
 
 def _check_there(path: Path, is_default: bool) -> None:
@@ -72,13 +82,13 @@ def _check_there(path: Path, is_default: bool) -> None:
 class StoreSource(FoldedSource):
     """One store, open, with its archive where one is named."""
 
-    def __init__(self, backend: StateBackend, address: str, archive: Archive | None) -> None:
+    def __init__(self, backend: StateBackend, where: str, archive: Archive | None) -> None:
         super().__init__()
         self._archive = archive
         self.elsewhere = "" if archive is not None else IN_ARCHIVE
         if archive is not None and archive.is_missing:
             self.remarks.append(archive.not_there)
-        self.where = f"store {address.rpartition('@')[2] if '@' in address else address}"
+        self.where = where
         self._backend = backend
 
     async def close(self) -> None:

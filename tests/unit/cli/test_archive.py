@@ -77,6 +77,22 @@ def _timeless(data: object) -> object:
     return [_timeless(one) for one in data] if isinstance(data, list) else data
 
 
+def test_an_archive_is_read_alone_where_no_store_is_named_and_none_is_there(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    """What embedded coordinators would share is not there, and is not made."""
+    *store_flags, flag, folder = archived(tmp_path, deleted_and_missed(), ended=True)
+    both = shufflectl("events", APP, *store_flags, flag, folder, "-o", "json").data
+    assert both
+    assert [row["application"] for row in shufflectl("apps", flag, folder, "-o", "json").data] == [APP]
+    assert shufflectl("events", APP, flag, folder, "-o", "json").data == both
+    assert shufflectl("verify", flag, folder).code == 0
+    nobody = shufflectl("explain", "nobody", "1", flag, folder)
+    assert f"no application at archive {folder} is called 'nobody'" in nobody.err
+    assert "there is no store at" in shufflectl("apps", flag, tmp_path / "elsewhere").err
+    assert not list((tmp_path / "state").rglob("*.db"))
+
+
 def test_without_the_archive_it_is_said_where_the_events_are(shufflectl: Shufflectl, tmp_path: Path) -> None:
     _, address, *_ = archived(tmp_path, deleted_and_missed())
     asked = shufflectl("events", "--store", address, "-")
