@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.property.liveness_programs import program
-from tests.support.liveness import in_a_thread, liveness, main_module
+from tests.support.liveness import in_a_thread, liveness, main_module, run_as_python_does
 
 STEPS_MAX = 400
 
@@ -247,7 +247,7 @@ def run(text: str, seed: int) -> Found:
     main.__dict__.update(world.names())
     code = compile(text, world.file, "exec", dont_inherit=True)
     with main_module(main):
-        world.found.ends[_end(lambda: exec(code, main.__dict__))] += 1
+        world.found.ends[_end(lambda: run_as_python_does(code, main.__dict__))] += 1
     return world.found
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import runpy
 import shutil
 import sys
 import threading
@@ -84,7 +85,7 @@ class Program:
 
     def run(self) -> Program:
         with main_module(self.main):
-            exec(self._code, self.main.__dict__)
+            run_as_python_does(self._code, self.main.__dict__)
         return self
 
     def thing(self, label: str) -> Thing:
@@ -119,6 +120,11 @@ class Program:
 
     def is_own(self, frame: types.FrameType) -> bool:
         return frame.f_code.co_filename == self.file
+
+
+def run_as_python_does(code: types.CodeType, namespace: dict[str, Any]) -> None:
+    """A whole program, as `python -m` begins it: who calls `exec` himself may have another piece to come."""
+    runpy._run_code(code, namespace, mod_name="__main__", script_name=namespace.get("__file__"))  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

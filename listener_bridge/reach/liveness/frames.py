@@ -26,6 +26,7 @@ from listener_bridge.reach.liveness.survey import (
     Namespace,
     Running,
     Survey,
+    is_begun_as_a_program,
     is_module_frame,
     namespace_of_main,
     surveyed,
@@ -125,13 +126,13 @@ def _frames() -> Iterator[FrameType]:
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
     """Without the frames: analyses take time, and nobody's variables are to be kept for it."""
-    return [Running(frame.f_code, frame.f_globals is namespace, *_of_own(frame, is_own)) for frame in _frames()]
+    return [_running(frame, is_own(frame), namespace) for frame in _frames()]
 
 
-def _of_own(frame: FrameType, is_own: IsOwn) -> tuple[bool, frozenset[str]]:
-    if not is_own(frame):
-        return False, frozenset()
-    return True, frozenset(name for name in RUNNERS if name in frame.f_globals)
+def _running(frame: FrameType, is_own: bool, namespace: Namespace | None) -> Running:
+    is_whole = is_module_frame(frame, namespace) and is_begun_as_a_program(frame)
+    taken = frozenset(name for name in RUNNERS if name in frame.f_globals) if is_own else frozenset()
+    return Running(frame.f_code, frame.f_globals is namespace, is_own, is_whole, taken)
 
 
 def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:

@@ -47,12 +47,14 @@ _CLASS_DICTIONARY = type.__dict__["__dict__"]
 class Running:
     """The code of a frame. `is_main`: its globals are the main module's; `is_own`: it is the program's.
 
-    `taken`: names of builtins (`passing.RUNNERS`) that are something else in its module.
+    `is_whole`: it is the main module's own code, begun as a program is. `taken`: names of builtins (`passing.RUNNERS`)
+    that are something else in its module.
     """
 
     code: CodeType
     is_main: bool
     is_own: bool
+    is_whole: bool
     taken: frozenset[str] = frozenset()
 
 
@@ -78,6 +80,23 @@ def is_module_frame(frame: FrameType, namespace: Namespace | None) -> bool:
     return frame.f_globals is namespace and frame.f_code.co_name == "<module>"
 
 
+def is_begun_as_a_program(frame: FrameType) -> bool:
+    """Whether a module's code was begun by the interpreter, `runpy` or `shufflectl run`, which begin all of it.
+
+    Who else calls `exec` may be a notebook's kernel of its own kind, or a console that runs a file: another piece may
+    come, and read any name. One that gives its pieces the main module's file looks like a program otherwise.
+    """
+    outer = frame.f_back
+    return outer is None or outer.f_code.co_filename in _starters()
+
+
+@functools.lru_cache(maxsize=1)
+def _starters() -> frozenset[str]:
+    ours = os.path.join(os.path.dirname(__file__), "..", "..", "running", "program.py")  # noqa: PTH118, PTH120
+    runpys = os.path.join(sysconfig.get_paths()["stdlib"], "runpy.py")  # noqa: PTH118
+    return frozenset({"<frozen runpy>", runpys, os.path.normpath(ours)})
+
+
 def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interactive: bool) -> Survey:
     """Takes milliseconds for code that is new."""
     defined = tuple(_defined_in(namespace or {}))
@@ -90,13 +109,16 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)
-    modules = [codes.analysis_of(each.code) for each in running if each.is_main and each.code.co_name == "<module>"]
-    if len(modules) != 1 or not _is_whole(modules[0], running, defined):
+    modules = [each for each in running if each.is_main and each.code.co_name == "<module>"]
+    if len(modules) != 1 or not modules[0].is_whole:
         return Survey(True, None)
-    return Survey(True, _globals_alive(modules[0], around, beside))
+    module = codes.analysis_of(modules[0].code)
+    if not _is_all_there_is(module, running, defined):
+        return Survey(True, None)
+    return Survey(True, _globals_alive(module, around, beside))
 
 
-def _is_whole(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
+def _is_all_there_is(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
     """Is all code that has the main module's globals nested in the main module's code, or made for a class in it?"""
     members = [*(each.code for each in running if each.is_main), *defined]
     return {id(code) for code in members if not _is_made_by_dataclasses(code)} <= module.nested

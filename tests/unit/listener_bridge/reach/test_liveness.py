@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import os
 import subprocess
 import sys
 import sysconfig
@@ -21,7 +22,7 @@ import pytest
 from listener_bridge.reach import liveness
 from listener_bridge.reach.liveness import borrowing, codes, dataflow, frames, opcodes, values
 from listener_bridge.reach.liveness.dataflow import Step
-from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, pythons
+from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, main_module, pythons
 from tests.support.liveness_rules import RULES, failures
 
 READS_BYTECODE = sys.version_info[:2] in opcodes.KNOWN
@@ -69,6 +70,53 @@ def expecting(labels: str) -> str:
 def test_a_main_module_without_a_file_keeps_every_global() -> None:
     assert Program(expecting("global local")).run().failures == []
     assert Program(expecting("local"), is_file=False).run().failures == []
+
+
+@bytecode
+def test_a_piece_of_a_program_keeps_every_global() -> None:
+    """Who runs a cell, as a notebook's kernel of its own kind does, may run another one next, or the same again."""
+    program = Program(expecting("local"))
+    with main_module(program.main):
+        exec(program._code, program.main.__dict__)
+    assert program.failures == []
+    assert Program(expecting("global local")).run().failures == []
+
+
+A_PROGRAM_THAT_LOOKS = """
+import threading
+from listener_bridge.reach import liveness
+
+class Thing:
+    pass
+
+a, b = Thing(), Thing()
+a_id, found = id(a), []
+is_own = lambda frame: frame.f_code.co_filename == __file__
+look = threading.Thread(target=lambda: found.append(liveness.dead_references(is_own)))
+look.start()
+look.join()
+print(a_id in found[0].references, id(b) in found[0].references)
+"""
+
+
+@bytecode
+@pytest.mark.parametrize(
+    "start",
+    [
+        ("program.py",),
+        ("-m", "program"),
+        ("-X", "frozen_modules=off", "-m", "program"),
+        ("-c", "from listener_bridge.running.program import start; start('program.py', [])"),
+    ],
+    ids=["python", "python -m", "python -m, runpy from its file", "shufflectl run"],
+)
+def test_a_program_is_whole_however_it_is_started(start: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(A_PROGRAM_THAT_LOOKS)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, *start], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (ran.stdout, ran.stderr) == ("True False\n", "")
 
 
 @bytecode
