@@ -140,8 +140,11 @@ def released(view: View, generation: Generation) -> Expiry | None:
 
 
 def may_not_be_guessed(state: State, generation: Generation) -> bool:
-    """Losing an indeterminate shuffle can abort a result stage; only a proof or the user's word lets it go."""
-    if state.meta.settings.delete_indeterminate:
+    """Losing an indeterminate shuffle can abort a result stage; only a proof or the user's word lets it go.
+
+    What was never whole no result has read, and its map stage begins anew in any case.
+    """
+    if state.meta.settings.delete_indeterminate or not generation.completed:
         return False
     shuffle = state.shuffles.get(generation.app_shuffle)
     return shuffle is not None and shuffle.lineage.level is Level.INDETERMINATE

@@ -6,10 +6,12 @@ indeterminate. Refuses to know why a shuffle expires. Invariant: an expiry that 
 
 from __future__ import annotations
 
+import pytest
+
 from coordinator.core import commands as c
 from coordinator.core.ids import JobId, StageId
 from coordinator.core.values import Capabilities, DirectiveKind, Hold, Level, Outputs, Policy, RootKind, Rule, Settings
-from tests.scenarios.story import EAGER, OBSERVE, PRESSURE, REACHABLE, Story, delayed, shuffle
+from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, PRESSURE, REACHABLE, Story, delayed, shuffle
 
 OBSERVE_EAGER = Policy(Rule.EAGER, observe=True)
 
@@ -313,3 +315,29 @@ def test_18_what_is_indeterminate_is_kept_under_strict_unless_the_user_says_so()
         story.whole("s0>A, s1:A!")
         story.look("")
         assert story.lives() == f"A1 {life}"
+
+
+@pytest.mark.parametrize("policy", [EAGER, FRONTIER])
+def test_18_what_is_indeterminate_and_was_never_whole_goes_as_anything_given_up_half_written(policy: Policy) -> None:
+    """No result has read it, and its map stage begins anew in any case."""
+    story = Story(policy, levels={"A": Level.INDETERMINATE})
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.fail("s0")
+    assert story.end(succeeded=False) == ["job 0 failed", "A1 expired: given up half-written", "fence A1"]
+
+
+def test_18_so_it_does_under_strict_once_a_look_has_missed_it() -> None:
+    story = Story(settings=Settings(strict=True), levels={"A": Level.INDETERMINATE})
+    story.job("s0>A, s1:A!")
+    story.submit("s0")
+    story.fail("s0")
+    assert story.end(succeeded=False) == ["job 0 failed"]
+    assert story.look("")[-2:] == ["A1 expired: given up half-written", "fence A1"]
+
+
+def test_18_what_is_left_of_one_that_was_whole_is_not_guessed_about_either() -> None:
+    story = Story(EAGER, levels={"A": Level.INDETERMINATE})
+    story.whole("s0>A, s1:A!")
+    story.lose(A=3)
+    assert story.lives() == "A1 partial"
