@@ -127,7 +127,7 @@ def _recover(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None) ->
 
 
 def _told(found: Recovery, missing: ShuffleId) -> Recover:
-    return Recover(found.recovery, missing, tuple(sorted(a for _, a in found.gone)), found.lineage_known)
+    return Recover(found.recovery, missing, tuple(sorted({a for _, a in found.gone})), found.lineage_known)
 
 
 def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Rejection:

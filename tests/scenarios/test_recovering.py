@@ -534,3 +534,15 @@ def test_two_jobs_that_miss_the_same_join_one_recovery() -> None:
     ]
     assert story.read("B", "s12") == "recover B1: recovery 1 of AB"
     assert story.recoveries == 1
+
+
+def test_25_an_answer_names_each_shuffle_once_however_often_it_was_half_written() -> None:
+    story = Story(EAGER, capabilities=CANNOT_COMPLETE)
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    story.lose(A=0)
+    assert story.read("A", "s1") == "recover A1: recovery 1 of AB"
+    story.fail("s1")
+    story.submit("s1.1")
+    assert story.read("A", "s1.1") == "recover A1: recovery 1 of AB"
