@@ -6,6 +6,8 @@ answered leaves no second event.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from coordinator.core import commands as c
@@ -32,6 +34,22 @@ def test_32_a_late_task_of_an_older_attempt_begins_nothing() -> None:
         assert story.lose(A=0) == []
         assert story.complete("s0.1") == ["s0.1 completed", "A2 complete"]
         assert story.submit("s1") == ["s1.0 submitted", "A2 read by s1.0"]
+
+
+@pytest.mark.parametrize("extra", [{"levels": {"A": Level.INDETERMINATE}}, {"barrier": "A"}])
+def test_32_what_is_written_anew_each_time_is_partial_until_its_map_stage_runs_again(extra: dict[str, Any]) -> None:
+    story = Story(**extra)
+    story.job("s0>A, s1:A!")
+    story.run("s0")
+    assert story.lose(A=7) == ["A1 partial, 7 of 10"]
+    assert story.read("A", "s1") == "not ready: some of its outputs are gone and not yet back"
+    assert story.submit("s0.1") == [
+        "s0.1 submitted",
+        "A1 lost: invalidated",
+        "invalidate A1",
+        "recovery 1 of A1",
+        "A2 begun by s0.1 for recovery 1",
+    ]
 
 
 def test_35_nor_does_its_question_sent_again() -> None:
