@@ -121,9 +121,13 @@ class Slot:
 
     def was_calling(self, at_ms: float, tolerance_ms: float) -> bool:
         """Whether a call that has returned since was under way at that moment."""
+        return bool(self.methods_then(at_ms, tolerance_ms))
+
+    def methods_then(self, at_ms: float, tolerance_ms: float) -> set[str]:
+        """Of the calls that have returned since and were under way at that moment."""
         past = list(self.past)
         first = bisect_left(past, at_ms - tolerance_ms, key=_ended_ms)  # those before it ended earlier
-        return any(call.was_at(at_ms, tolerance_ms) for call in past[first:])
+        return {call.method for call in past[first:] if call.was_at(at_ms, tolerance_ms)}
 
     def _call(self, note: Note) -> Call:
         number, started, command, _ = note
@@ -196,6 +200,16 @@ class Calls:
         if mine or any(slot.was_calling(at_ms, tolerance_ms) for slot in slots):
             return mine
         return None
+
+    def methods_of(self, thread: str | None, at_ms: float, tolerance_ms: float) -> frozenset[str]:
+        """What a thread was calling at that moment, also where it has returned or the thread has ended since.
+
+        Of all threads where nothing says whose a job is; of those that began before us for a job that names none.
+        """
+        every = (*list(self._slots.values()), *self._over.copy())
+        slots = [slot for slot in every if not slot.is_ours and (slot.thread == (thread or "") or not self._is_pinned)]
+        now = {call.method for slot in slots for call in slot.calls() if call.started_ms <= at_ms + tolerance_ms}
+        return frozenset(now.union(*(slot.methods_then(at_ms, tolerance_ms) for slot in slots)))
 
     def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
         """The program's line that had called into the JVM in that millisecond; empty where that is not known.

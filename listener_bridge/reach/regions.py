@@ -1,18 +1,26 @@
 """Algorithms inside the JVM: what the jobs of a call wrote is held until the call returns.
 
-Responsible for: laying jobs to the calls under way, from facts; what each such call's jobs wrote; its name for people.
+Responsible for: laying jobs to the calls under way, from facts; what each such call's jobs wrote; its name for people;
+what adaptive plans wrote that no call and no SQL execution runs.
 Refuses to know: how calls are known (`calls`), which need no such care (`actions`), who walks what from there.
 Invariant: in doubt a job belongs to more calls, never to fewer: one that no thread claims belongs to every call that
 began before it, and to those of the thread that it names; to every call where that is none (the clock was set back).
 
 `ALS.fit` keeps its RDDs in variables inside the JVM: between two of its jobs nothing outside says that it will read the
 first one's shuffles again. The same holds for an adaptive plan that runs outside an SQL execution (`df.rdd`).
+
+A library may run such a plan in a thread of the JVM's own: Delta Lake brings what it knows of a table up to date in
+one, under whatever call the program makes meanwhile, or none. Each exchange of an adaptive plan is a job that ends with
+a map stage: so there is such a plan, and nothing says when it is done. What these jobs write stays until somebody has
+read it, and where the thread that they name runs no call that may be theirs, until Spark's own cleaner lets it go. (A
+thread of the JVM's has its local properties from whoever happened to start it: those of an SQL execution that is over,
+and the mark of a thread whose call runs something else.)
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from listener_bridge.reach import actions, naming
@@ -20,9 +28,12 @@ from listener_bridge.reach.calls import PROPERTY, Call, Calls
 from listener_bridge.reach.findings import Region
 from listener_bridge.reach.stacks import other_frames
 from listener_bridge.tap.facts import (
+    ExecutionEnded,
+    ExecutionStarted,
     Fact,
     JobEnded,
     JobStarted,
+    ShuffleCleaned,
     Snapshot,
     StageCompleted,
     StageFact,
@@ -31,6 +42,8 @@ from listener_bridge.tap.facts import (
 
 CLOCKS_DIFFER_MS = 2.0
 """Spark tells a job's start in whole milliseconds."""
+ALONE, PLAN = "plans", "an adaptive plan without an SQL execution"
+"""The region of what no call holds, and its name for people."""
 CROWD = 64
 """So many regions are asked whether they are over, though nobody looks."""
 
@@ -53,6 +66,11 @@ class Regions:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._open: dict[int, Open] = {}
+        self._alone = Open(PLAN)  # of no call: until Spark lets go
+        self._unread = Open(PLAN)  # of calls too: until they are read
+        self._readers: dict[int, dict[int, set[int]]] = {}  # job -> stage -> what it reads; of jobs that run
+        self._executions: set[int] = set()  # that run; belongs to the tap's thread
+        self._newest_execution = -1
         self._running: set[int] = set()
         self._crowd = CROWD
         self._lock = threading.Lock()
@@ -64,10 +82,18 @@ class Regions:
         elif isinstance(fact, StageSubmitted):
             self._stage_submitted(fact.stage)
         elif isinstance(fact, StageCompleted):
-            with self._lock:
-                self._running.discard(fact.stage.stage_id)
+            self._stage_completed(fact)
         elif isinstance(fact, JobEnded):
             self._job_ended(fact.job_id)
+        elif isinstance(fact, ExecutionStarted):
+            self._executions.add(fact.execution_id)
+            self._newest_execution = max(self._newest_execution, fact.execution_id)
+        elif isinstance(fact, ExecutionEnded):
+            self._executions.discard(fact.execution_id)
+        elif isinstance(fact, ShuffleCleaned):
+            with self._lock:
+                self._alone.wrote.discard(fact.app_shuffle)
+                self._unread.wrote.discard(fact.app_shuffle)
 
     def resync(self, present: Snapshot) -> None:
         """Facts were lost: whatever there is may have been written by any call under way."""
@@ -76,7 +102,16 @@ class Regions:
             stage.writes for stage in listed if stage.writes is not None
         }
         calls = [call for call in self._calls.under_way() if _reads_again(call, in_execution=False)]
+        if present.executions is not None:
+            self._executions = set(present.executions)
+            self._newest_execution = max(self._newest_execution, *self._executions, -1)
         with self._lock:
+            there = {shuffle.app_shuffle for shuffle in present.shuffles}
+            self._alone.wrote |= self._unread.wrote  # who has read these may have been missed
+            self._alone.wrote &= there
+            self._unread.wrote.clear()
+            for ended in self._readers.keys() - {job.job_id for job in present.active_jobs}:
+                self._forget_job(ended)
             self._running = {stage.stage_id for stage in present.running_stages}
             for call in calls:
                 self._opened(call).wrote |= wrote
@@ -85,9 +120,10 @@ class Regions:
         """The regions that are under way now."""
         self._forget_over()
         with self._lock:
-            return tuple(
-                Region(f"call-{number}", region.name, frozenset(region.wrote)) for number, region in self._open.items()
-            )
+            found: dict[str, Open] = {f"call-{number}": region for number, region in self._open.items()}
+            if self._alone.wrote or self._unread.wrote:
+                found[ALONE] = Open(PLAN, self._alone.wrote | self._unread.wrote)
+            return tuple(Region(name, region.name, frozenset(region.wrote)) for name, region in found.items())
 
     def _forget_over(self) -> None:
         """Regions whose calls have returned. One that is opened from here on may be of a call that began meanwhile."""
@@ -104,11 +140,16 @@ class Regions:
     def _job_started(self, job: JobStarted) -> None:
         if len(self._open) >= self._crowd:  # where no shuffle is nobody looks, and nobody asks for them
             self._forget_over()
-        in_execution = job.execution_id is not None
+        in_execution = self._runs(job.execution_id)
         calls = [call for call in self._owners(job) if _reads_again(call, in_execution)]
+        is_of_plan = not in_execution and _is_exchange(job)
+        plans = [self._unread] if is_of_plan else []
+        if is_of_plan and not self._is_of_its_thread(job):
+            plans.append(self._alone)
         with self._lock:
-            for call in calls:
-                region = self._opened(call)
+            if plans or self._unread.wrote:
+                self._readers[job.job_id] = _reads(job.stages)
+            for region in [*(self._opened(call) for call in calls), *plans]:
                 region.jobs[job.job_id] = _writes(job.stages)
                 for stage_id in self._running & region.jobs[job.job_id].keys():
                     region.submitted(stage_id)
@@ -124,6 +165,19 @@ class Regions:
         began = [call for call in under_way if call.started_ms <= latest_ms or call.thread == thread]
         return began or under_way  # none before the job's start: the clock was set back since
 
+    def _runs(self, execution: int | None) -> bool:
+        """Whether an execution runs. One newer than all that were told does: planning it may take jobs."""
+        return execution is not None and (execution in self._executions or execution > self._newest_execution)
+
+    def _is_of_its_thread(self, job: JobStarted) -> bool:
+        """Whether the thread that it names was in a call that may have run it, also one that has returned since."""
+        thread = job.properties.get(PROPERTY)
+        now = self._calls.of_thread(thread, job.time_ms, CLOCKS_DIFFER_MS) or ()
+        return any(_reads_again(call, in_execution=False) for call in now) or any(
+            actions.reads_again(method, in_execution=False)
+            for method in self._calls.methods_of(thread, job.time_ms, CLOCKS_DIFFER_MS)
+        )
+
     def _opened(self, call: Call) -> Open:
         if call.number not in self._open:
             self._open[call.number] = Open(naming.of_call(other_frames().get(call.ident), call.method))
@@ -134,17 +188,38 @@ class Regions:
             return
         with self._lock:
             self._running.add(stage.stage_id)
-            for region in self._open.values():
+            for region in (*self._open.values(), self._alone, self._unread):
                 region.submitted(stage.stage_id)
+
+    def _stage_completed(self, fact: StageCompleted) -> None:
+        with self._lock:
+            self._running.discard(fact.stage.stage_id)
+            if fact.failure is None:
+                for stages in self._readers.values():
+                    self._unread.wrote -= stages.get(fact.stage.stage_id, set())
 
     def _job_ended(self, job_id: int) -> None:
         with self._lock:
-            for region in self._open.values():
-                region.jobs.pop(job_id, None)
+            self._forget_job(job_id)
+
+    def _forget_job(self, job_id: int) -> None:
+        self._readers.pop(job_id, None)
+        for region in (*self._open.values(), self._alone, self._unread):
+            region.jobs.pop(job_id, None)
 
 
 def _reads_again(call: Call, in_execution: bool) -> bool:
     return actions.reads_again(call.method, in_execution, call.at_once, call.in_steps)
+
+
+def _is_exchange(job: JobStarted) -> bool:
+    """Whether it ends with a map stage, as only exchanges of adaptive plans do."""
+    return any(stage.stage_id == job.result_stage_id and stage.writes is not None for stage in job.stages)
+
+
+def _reads(stages: Sequence[StageFact]) -> dict[int, set[int]]:
+    writes = _writes(stages)
+    return {stage.stage_id: {writes[n] for n in stage.parent_stage_ids if n in writes} for stage in stages}
 
 
 def _writes(stages: Iterable[StageFact]) -> dict[int, int]:

@@ -11,10 +11,13 @@ from listener_bridge.reach.actions import reads_again
 from listener_bridge.reach.calls import PROPERTY, Call
 from listener_bridge.reach.regions import CROWD, Regions
 from listener_bridge.tap.facts import (
+    ExecutionEnded,
+    ExecutionStarted,
     JobEnded,
     JobStarted,
     KnownShuffle,
     Level,
+    ShuffleCleaned,
     Snapshot,
     StageCompleted,
     StageFact,
@@ -28,6 +31,7 @@ class FakeCalls:
 
     now: list[Call] = field(default_factory=list)
     returned: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=lambda: {"fit"})  #: Of those.
 
     def under_way(self) -> tuple[Call, ...]:
         return tuple(self.now)
@@ -35,6 +39,9 @@ class FakeCalls:
     def of_thread(self, thread: str | None, at_ms: float, tolerance_ms: float) -> tuple[Call, ...] | None:
         mine = tuple(call for call in self.now if call.thread == thread and call.started_ms <= at_ms + tolerance_ms)
         return mine or (() if thread in self.returned else None)
+
+    def methods_of(self, thread: str | None, at_ms: float, tolerance_ms: float) -> frozenset[str]:
+        return frozenset(self.methods if thread in self.returned else ())
 
 
 def call(
@@ -60,6 +67,12 @@ def submitted(what: StageFact) -> StageSubmitted:
 
 def completed(what: StageFact) -> StageCompleted:
     return StageCompleted(0, 200, what, None, 0, 0, 0, 0)
+
+
+def exchange(job_id: int, *stages: StageFact, thread: str | None = "t1", execution: int | None = None) -> JobStarted:
+    """A job that ends with a map stage."""
+    properties = {PROPERTY: thread} if thread else {}
+    return JobStarted(0, job_id, 200, stages, stages[-1].stage_id, execution, None, properties)
 
 
 A, B, RESULT = stage(0, 10), stage(1, 11, 0), stage(2, None, 1)
@@ -203,3 +216,69 @@ def test_the_table() -> None:
     assert not reads_again("localCheckpoint", in_execution=True, at_once=True)
     assert reads_again("localCheckpoint", in_execution=True)
     assert reads_again("fit", in_execution=True, at_once=True)
+
+
+def run(last: JobStarted, *facts: Any) -> tuple[Any, ...]:
+    """A job whose last stage is written."""
+    written = last.stages[-1]
+    return (last, submitted(written), completed(written), JobEnded(0, last.job_id, 300, True, None), *facts)
+
+
+@pytest.mark.parametrize("now", [[], [call(1, "collectToPython")], [call(1, "collectToPython", "t2")]])
+def test_what_a_plan_wrote_that_no_call_runs_stays_until_spark_lets_go(now: list[Call]) -> None:
+    regions = heard(FakeCalls(now), *run(exchange(0, A)))
+    assert wrote(regions) == {"plans": {10}}
+    for fact in run(exchange(1, A, B)):
+        regions.hear(fact)
+    assert wrote(regions) == {"plans": {10, 11}}
+    regions.hear(ShuffleCleaned(0, 10))
+    assert wrote(regions) == {"plans": {11}}
+    regions.resync(Snapshot("", (), (), ()))
+    assert regions.read() == ()
+
+
+@pytest.mark.parametrize("now", [[call(1)], []])
+def test_what_a_plan_wrote_that_a_call_may_run_stays_until_it_is_read(now: list[Call]) -> None:
+    """It may be another's all the same, of a thread that has the caller's properties."""
+    calls = FakeCalls(now, returned=set() if now else {"t1"})
+    regions = heard(calls, *run(exchange(0, A)), *run(exchange(1, A, B)))
+    calls.now.clear()
+    assert wrote(regions) == {"plans": {11}}
+    reader = stage(5, None, 4)
+    for fact in (job(2, stage(3, 10), stage(4, 11, 3), reader), submitted(reader)):
+        regions.hear(fact)
+    regions.hear(StageCompleted(0, 200, reader, "failed", 0, 0, 0, 0))
+    assert wrote(regions) == {"plans": {11}}
+    regions.hear(completed(reader))
+    assert regions.read() == ()
+
+
+def test_who_has_read_it_may_have_been_missed() -> None:
+    regions = heard(FakeCalls(returned={"t1"}), *run(exchange(0, A)))
+    regions.resync(Snapshot("", (KnownShuffle(10, 2, 2),), (), ()))
+    reader = stage(5, None, 4)
+    for fact in (job(2, stage(4, 10), reader), submitted(reader), completed(reader)):
+        regions.hear(fact)
+    assert wrote(regions) == {"plans": {10}}
+    regions.hear(ShuffleCleaned(0, 10))
+    assert regions.read() == ()
+
+
+def test_a_plan_of_an_execution_is_looked_at_as_long_as_that_runs() -> None:
+    calls, plan = FakeCalls([call(1, "sql")]), run(exchange(0, A, execution=4))
+    begun, ended = ExecutionStarted(0, 4, "", "", 100, False), ExecutionEnded(0, 4, False, 150)
+    assert wrote(heard(calls, *plan)) == {}, "it runs a job before it is told of"
+    assert wrote(heard(calls, begun, *plan)) == {}
+    assert wrote(heard(calls, begun, ended, *plan)) == {"call-1": {10}, "plans": {10}}
+    assert wrote(heard(FakeCalls(), begun, ended, *plan)) == {"plans": {10}}
+
+
+def test_executions_that_run_already_are_known_from_the_snapshot() -> None:
+    regions = Regions(FakeCalls())  # type: ignore[arg-type]
+    regions.resync(Snapshot("", (), (), (), frozenset({4, 6})))
+    for fact in run(exchange(0, A, execution=4)):
+        regions.hear(fact)
+    assert regions.read() == ()
+    for fact in run(exchange(1, A, B, execution=5)):
+        regions.hear(fact)
+    assert wrote(regions) == {"plans": {11}}
