@@ -59,8 +59,9 @@ public class Generations {
 
     /** The service's thread: what was forgotten without a fence lies where it lay, and goes with what is freed next. */
     void placeLeft() {
+      MapSizes sizes = new MapSizes(id);
       for (MapStatus output = (MapStatus) left.poll(); output != null; output = (MapStatus) left.poll()) {
-        at(Place.of(output.location())).add(output);
+        at(Place.of(output.location())).add(output, sizes);
       }
     }
 

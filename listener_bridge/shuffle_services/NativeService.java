@@ -99,11 +99,12 @@ public class NativeService implements CleanerListener {
   }
 
   private static void remember(Generations.Shuffle shuffle, MapStatus[] outputs) {
+    MapSizes sizes = new MapSizes(shuffle.id);
     for (int i = 0; i < outputs.length; i++) {
       if (outputs[i] != null) {
         Place place = shuffle.at(Place.of(outputs[i].location()));
         long before = place.bytes;
-        place.add(outputs[i]);
+        place.add(outputs[i], sizes);
         shuffle.bytes += place.bytes - before;
       }
     }

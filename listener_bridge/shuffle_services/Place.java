@@ -29,8 +29,8 @@ public class Place {
     return removed >= mapIds.size() ? bytes : bytes * removed / mapIds.size();
   }
 
-  public void add(MapStatus output) {
+  public void add(MapStatus output, MapSizes sizes) {
     mapIds.add(Long.valueOf(output.mapId()));
-    bytes += MapSizes.total(output);
+    bytes += sizes.total(output);
   }
 }

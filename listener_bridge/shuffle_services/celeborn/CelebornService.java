@@ -97,7 +97,7 @@ public class CelebornService implements Rewrites {
       return (String) answer;
     }
     known.locator = (known.present - 1) + "/" + joined(work.ids);
-    known.bytes = MapSizes.total(work.outputs); // what the workers committed is exact, where the client keeps it
+    known.bytes = new MapSizes(shuffle).total(work.outputs); // what the workers committed is exact, where the client keeps it
     remember(known, work.ids);
     return Answer.fenced(known);
   }

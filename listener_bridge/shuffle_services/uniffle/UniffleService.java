@@ -148,7 +148,7 @@ public class UniffleService {
       return (String) answer;
     }
     known.locator = (known.present - 1) + "/" + work.past.name();
-    known.bytes = MapSizes.total(work.outputs);
+    known.bytes = new MapSizes(shuffle).total(work.outputs);
     books.bytes.put(shuffle + "/" + (known.present - 1), Long.valueOf(known.bytes));
     return Answer.fenced(known);
   }

@@ -397,3 +397,16 @@ def test_files_of_an_executor_that_was_struck_off_for_a_moment_are_not_taken_for
     wait_for(free, "the executor to be known again, and asked")
     assert not run.files(shuffle)
     assert sorted(keyed.collect()) == right
+
+
+def test_the_size_of_what_has_more_blocks_than_spark_counts(run: Any) -> None:
+    """Above 2,000 blocks a map status keeps an average, and not of how many: Spark does not send that."""
+    context = run.spark.sparkContext
+    keyed = context.parallelize(range(6000), 2).map(lambda n: (n, n)).partitionBy(2001)
+    assert len(context.runJob(keyed, list, [0, 2000])) == 5  # a task for each of them would take a minute
+    shuffle = run.newest_shuffle()
+    stored = sum(size for path, size in run.files(shuffle).items() if path.suffix == ".data")
+    fenced = fence_when_quiet(run, shuffle)
+    assert 0.8 * stored < fenced.bytes < 1.2 * stored
+    assert run.service.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)
+    assert not run.files(shuffle)
