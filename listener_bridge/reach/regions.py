@@ -15,6 +15,9 @@ a map stage: so there is such a plan, and nothing says when it is done. What the
 read it, and where the thread that they name runs no call that may be theirs, until Spark's own cleaner lets it go. (A
 thread of the JVM's has its local properties from whoever happened to start it: those of an SQL execution that is over,
 and the mark of a thread whose call runs something else.)
+
+So it is with what a streaming query runs outside its batches: its source may be asking which files there are (Delta
+Lake's numbers those of a table, which takes a job that counts, and one that reads what was counted).
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from listener_bridge.tap.facts import (
 
 CLOCKS_DIFFER_MS = 2.0
 """Spark tells a job's start in whole milliseconds."""
-ALONE, PLAN = "plans", "an adaptive plan without an SQL execution"
+ALONE, PLAN = "plans", "a plan without an SQL execution"
 """The region of what no call holds, and its name for people."""
 CROWD = 64
 """So many regions are asked whether they are over, though nobody looks."""
@@ -142,10 +145,7 @@ class Regions:
             self._forget_over()
         in_execution = self._runs(job.execution_id)
         calls = [call for call in self._owners(job) if _reads_again(call, in_execution)]
-        is_of_plan = not in_execution and _is_exchange(job)
-        plans = [self._unread] if is_of_plan else []
-        if is_of_plan and not self._is_of_its_thread(job):
-            plans.append(self._alone)
+        plans = [] if in_execution else self._plans(job)
         with self._lock:
             if plans or self._unread.wrote:
                 self._readers[job.job_id] = _reads(job.stages)
@@ -168,6 +168,14 @@ class Regions:
     def _runs(self, execution: int | None) -> bool:
         """Whether an execution runs. One newer than all that were told does: planning it may take jobs."""
         return execution is not None and (execution in self._executions or execution > self._newest_execution)
+
+    def _plans(self, job: JobStarted) -> list[Open]:
+        """Where what it writes is kept, beside the calls that it belongs to; it is of no execution that runs."""
+        if job.query_id is not None:
+            return [self._alone]
+        if not _is_exchange(job):
+            return []
+        return [self._unread] if self._is_of_its_thread(job) else [self._unread, self._alone]
 
     def _is_of_its_thread(self, job: JobStarted) -> bool:
         """Whether the thread that it names was in a call that may have run it, also one that has returned since."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -282,3 +282,16 @@ def test_executions_that_run_already_are_known_from_the_snapshot() -> None:
     for fact in run(exchange(1, A, B, execution=5)):
         regions.hear(fact)
     assert wrote(regions) == {"plans": {11}}
+
+
+@pytest.mark.parametrize("method", ["start", "awaitTermination"])
+def test_what_a_streaming_query_runs_outside_its_batches_stays(method: str) -> None:
+    numbered = replace(job(0, A, stage(2, None, 0)), query_id="q", is_of_stream=True)
+    calls = FakeCalls([call(1, method)])
+    regions = heard(calls, numbered, submitted(A), completed(A), completed(stage(2, None, 0)))
+    calls.now.clear()
+    assert wrote(regions) == {"plans": {10}}
+    batch = replace(job(1, B, RESULT, execution=3), query_id="q", is_of_stream=True)
+    for fact in (ExecutionStarted(0, 3, "", "", 100, False), batch, submitted(B)):
+        regions.hear(fact)
+    assert wrote(regions) == {"plans": {10}}
