@@ -475,6 +475,14 @@ def f():
     return peek()
 f()
 """,
+    "a dialect of SQL that takes its tables from the caller's variables": """
+class api:
+    fugue_sql = use
+fa = api()
+a = thing("a")
+probe("")
+fa.fugue_sql("SELECT * FROM a")
+""",
     "the main module by way of the modules": """
 import sys
 a = thing("a")

@@ -29,12 +29,13 @@ CACHE_MAX = 4_096
 #: Builtins that reach the variables of the code that calls them. `dir` tells their names, to which these lead.
 NAMESPACES = frozenset({"__import__", "compile", "eval", "exec", "globals", "locals", "vars"})
 
-#: Whoever names one of these may read the variables of other code: its callers', its modules', any object.
+#: Whoever names one of these may read the variables of other code: its callers', its modules', any object. Fugue's
+#: dialect of SQL takes its tables from there, whose names may come from anywhere.
 INSPECTS = frozenset({
-    "IPython", "__builtins__", "_current_frames", "_getframe", "ag_frame", "bpython", "breakpoint", "builtins",
-    "cr_frame", "currentframe", "f_back", "f_globals", "f_locals", "get_ipython", "get_objects", "get_referents",
-    "get_referrers", "gi_frame", "pdb", "ptpython", "run_cell_magic", "run_line_magic", "set_trace", "setprofile",
-    "settrace", "tb_frame",
+    "FugueSQLWorkflow", "IPython", "__builtins__", "_current_frames", "_getframe", "ag_frame", "bpython", "breakpoint",
+    "builtins", "cr_frame", "currentframe", "f_back", "f_globals", "f_locals", "fsql", "fugue_sql", "fugue_sql_flow",
+    "get_ipython", "get_objects", "get_referents", "get_referrers", "gi_frame", "pdb", "ptpython", "run_cell_magic",
+    "run_line_magic", "set_trace", "setprofile", "settrace", "tb_frame",
 })  # fmt: skip
 
 #: So may who uses this module. A function of that name is called, which a module is not.
