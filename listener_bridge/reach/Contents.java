@@ -52,6 +52,7 @@ public class Contents {
     "org.apache.spark.sql.internal.SessionResourceLoader", "org.apache.spark.sql.internal.RuntimeConfigImpl",
     "org.apache.spark.sql.sources.", "org.apache.spark.sql.types."
   };
+  private static final String[] JAVAS = {"java.", "javax.", "jdk.", "sun.", "com.sun."}; // whose fields are not open to all
   private static final String[] DULL_CLASSES = {
     "org.apache.spark.SparkContext", "org.apache.spark.SparkConf", "org.apache.spark.SparkEnv", "org.apache.spark.TaskContext",
     "org.apache.spark.ContextCleaner", // whose weak references are read by itself alone
@@ -205,14 +206,20 @@ public class Contents {
   }
 
   private static boolean canHold(Class type) {
-    return RDD.class.isAssignableFrom(type) || isOfJava(type) && isOfCollections(type) || java.util.Optional.class == type
+    return RDD.class.isAssignableFrom(type) || isContainer(type) || java.util.Optional.class == type
         || java.util.concurrent.atomic.AtomicReference.class.isAssignableFrom(type) || isNamed(type, TELLING);
   }
 
-  /** Iterators and entries, too: they lead to what they were taken from. */
+  /** Of any library, also of one that is dull otherwise: a pair of Commons', a list of Guava's. */
+  private static boolean isContainer(Class type) {
+    return isOfCollections(type) && (isOfJava(type) || !startsWith(type.getName(), JAVAS));
+  }
+
+  /** Iterators and entries, too: they lead to what they were taken from. And futures, where their outcome is there. */
   private static boolean isOfCollections(Class type) {
     return Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type)
-        || java.util.Iterator.class.isAssignableFrom(type) || Map.Entry.class.isAssignableFrom(type);
+        || java.util.Iterator.class.isAssignableFrom(type) || Map.Entry.class.isAssignableFrom(type)
+        || java.util.concurrent.Future.class.isAssignableFrom(type) || scala.concurrent.Awaitable.class.isAssignableFrom(type);
   }
 
   private static boolean isNamed(Class type, String[] names) {

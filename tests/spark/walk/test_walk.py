@@ -244,6 +244,26 @@ def test_an_iterator_of_java_holds_what_its_collection_holds(run: Walking, kind:
     assert needs.get(bound(entry)) == frozenset({shuffle})
 
 
+HOLDERS = {
+    "a pair": lambda jvm, query: jvm.org.apache.commons.lang3.tuple.Pair.of("ranks", query),
+    "a list": lambda jvm, query: jvm.com.google.common.collect.ImmutableList.of(query),
+    "a map": lambda jvm, query: jvm.com.google.common.collect.ImmutableMap.of("ranks", query),
+    "a future": lambda jvm, query: jvm.java.util.concurrent.CompletableFuture.completedFuture(query),
+    "a future of Scala's": lambda jvm, query: jvm.scala.concurrent.Promise.successful(query),
+}
+"""What libraries keep queries in, and hand to Python."""
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_a_container_of_another_library_holds_what_is_in_it(run: Walking, kind: str) -> None:
+    handle = keyed(run)
+    (shuffle,) = run.written_by(handle.count)
+    holder = HOLDERS[kind](run.spark._jvm, handle._jrdd)
+    del handle
+    gc.collect()
+    assert needs_of(run, bound(holder)) == {shuffle}
+
+
 def test_sparks_cleaner_needs_nothing(run: Walking) -> None:
     """It knows all that was ever made, weakly: what cannot be read would hold everything."""
     run.written_by(keyed(run).count)
