@@ -13,8 +13,14 @@ import org.apache.spark.storage.StorageLevel;
  * Memory alone does not count: it is evicted as a matter of course. What is cached is read from the store behind the web
  * UI, which Spark keeps with and without a UI: no call to the block manager's master. It may lag; then the RDD still
  * needs what it was made of.
+ *
+ * A library that drops an RDD of its own while others still read it computes it again. Such RDDs are known by the names
+ * that the library gives them, and count as not cached (ADR 22).
  */
 public class CachedRdds {
+  private static final String[] DROPPED_BY_LIBRARIES = { // how the names of such RDDs begin
+    "Delta Table State", "Delta Source Snapshot" // of Delta Lake: what a table's log says, until a commit replaces it
+  };
   private final SparkContext context;
   private final boolean executorsStay;
   private final Map known = new HashMap(); // RDD id -> Boolean, for one look
@@ -26,7 +32,7 @@ public class CachedRdds {
 
   public boolean wholly(RDD rdd) {
     StorageLevel level = (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
-    if (!executorsStay || level == null || !level.useDisk()) {
+    if (!executorsStay || level == null || !level.useDisk() || isDroppedByLibrary(rdd)) {
       return false;
     }
     Integer id = Integer.valueOf(rdd.id());
@@ -36,6 +42,16 @@ public class CachedRdds {
       known.put(id, answer);
     }
     return answer.booleanValue();
+  }
+
+  private static boolean isDroppedByLibrary(RDD rdd) {
+    Object name = Fields.get(RDD.class, rdd, "name");
+    for (int i = 0; name != null && i < DROPPED_BY_LIBRARIES.length; i++) {
+      if (((String) name).startsWith(DROPPED_BY_LIBRARIES[i])) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private boolean isStored(int rdd) {

@@ -71,6 +71,35 @@ def test_what_a_checkpoint_of_later_will_read_stays(program: Program) -> None:
     assert later.count() == later.count() == 20
 
 
+def wholly_cached(program: Program, name: str) -> tuple[Any, Any, int]:
+    """An RDD of that name, which is wholly cached with disk, over a shuffle; a frame over it; the shuffle."""
+    pairs = program.spark.sparkContext.parallelize(range(400), 4).map(lambda n: (n % 20, n))
+    rows = pairs.reduceByKey(lambda a, b: a + b, 3).setName(name).persist(StorageLevel.MEMORY_AND_DISK)
+    assert rows.count() == 20
+    (shuffle,) = program.written()
+    number, context = rows._jrdd.rdd().id(), program.spark.sparkContext._jsc.sc()
+    wait_for(lambda: context.statusStore().rdd(number).numCachedPartitions() == 3, "what is cached to be known")
+    return rows, program.spark.createDataFrame(rows, "k int, v int"), shuffle
+
+
+@pytest.mark.parametrize("name", ["Delta Table State #3 - s3://t", "Delta Source Snapshot #3 - s3://t"])
+def test_what_a_library_drops_is_read_again(program: Program, name: str) -> None:
+    rows, frame, shuffle = wholly_cached(program, name)
+    program.look()
+    rows.unpersist(blocking=True)
+    program.look()
+    assert frame.count() == 20
+    assert shuffle not in program.gone()
+    del rows, frame
+    program.wait_gone(shuffle)
+
+
+def test_what_a_program_has_cached_lets_go_what_is_behind(program: Program) -> None:
+    _rows, frame, shuffle = wholly_cached(program, "the state of Delta Table State #3")
+    program.wait_gone(shuffle)
+    assert frame.count() == 20
+
+
 def to_be_checkpointed(program: Program, folder: Path) -> Any:
     context = program.spark.sparkContext
     context.setCheckpointDir(str(folder))
