@@ -14,25 +14,23 @@ import org.apache.spark.storage.StorageLevel;
  * UI, which Spark keeps with and without a UI: no call to the block manager's master. It may lag; then the RDD still
  * needs what it was made of.
  *
- * A library that drops an RDD of its own while others still read it computes it again. Such RDDs are known by the names
- * that the library gives them, and count as not cached (ADR 22).
+ * What a library may drop while others read it counts as not cached.
  */
 public class CachedRdds {
-  private static final String[] DROPPED_BY_LIBRARIES = { // how the names of such RDDs begin
-    "Delta Table State", "Delta Source Snapshot" // of Delta Lake: what a table's log says, until a commit replaces it
-  };
   private final SparkContext context;
   private final boolean executorsStay;
+  private final LibraryRdds ofLibraries;
   private final Map known = new HashMap(); // RDD id -> Boolean, for one look
 
-  public CachedRdds(SparkContext context, boolean executorsStay) {
+  public CachedRdds(SparkContext context, boolean executorsStay, LibraryRdds ofLibraries) {
     this.context = context;
     this.executorsStay = executorsStay;
+    this.ofLibraries = ofLibraries;
   }
 
   public boolean wholly(RDD rdd) {
     StorageLevel level = (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
-    if (!executorsStay || level == null || !level.useDisk() || isDroppedByLibrary(rdd)) {
+    if (ofLibraries.meet(rdd) || !executorsStay || level == null || !level.useDisk()) {
       return false;
     }
     Integer id = Integer.valueOf(rdd.id());
@@ -42,16 +40,6 @@ public class CachedRdds {
       known.put(id, answer);
     }
     return answer.booleanValue();
-  }
-
-  private static boolean isDroppedByLibrary(RDD rdd) {
-    Object name = Fields.get(RDD.class, rdd, "name");
-    for (int i = 0; name != null && i < DROPPED_BY_LIBRARIES.length; i++) {
-      if (((String) name).startsWith(DROPPED_BY_LIBRARIES[i])) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private boolean isStored(int rdd) {

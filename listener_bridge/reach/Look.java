@@ -21,16 +21,19 @@ public class Look {
   private final SparkContext context;
   private final Intact intact;
   private final Deadline deadline;
+  private final LibraryRdds ofLibraries;
   private final Lineage lineage;
   private final Queries queries;
   private final Contents contents;
   private final Map roots = new TreeMap(); // id -> {kind, why, Ids}
 
-  public Look(SparkContext context, Intact intact, Ids announced, boolean executorsStay, Deadline deadline) {
+  public Look(
+      SparkContext context, Intact intact, Ids announced, boolean executorsStay, LibraryRdds ofLibraries, Deadline deadline) {
     this.context = context;
     this.intact = intact;
     this.deadline = deadline;
-    this.lineage = new Lineage(context, intact, announced, new CachedRdds(context, executorsStay), deadline);
+    this.ofLibraries = ofLibraries;
+    this.lineage = new Lineage(context, intact, announced, new CachedRdds(context, executorsStay, ofLibraries), deadline);
     this.queries = new Queries(lineage, deadline);
     this.contents = new Contents(lineage, queries, deadline);
   }
@@ -100,6 +103,18 @@ public class Look {
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
       object("rdd " + rdd.id(), "persisted", "persisted " + called(rdd), rdd);
+    }
+  }
+
+  /** To be called when all other roots were looked at: what a library has dropped, and somebody may still read. */
+  public void dropped() {
+    scala.collection.Map persisted = context.getPersistentRDDs();
+    Iterator it = ofLibraries.alive().iterator();
+    while (it.hasNext()) {
+      RDD rdd = (RDD) it.next();
+      if (!persisted.contains(Integer.valueOf(rdd.id()))) {
+        object("rdd " + rdd.id(), "persisted", "dropped by its library, and not collected: " + called(rdd), rdd);
+      }
     }
   }
 

@@ -14,6 +14,7 @@ public class Walk {
   private final Bindings bindings;
   private final Executions executions;
   private final boolean executorsStay;
+  private final LibraryRdds ofLibraries = new LibraryRdds();
   private final Effort effort = new Effort();
 
   public Walk(Object sc, Object tracker, Object server) throws Exception {
@@ -35,7 +36,7 @@ public class Walk {
 
   private String found(String dead, String announced, long deadlineMs) {
     try {
-      Look look = new Look(context, intact, Ids.of(announced), executorsStay, new Deadline(deadlineMs));
+      Look look = new Look(context, intact, Ids.of(announced), executorsStay, ofLibraries, new Deadline(deadlineMs));
       executions.noteDrops(intact.all());
       Map bound = bindings.read();
       look.sessions(new Sessions(bound.values()));
@@ -45,6 +46,7 @@ public class Walk {
       look.persisted();
       look.sessions(new Sessions(bound.values()));
       look.streamingGraphs(bound);
+      look.dropped();
       look.checkpoints();
       return look.toString();
     } catch (Throwable failure) {

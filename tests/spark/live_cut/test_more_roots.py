@@ -82,6 +82,18 @@ def wholly_cached(program: Program, name: str) -> tuple[Any, Any, int]:
     return rows, program.spark.createDataFrame(rows, "k int, v int"), shuffle
 
 
+def wait_collected(program: Program, shuffle: int) -> None:
+    """What nobody holds any more goes, when the JVM's collector has come by."""
+
+    def gone() -> bool:
+        gc.collect()
+        program.spark.sparkContext._gateway.jvm.java.lang.System.gc()
+        program.look()
+        return shuffle in program.gone()
+
+    wait_for(gone, "what the JVM has collected to go")
+
+
 @pytest.mark.parametrize("name", ["Delta Table State #3 - s3://t", "Delta Source Snapshot #3 - s3://t"])
 def test_what_a_library_drops_is_read_again(program: Program, name: str) -> None:
     rows, frame, shuffle = wholly_cached(program, name)
@@ -91,7 +103,26 @@ def test_what_a_library_drops_is_read_again(program: Program, name: str) -> None
     assert frame.count() == 20
     assert shuffle not in program.gone()
     del rows, frame
-    program.wait_gone(shuffle)
+    wait_collected(program, shuffle)
+
+
+def test_what_a_library_has_dropped_and_still_holds_is_read_again(program: Program) -> None:
+    """It holds it where no look comes to; so do a JVM's properties here, while nothing binds them."""
+    rows, frame, shuffle = wholly_cached(program, "Delta Table State #4 - s3://t")
+    jvm = program.spark.sparkContext._gateway.jvm
+    jvm.java.lang.System.getProperties().put("held by a library", rows._jrdd.rdd())
+    try:
+        del rows, frame
+        gc.collect()
+        program.look()
+        jvm.java.lang.System.getProperties().get("held by a library").unpersist(True)
+        gc.collect()
+        program.look()
+        assert jvm.java.lang.System.getProperties().get("held by a library").count() > 0
+        assert shuffle not in program.gone()
+    finally:
+        jvm.java.lang.System.getProperties().remove("held by a library")
+    wait_collected(program, shuffle)
 
 
 def test_what_a_program_has_cached_lets_go_what_is_behind(program: Program) -> None:
