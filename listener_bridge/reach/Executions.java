@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
  *
  * A command may run others within its own execution, and come back to what they have computed: it iterates over a frame
  * whose execution is over when the iterator is there, or asks the same frame twice. So what the query of such an inner one
- * needs, once that is over, stays until the outermost is.
+ * needs, once that is over, stays until the outermost is; and while it runs what its frame may be built upon again.
  */
 public class Executions extends SparkListener {
   private static final String ID = "spark.sql.execution.id";
@@ -109,8 +109,8 @@ public class Executions extends SparkListener {
     }
   }
 
-  /** What the inner executions of one need that are over: what they wrote where nothing better is known. */
-  public Ids endedWithin(Object root, Queries queries) {
+  /** What the inner executions of one need beside what running them does: what they wrote where nothing better is known. */
+  public Ids neededWithin(Object root, Queries queries) {
     Ids needs = Ids.NONE;
     Iterator it = innerOf(root).entrySet().iterator();
     while (it.hasNext()) {
@@ -136,12 +136,17 @@ public class Executions extends SparkListener {
 
   private Ids needsOf(Object execution, Inner one, Queries queries) {
     Object query;
+    Object running;
     synchronized (written) {
-      if (!one.isOver) { // runs, and is looked at itself; or has just ended, which nobody has told yet
-        Set wrote = table.containsKey(execution) ? null : (Set) written.get(execution);
+      running = one.isOver ? null : table.get(execution);
+      if (running == null && !one.isOver) { // has just ended, which nobody has told yet
+        Set wrote = (Set) written.get(execution);
         return wrote == null ? Ids.NONE : Ids.of(wrote);
       }
       query = one.query;
+    }
+    if (running != null) { // and is looked at itself
+      return queries.source((QueryExecution) running);
     }
     if (query instanceof QueryExecution) {
       one.needs = queries.held((QueryExecution) query); // without the lock: the listener takes it

@@ -52,7 +52,7 @@ public class Look {
     try {
       Stages shown = new Stages(lineage, deadline);
       needs = queries.running(query, shown);
-      needs = needs.and(executions.endedWithin(id, queries));
+      needs = needs.and(executions.neededWithin(id, queries));
       needs = executions.isUnheard(id) ? intact.all() : needs.and(executions.hidden(id, shown.shown()));
     } catch (Deadline.Passed late) {
       throw late;

@@ -70,6 +70,11 @@ public class Queries {
     return cut.needs();
   }
 
+  /** What a query was built upon: its frame may be asked again when what it was cached as has been dropped. */
+  public Ids source(QueryExecution query) {
+    return logical(logicalOf(query));
+  }
+
   public Ids logical(LogicalPlan plan) {
     PlanCut cut = new PlanCut(lineage, deadline, new Stages(lineage, deadline), caches);
     cut.logical(plan);

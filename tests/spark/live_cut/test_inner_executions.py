@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.spark.bridge.conftest import Run
 from tests.spark.live_cut.conftest import Program
-from tests.support.spark import in_background, wait_for
+from tests.support.spark import gate, in_background, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(180)]
 
@@ -53,7 +54,11 @@ public class DefaultSource implements CreatableRelationProvider {
       SQLContext context, SaveMode mode, scala.collection.immutable.Map options, Dataset rows) {
     Dataset counts = rows.groupBy("k", new String[0]).count();
     Iterator it = null;
-    if (options.contains("twice")) {
+    if (options.contains("anew")) {
+      Dataset over = context.createDataFrame(rows.toJavaRDD().repartition(3), rows.schema());
+      counts = over.groupBy("k", new String[0]).count();
+      counts.selectExpr(new String[] {"hold(count)"}).collectAsList();
+    } else if (options.contains("twice")) {
       counts.collectAsList();
     } else {
       it = counts.toLocalIterator();
@@ -140,3 +145,33 @@ def test_what_an_inner_execution_needs_stays_until_the_outer_one_is_over(
         program.wait_gone(*written)
     finally:
         program.spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+def test_what_it_will_be_built_upon_again_stays_while_it_runs(program: Program, sink: Any, tmp_path: Path) -> None:
+    """An RDD, behind the exchange of a frame over it that is computed; another frame over it follows."""
+    source, loader = sink
+    before = program.written()
+    last = gate(tmp_path / "gate")
+
+    def hold(count: int) -> int:
+        last.pass_through("the last stage")
+        return count
+
+    def save() -> None:
+        frame = program.spark.range(0, 400, 1, 4).selectExpr("id % 20 as k")
+        with finding(program.spark.sparkContext._gateway, loader):
+            frame.write.format("program.sink").option("anew", "true").save()
+
+    program.spark.udf.register("hold", hold, "long")
+    with in_background(save) as running:
+        try:
+            wait_for(lambda: last.arrived() or running.done(), "the last stage of the first execution within")
+            program.look()
+        finally:
+            last.open()
+            source.go()
+        running.result(60)
+    written = [shuffle for shuffle in program.written() if shuffle not in before]
+    assert len(written) == 3
+    assert not program.recomputed()
+    program.wait_gone(*written)
