@@ -30,7 +30,10 @@ public class CachedRdds {
 
   public boolean wholly(RDD rdd) {
     StorageLevel level = (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
-    if (ofLibraries.meet(rdd) || !executorsStay || level == null || !level.useDisk()) {
+    if (level == null || !level.isValid()) { // most are not persisted, and no name is asked for
+      return false;
+    }
+    if (ofLibraries.meet(rdd) || !executorsStay || !level.useDisk()) {
       return false;
     }
     Integer id = Integer.valueOf(rdd.id());
