@@ -1,7 +1,7 @@
 """What nothing live refers to: reference counts against the references that are known.
 
-Responsible for: the graph of handles, py4j's proxies and what they hold of each other; the proof that of some of them
-every reference comes from dead names or from others of the same kind.
+Responsible for: the graph of handles, py4j's proxies, the containers that handles lie in, and what they hold of each
+other; the proof that of some of them every reference comes from dead names or from others of the same kind.
 Refuses to know: which names are dead (`liveness`), what is concluded (`handles`).
 Invariant: mutates nothing, asks no object anything that would run its code; a reference that is not explained keeps
 what it refers to, and all that this holds.
@@ -21,6 +21,8 @@ from typing import Any, TypeAlias
 
 from py4j.java_gateway import JavaMember, JavaObject
 
+from listener_bridge.reach.containers import inside
+
 Counts: TypeAlias = Callable[[list[Any]], list[int]]
 """References of each object of a list, but for those of the list and of the counting itself."""
 
@@ -37,20 +39,23 @@ class Reading:
 class Census:
     """Handles and proxies that live now, and what they own. Holds each of them strongly, once, while it lives.
 
-    Its nodes, in this order: handles; proxies; the handles' attributes; the members of each proxy. An owner and what is
-    inside it: attributes, whatever the program put there; a proxy, its members. A member refers to its proxy.
+    Its nodes, in this order: handles; proxies; the handles' attributes; containers; the members of each proxy. An owner
+    and what is inside it: attributes and containers, whatever the program put there; a proxy, its members. A member
+    refers to its proxy.
     """
 
-    def __init__(self, handles: Sequence[Any], proxies: Sequence[Any]) -> None:
+    def __init__(self, handles: Sequence[Any], proxies: Sequence[Any], containers: Sequence[Any] = ()) -> None:
         self.handles, self.proxies = len(handles), len(proxies)
         self._nodes: list[Any] = [*handles, *proxies, *map(vars, handles)]
+        self._first_container = len(self._nodes)
+        self._nodes += containers
         self._first_member = len(self._nodes)
         self._nodes += [member for proxy in proxies for member in _members(proxy)]
         self._places = {id(node): place for place, node in enumerate(self._nodes)}
         first = self.handles + self.proxies
         self._passed = {first + at: _made_of(vars(handle)) for at, handle in enumerate(handles)}
 
-    def handle(self, place: int) -> Any:
+    def node(self, place: int) -> Any:
         return self._nodes[place]
 
     def proxy(self, place: int) -> Any:
@@ -82,11 +87,17 @@ class Census:
                     todo.append(place)
         return found
 
+    @property
+    def containers(self) -> range:
+        """Places of containers."""
+        return range(self._first_container, self._first_member)
+
     def _owned(self) -> list[Collection[Any]]:
-        """What can change between two readings: of each proxy its members, of each handle its attributes."""
-        attributes = self._nodes[self.handles + self.proxies : self._first_member]
+        """What can change between two readings: a proxy's members, a handle's attributes, what a container holds."""
         members = map(_members, self._nodes[self.handles : self.handles + self.proxies])
-        return [*members, *[mapping.values() for mapping in attributes]]
+        attributes = self._nodes[self.handles + self.proxies : self._first_container]
+        held = map(inside, self._nodes[self._first_container : self._first_member])
+        return [*members, *[mapping.values() for mapping in attributes], *held]
 
     def _holds(self, reading: Reading) -> list[list[int]]:
         """Of each node the places of the nodes that it refers to."""

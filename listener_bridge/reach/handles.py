@@ -3,8 +3,9 @@
 Responsible for: `read`, the `Program` of a look.
 Refuses to know: which names are dead (`liveness`), what the JVM does with the answer.
 Invariant: in doubt alive. A JVM object is said to be dead only if of its proxy every reference is explained, by dead
-names, by handles that are dead themselves, or by the proxy's own members; and if two readings, one after the other,
-were the same and no frame moved in between. The look holds what it looks at while it looks, and nothing afterwards.
+names, by handles and containers that are dead themselves, or by the proxy's own members; and if two readings, one after
+the other, were the same and no frame moved in between. The look holds what it looks at while it looks, and nothing
+afterwards.
 
 Everything else that py4j binds is a root, so a handle that was missed, copied or wrapped costs a deletion, never a
 result. Dead is for ever: who could still reach the object would have had a reference that counts. A weak reference is
@@ -17,22 +18,24 @@ then.
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import lru_cache
 from types import FrameType
 from typing import Any, Protocol
 
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import liveness, stacks, whose
+from listener_bridge.reach.containers import called, is_container, leading
 from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
-from listener_bridge.reach.liveness import Dead, Name
+from listener_bridge.reach.liveness import Dead, Name, Wanted
 from listener_bridge.reach.registry import Kept, Registry, of_pyspark
 
 TRIES = 3
@@ -43,7 +46,7 @@ NAMES_SHOWN = 3
 class ReadNames(Protocol):
     """Which names are dead, and which live ones hold what."""
 
-    def __call__(self, is_own: Callable[[FrameType], bool]) -> Dead: ...
+    def __call__(self, is_own: Callable[[FrameType], bool], wanted: Wanted | None = None) -> Dead: ...
 
 
 class Handles:
@@ -94,19 +97,24 @@ class Handles:
 
     def _read(self) -> Program | None:
         kept = self._registry.alive()
-        census = Census([handle for handle, _ in kept], list(self._proxies()))
         sites = [reference for _, reference in kept]
-        del kept
-        first, _ = self._reading(census)
-        second, names = self._reading(census)
+        names, containers = self._first_names({id(handle) for handle, _ in kept})
+        census = Census([handle for handle, _ in kept], list(self._proxies()), containers)
+        del kept, containers
+        first = self._reading(census, names)
+        second = self._reading(census, names := self._read_names(whose.is_own))
         if first is None or first != second:
             return None
         reached = census.reached(first, _revived(census))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
-    def _reading(self, census: Census) -> tuple[Reading | None, Dead]:
-        names = self._read_names(whose.is_own)
-        return (None if names.moved else census.read(names.references, self._counts)), names
+    def _first_names(self, handles: set[int]) -> tuple[Dead, list[Any]]:
+        """With the containers that lead to handles, which from here on the census alone is to hold."""
+        names = self._read_names(whose.is_own, is_container)
+        return replace(names, held=()), leading(names.held, handles)
+
+    def _reading(self, census: Census, names: Dead) -> Reading | None:
+        return None if names.moved else census.read(names.references, self._counts)
 
 
 def counts_are_exact() -> bool:
@@ -161,9 +169,9 @@ def _values(table: Mapping[Any, Any]) -> list[Any]:
 
 
 def _revived(census: Census) -> set[int]:
-    """Places of handles that need no reference to be used again."""
-    handles = ((place, census.handle(place)) for place in range(census.handles))
-    return {place for place, handle in handles if _is_weakly_known(handle) or _has_finaliser(type(handle))}
+    """Places of handles, and of containers, that need no reference to be used again."""
+    holders = ((place, census.node(place)) for place in (*range(census.handles), *census.containers))
+    return {place for place, holder in holders if _is_weakly_known(holder) or _has_finaliser(type(holder))}
 
 
 def _is_weakly_known(handle: object) -> bool:
@@ -182,15 +190,17 @@ def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:
 
 def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) -> dict[TargetId, str]:
     """Why a JVM object is held: by a handle that has a name, else by one that has none."""
+    in_containers = called([census.node(place) for place in census.containers], names.names)
     named: dict[TargetId, str] = {}
     nameless: dict[TargetId, str] = {}
     for place, kept in enumerate(sites):
         if place in reached:
-            handle = census.handle(place)
-            known = names.names.get(id(handle), ())
+            handle = census.node(place)
+            known = names.names.get(id(handle)) or in_containers.get(id(handle), ())
+            why, told = _why(known, kept.site), named if known else nameless
             for value in list(vars(handle).values()):
                 if is_proxy(value):
-                    (named if known else nameless).setdefault(target(value), _why(known, kept.site))
+                    told.setdefault(target(value), why)
     return {**nameless, **named}
 
 
@@ -203,8 +213,11 @@ def _why(names: tuple[Name, ...], made_at: str) -> str:
 
 
 def _place(name: Name, made_at: str) -> str:
-    file = Path(name.file).name
+    file = _base(name.file)
     return made_at if made_at.startswith(f"{file}:") else f"{file}:{name.line}"
+
+
+_base = lru_cache(maxsize=256)(os.path.basename)  #: Of the program's files, asked for at every look.
 
 
 def is_proxy(thing: object) -> bool:

@@ -8,6 +8,7 @@ Invariant: where names cannot be analysed every handle that lives counts; where 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,6 @@ def eyes(spark: SparkSession, tap: Tap, uses_liveness: bool) -> ProgramSight:
     return sight
 
 
-def _all_alive(is_own: Callable[[FrameType], bool]) -> liveness.Dead:
+def _all_alive(is_own: Callable[[FrameType], bool], wanted: liveness.Wanted | None = None) -> liveness.Dead:
     """No name is dead; what people call the handles is told all the same."""
-    found = liveness.dead_references(is_own)
-    return liveness.Dead({}, found.names, found.moved)
+    return replace(liveness.dead_references(is_own, wanted), references={})

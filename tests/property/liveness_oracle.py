@@ -16,11 +16,13 @@ import types
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.property.liveness_programs import program
-from tests.support.liveness import in_a_thread, liveness, main_module, run_as_python_does
+from tests.support.liveness import in_a_thread, liveness, looking, main_module, run_as_python_does
+
+Census, is_container, leading = looking()
 
 STEPS_MAX = 400
 
@@ -37,6 +39,7 @@ class Found:
     probes: int = 0
     moved: int = 0
     dead: int = 0
+    dead_in_boxes: int = 0
     alive: int = 0
     ends: Counter[str] = field(default_factory=Counter)
 
@@ -45,6 +48,7 @@ class Found:
         self.probes += other.probes
         self.moved += other.moved
         self.dead += other.dead
+        self.dead_in_boxes += other.dead_in_boxes
         self.alive += other.alive
         self.ends.update(other.ends)
 
@@ -127,10 +131,13 @@ class World:
         return {
             "Boom": boom,
             "Thing": thing,
+            "Box": type("Box", (Box,), {"__module__": "__main__"}),
             "boom": lambda: raised(boom) if self.chance() else None,
             "called": lambda *things, **more: self.step(),
             "chance": self.chance,
             "driven": driven,
+            "first": lambda box: next(iter(flat(box)), None),
+            "flat": flat,
             "new": thing,
             "pairs": lambda *read: Both((thing(), thing()) for _ in range(self.few())),
             "probe": self.probe,
@@ -177,11 +184,12 @@ class World:
 
     def probe(self, *read: object) -> None:
         self.step()
-        in_a_thread(self._look)
+        in_a_thread(self._look_at_names)
+        in_a_thread(self._look_into_boxes)
 
-    def _look(self) -> None:
-        said = liveness.dead_references(lambda frame: frame.f_code.co_filename == self.file)
-        things = list(filter(None, map(_referent, self._things)))
+    def _look_at_names(self) -> None:
+        said = liveness.dead_references(self.is_own)
+        things = self._alive()
         counts = liveness.counts(things)
         self._things[:] = map(weakref.ref, things)
         self.found.probes += 1
@@ -194,6 +202,50 @@ class World:
                 self.found.violations.append(f"seed {self._seed}: {dead} of {references} references said to be dead")
             if dead and (dead == references or not thing.is_shared):
                 thing.is_said_dead = True
+
+    def _alive(self) -> list[Any]:
+        return list(filter(None, map(_referent, self._things)))
+
+    def _look_into_boxes(self) -> None:
+        """As a look does: what every reference of comes from dead names, or from what these alone hold."""
+        things = self._alive()
+        names, boxes = self._names_and_boxes(set(map(id, things)))
+        census = Census(things, [], boxes)
+        del boxes, things
+        first = census.read(names.references, liveness.counts)
+        again = liveness.dead_references(self.is_own)
+        if names.moved or again.moved or first != census.read(again.references, liveness.counts):
+            return
+        reached = census.reached(first)
+        for thing in (census.node(place) for place in range(census.handles) if place not in reached):
+            self.found.dead_in_boxes += not thing.is_said_dead
+            thing.is_said_dead = True
+
+    def _names_and_boxes(self, things: set[int]) -> tuple[Any, list[Any]]:
+        names = liveness.dead_references(self.is_own, is_container)
+        return replace(names, held=()), leading(names.held, things)
+
+    def is_own(self, frame: types.FrameType) -> bool:
+        return frame.f_code.co_filename == self.file
+
+
+class Box:
+    """An object that holds things."""
+
+    def __init__(self, *held: object) -> None:
+        self.held = held
+        self.first = held[0]
+
+
+def flat(box: Any) -> list[Any]:
+    """The things in a box, and in boxes within it."""
+    if isinstance(box, Bound):
+        return [box]
+    if isinstance(box, Box):
+        return flat(list(vars(box).values()))
+    if isinstance(box, dict):
+        return flat([*box, *box.values()])
+    return [one for inner in box for one in flat(inner)] if isinstance(box, list | tuple | set) else []
 
 
 class Both:
@@ -271,14 +323,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
-    forms = "a form of which there are many: comprehension, handed"
+    forms = "a form of which there are many: comprehension, handed, boxed"
     parser.add_argument("--favoured", default="", metavar="FORM", help=forms)
     asked = parser.parse_args()
     found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)
     names = found.dead + found.alive
     sys.stdout.write(
         f"{asked.programs} programs, {found.probes} probes ({found.moved} moved), {found.dead} of {names} names dead "
-        f"({found.dead / max(1, names):.0%}), {len(found.violations)} violations\n"
+        f"({found.dead / max(1, names):.0%}), {found.dead_in_boxes} more in boxes, {len(found.violations)} violations\n"
     )
     sys.stdout.write(", ".join(f"{end}: {count}" for end, count in found.ends.most_common()) + "\n")
     sys.stdout.writelines(line + "\n" for line in found.violations[:20])

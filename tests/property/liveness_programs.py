@@ -47,7 +47,7 @@ class Writer:
             self.delete, self.branch, self.loop_while, self.loop_for, self.guarded, self.grouped, self.context,
             self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
-            self.global_written, self.subscripts, self.handed,
+            self.global_written, self.subscripts, self.handed, self.boxed,
         ]  # fmt: skip
         self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
@@ -334,6 +334,28 @@ class Writer:
         ]  # fmt: skip
         for call in self.chance.sample(calls, 2):
             yield call.format(name, one, two)
+        yield "probe()"
+
+    def boxed(self, scope: Scope) -> Iterator[str]:
+        """Things lie in containers that a name holds, and are met again through that alone."""
+        box, (one, two) = self.fresh("box"), self.chance.sample(scope.names, 2)
+        holder = self.chance.choice([
+            "[{0}, {1}]", "({0}, [{1}])", "{{'k': {0}, {1}: 1}}", "{{{0}, {1}}}", "Box({0}, [{1}])",
+            "[Box({0}, 1), {1}, {1}]", "[{0} for _ in things(new())] + [{1}]", "dict(k=Box([{0}]), j={1})",
+        ])  # fmt: skip
+        yield f"share({one}, {two})"
+        yield f"{box} = {holder.format(one, two)}"
+        yield f"{one} = new(); {two} = new()"
+        yield "probe()"
+        yield from self.statement(scope) if scope.depth < DEPTH_MAX else ()
+        uses = [
+            "r(first({0}))", "for {1} in flat({0}): r({1}); probe(); {1} = new()", "probe()", "{0} = None; probe()",
+            "other = [{0}]; probe(); r(first(other))", "other = ({0}, {0}); {0} = probe(); r(first(other))",
+            "(lambda: r(first({0})))()", "called(probe(), *flat({0})); probe()",
+            "[(r({1}), probe()) for {1} in flat({0})]", "{1} = first({0}); {0} = probe(); r({1}); {1} = new()",
+            "{0} = [probe()] + flat({0}); r(first({0}))",
+        ]  # fmt: skip
+        yield from (use.format(box, one) for use in self.chance.sample(uses, self.chance.randint(0, 2)))
         yield "probe()"
 
     def global_written(self, scope: Scope) -> Iterator[str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dis
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 import pytest
 
+from listener_bridge.reach.counting import Census, Reading
 from listener_bridge.reach.liveness import borrowing, codes, dataflow, opcodes, passing, survey
 from listener_bridge.reach.liveness.passing import Passing
 from tests.support.liveness import LENDS, ROOT, VERSIONS, pythons
@@ -40,8 +43,13 @@ def test_what_is_handed_on_is_not_dead_while_anybody_has_it() -> None:
     assert (found.violations, found.dead > 0) == ([], True)
 
 
+def test_what_lies_in_a_container_is_not_dead_while_anybody_has_that() -> None:
+    found = liveness_oracle.judged(range(6000, 6015), "boxed")
+    assert (found.violations, found.dead_in_boxes > 0) == ([], True)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("favoured", ["", "comprehension", "handed"])
+@pytest.mark.parametrize("favoured", ["", "comprehension", "handed", "boxed"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_on_every_python_that_is_read(version: str, favoured: str) -> None:
     python = pythons()[version]
@@ -108,13 +116,25 @@ def copies_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(borrowing, "borrowers", lambda code, instructions: borrowing.arguments(code))
 
 
+def containers_are_always_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ignoring(census: Any, reading: Reading, *also: Any) -> set[int]:
+        held = Counter(place for held in census._holds(reading) for place in held) + Counter(dict(reading.dead))
+        counts = (held[place] if place in census.containers else count for place, count in enumerate(reading.counts))
+        return reached(census, replace(reading, counts=tuple(counts)), *also)
+
+    reached = Census.reached
+    monkeypatch.setattr(Census, "reached", ignoring)
+
+
 PLANTED = [
+    containers_are_always_dead,
     *(no_handlers, no_jumps_back, no_nested_code, no_branches),
     *((what_is_lent_lives_no_longer, arguments_are_counted, copies_are_counted) if LENDS else ()),
     *((no_cells_of_others, all_code_passes, passing_code_reads_nothing) if passing.READS_CELLS else ()),
 ]
 
 FAVOURED: dict[object, str] = {
+    containers_are_always_dead: "boxed",
     passing_code_reads_nothing: "comprehension",
     what_is_lent_lives_no_longer: "handed",
     arguments_are_counted: "handed",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import itertools
 import runpy
 import shutil
@@ -37,11 +38,24 @@ def package() -> Any:
         for name in ("listener_bridge", "listener_bridge.reach"):
             module = types.ModuleType(name)
             module.__path__ = [str(ROOT / name.replace(".", "/"))]
+            module.__file__ = str(ROOT / name.replace(".", "/") / "__init__.py")
             sys.modules[name] = module
         return importlib.import_module("listener_bridge.reach.liveness")
 
 
 liveness = package()
+
+
+def looking() -> tuple[Any, Any, Any]:
+    """`Census`, `is_container` and `leading` of a look, with or without py4j."""
+    if importlib.util.find_spec("py4j") is None:
+        package, gateway = types.ModuleType("py4j"), types.ModuleType("py4j.java_gateway")
+        package.__file__ = "/nowhere/py4j/__init__.py"
+        vars(gateway).update(JavaMember=type("Member", (), {}), JavaObject=type("Object", (), {}))
+        sys.modules |= {"py4j": package, "py4j.java_gateway": gateway}
+    counting = importlib.import_module("listener_bridge.reach.counting")
+    containers = importlib.import_module("listener_bridge.reach.containers")
+    return counting.Census, containers.is_container, containers.leading
 
 
 def pythons() -> dict[str, str | None]:

@@ -87,7 +87,7 @@ async def later(rdd):
     return tail(rdd)
 '''
 
-RDD, FRAME, BOX, LIST, CALL, ITERATOR = "r", "d", "box", "many", "call", "it"
+RDD, FRAME, BOX, LIST, SHELF, CALL, ITERATOR = "r", "d", "box", "many", "shelf", "call", "it"
 
 
 @dataclass
@@ -251,6 +251,17 @@ class Author:
         one, other = self._rdd(), self._rdd()
         ways = (f"[{one}, step({other})]", f"[step(rdd) for rdd in ({one}, {other})]", f"list(steps({one}, 2))")
         self._say(f"{self._target(LIST)} = {self._chance.choice(ways)}")
+
+    def _shelf(self) -> None:
+        """Lists, dictionaries, tuples and objects in one another."""
+        frame = self._some_frame()
+        held = f"'k': [step({self._rdd()}), Box({self._rdd()})], 'f': ({frame}, {frame}.groupBy('k'))"
+        self._say(f"{self._target(SHELF)} = {{{held}}}")
+
+    def _use_shelf(self) -> None:
+        uses = ("tail({0}['k'][0])", "{0}['k'][1].counted()", "{0}['f'][0].count()", "rows_of({0}['f'][1].count())")
+        for name in self._known(SHELF)[-1:]:
+            self._say(f"out.append({self._chance.choice(uses).format(name)})")
 
     def _call(self) -> None:
         rdd = self._rdd()
@@ -443,6 +454,8 @@ _SIMPLE: tuple[tuple[Callable[[Author], None], int], ...] = (
     (Author._box, 2),
     (Author._use_box, 2),
     (Author._list, 3),
+    (Author._shelf, 3),
+    (Author._use_shelf, 4),
     (Author._call, 3),
     (Author._use_call, 3),
     (Author._iterator, 2),

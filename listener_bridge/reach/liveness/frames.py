@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from listener_bridge.reach.liveness.survey import (
     namespace_of_main,
     surveyed,
 )
-from listener_bridge.reach.liveness.words import Dead, Name
+from listener_bridge.reach.liveness.words import Dead, Name, Wanted
 from listener_bridge.reach.stacks import other_frames, outwards
 
 IsOwn = Callable[[FrameType], bool]
@@ -48,7 +49,7 @@ def _compiles() -> bool:
     return jit is not None and bool(jit.is_enabled())
 
 
-_read = values.reader()
+_read, _pick = values.reader(), values.picker()
 _IS_KNOWN = (
     sys.implementation.name == "cpython"
     and sys.version_info[:2] in KNOWN
@@ -67,10 +68,10 @@ class _Stand(NamedTuple):
     held: list[tuple[str, int]]
 
 
-def dead_references(is_own: IsOwn) -> Dead:
+def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
     """References that the program will never use; `is_own` says which frames are of its own code.
 
-    Whatever goes wrong, the answer is that nothing is known.
+    `wanted`: the classes of what is to be given in `held`. Whatever goes wrong, the answer is that nothing is known.
     """
     try:
         if not _IS_KNOWN or _is_watched():
@@ -86,7 +87,10 @@ def dead_references(is_own: IsOwn) -> Dead:
         if _is_watched():
             return Dead()
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
-        return _told(second, analyses, survey) if second is not None and first == second else Dead(moved=True)
+        if second is None or first != second:
+            return Dead(moved=True)
+        told = _told(second, analyses, survey)
+        return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
         return Dead(moved=True)
 
@@ -154,9 +158,23 @@ def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespa
 def _held(frame: FrameType, analysis: Analysis, lasti: int, is_module: bool) -> list[tuple[str, int]]:
     if is_module:
         return [(name, id(value)) for name, value in list(frame.f_globals.items())]
-    if _read is None or analysis.is_open or not analysis.is_optimized or _later(analysis, lasti) is None:
-        return []
-    return _read(frame, analysis.variables)
+    return _read(frame, analysis.variables) if _read is not None and _is_readable(analysis, lasti) else []
+
+
+def _is_readable(analysis: Analysis, lasti: int) -> bool:
+    return not analysis.is_open and analysis.is_optimized and _later(analysis, lasti) is not None
+
+
+def _picked(is_own: IsOwn, namespace: Namespace | None, wanted: Wanted) -> Iterator[object]:
+    """What names hold now, of the classes that are wanted."""
+    for frame in _frames():
+        if not is_own(frame):
+            continue
+        analysis = codes.analysis_of(frame.f_code)
+        if is_module_frame(frame, namespace):
+            yield from [value for value in list(frame.f_globals.values()) if wanted(type(value))]
+        elif _pick is not None and _is_readable(analysis, frame.f_lasti):
+            yield from _pick(frame, analysis.variables, wanted)
 
 
 def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:

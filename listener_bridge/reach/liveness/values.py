@@ -1,6 +1,7 @@
 """Which object each local variable of a running frame holds, without a trace left in the frame.
 
-Responsible for: one way a version to read the variables of a frame of `CO_OPTIMIZED` code, by their ids.
+Responsible for: one way a version to read the variables of a frame of `CO_OPTIMIZED` code, by their ids; and to take
+in hand those that hold objects of a kind that is wanted.
 Refuses to know: what lives, whose frame it is.
 Invariant: the frame, its variables, what `locals()` would give and how long objects live are as before.
 
@@ -21,6 +22,7 @@ from itertools import repeat
 from types import FrameType
 from typing import TypeAlias
 
+from listener_bridge.reach.liveness.words import Wanted
 from listener_bridge.reach.stacks import without_collections
 
 try:
@@ -46,9 +48,30 @@ def reader() -> Reader | None:
     return None
 
 
+Picker: TypeAlias = Callable[[FrameType, Sequence[str], Wanted], list[object]]
+"""Frame, the names of some of its variables, and which classes are wanted -> what they hold of these."""
+
+
+def picker() -> Picker | None:
+    """None where `reader` is. No object of another class is in hand where other threads may run, but on 3.11."""
+    version = sys.version_info[:2]
+    if version in _WITH_VIEW:
+        return _picked_through_the_view
+    if version == (3, 12) and ctypes is not None:
+        return _picked_by_variable()
+    if version == (3, 11):
+        return _picked_of_taken(_own_references())
+    return None
+
+
 def _through_the_view(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
     view = frame.f_locals
     return [(name, id(view[name])) for name in names if name in view]
+
+
+def _picked_through_the_view(frame: FrameType, names: Sequence[str], wanted: Wanted) -> list[object]:
+    view = frame.f_locals
+    return [view[name] for name in names if name in view and wanted(type(view[name]))]
 
 
 def _get_variable() -> Callable[[FrameType, str], object]:
@@ -73,6 +96,20 @@ def _by_variable() -> Reader:
                 continue
 
     return lambda frame, names: list(bound(frame, names))
+
+
+def _picked_by_variable() -> Picker:
+    variable_of = _get_variable()
+
+    def picked(frame: FrameType, names: Sequence[str], wanted: Wanted) -> Iterator[object]:
+        for name in names:
+            try:
+                if wanted(type(variable_of(frame, name))):
+                    yield variable_of(frame, name)
+            except NameError:  # not bound
+                continue
+
+    return lambda frame, names, wanted: list(picked(frame, names, wanted))
 
 
 def kind_of(frame: FrameType, name: str) -> type | None:
@@ -109,15 +146,26 @@ _MISSING = object()
 
 def _taken_back(own_references: int) -> Reader:
     def read(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
-        code = frame.f_code
-        copied = (*names, *code.co_cellvars, *code.co_freevars)  # what must not stay there
-        with without_collections():
-            references, values = _snapshot(frame, copied, own_references)
-        if references != own_references:
-            return []
-        return [(name, id(value)) for name, value in zip(names, values, strict=False) if value is not _MISSING]
+        return [(name, id(value)) for name, value in _taken(frame, names, own_references)]
 
     return read
+
+
+def _picked_of_taken(own_references: int) -> Picker:
+    def picked(frame: FrameType, names: Sequence[str], wanted: Wanted) -> list[object]:
+        return [value for _, value in _taken(frame, names, own_references) if wanted(type(value))]
+
+    return picked
+
+
+def _taken(frame: FrameType, names: Sequence[str], own_references: int) -> list[tuple[str, object]]:
+    code = frame.f_code
+    copied = (*names, *code.co_cellvars, *code.co_freevars)  # what must not stay there
+    with without_collections():
+        references, values = _snapshot(frame, copied, own_references)
+    if references != own_references:
+        return []
+    return [(name, value) for name, value in zip(names, values, strict=False) if value is not _MISSING]
 
 
 def _snapshot(frame: FrameType, names: Sequence[str], own_references: int) -> tuple[int, list[object]]:

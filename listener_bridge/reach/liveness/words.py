@@ -2,13 +2,18 @@
 
 Responsible for: the values that the package answers with.
 Refuses to know: how they are found, and what the objects are.
-Invariant: they hold numbers and text only, never an object, frame or code object of the program.
+Invariant: they hold numbers and text, never a frame or code object of the program; of its objects those alone of the
+kinds that were asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Wanted: TypeAlias = Callable[[type], bool]
+"""Whether objects of a class are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +32,10 @@ class Dead:
 
     `references`: id of an object -> how many references to it are names that are proven dead. `names`: id of an object
     -> the live names that hold it, for people. `moved`: frames moved while they were read; then nothing is said.
+    `held`: what names hold, dead or alive, of the kinds that were asked for; it may have changed since.
     """
 
     references: Mapping[int, int] = field(default_factory=dict)
     names: Mapping[int, tuple[Name, ...]] = field(default_factory=dict)
     moved: bool = False
+    held: tuple[object, ...] = ()

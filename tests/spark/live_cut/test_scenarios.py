@@ -301,6 +301,17 @@ def test_18b_lists_attributes_and_closures_hold(program: Program) -> None:
     program.wait_gone(written[0])
 
 
+def test_18b_what_lists_and_attributes_hold_goes_when_nothing_reads_these_again(program: Program) -> None:
+    parts = [source(program) for _ in range(2)]
+    table, kept = {"k": (source(program),)}, Holder(source(program))
+    whole = parts[0].union(parts[1]).union(table["k"][0]).union(kept.rdd).reduceByKey(lambda a, b: a + b, 4)
+    assert whole.count() == 20
+    *read, last = program.written()
+    program.wait_gone(*read)
+    assert last not in program.gone()
+    assert whole.count() == 20
+
+
 def test_18c_a_frame_made_of_an_rdd_holds_it(program: Program) -> None:
     pairs = source(program).reduceByKey(lambda a, b: a + b, 3)
     frame = program.spark.createDataFrame(pairs, "k int, v int")

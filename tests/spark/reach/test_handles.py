@@ -82,6 +82,27 @@ def test_what_containers_attributes_and_closures_hold_is_alive(watched: Watched)
     assert all(name in found.names for name in told["names"])
 
 
+class Step:
+    def __init__(self, made: Any) -> None:
+        self.made = made
+
+
+def test_what_only_dead_names_hold_is_dead_in_lists_dictionaries_and_objects_too(watched: Watched) -> None:
+    def program(stand: Stand) -> int:
+        shelf = [keyed(watched), keyed(watched)]
+        table, step = {"k": (keyed(watched),)}, Step(keyed(watched))
+        grouped = watched.spark.range(20).groupBy("id")
+        pair = grouped.count().randomSplit([0.5, 0.5], 1)
+        kept = [shelf[1]]
+        dead = [name_of(one) for one in (shelf[0], table["k"][0], step.made, grouped._df, *pair)]
+        stand.still(dead=dead, alive=name_of(kept[0]))
+        return int(kept[0].count())
+
+    told, found = watched.look(program)
+    assert set(told["dead"]) <= found.dead
+    assert told["alive"] not in found.dead
+
+
 def test_a_handle_with_only_a_name_that_is_dead_stays_for_another_that_is_not(watched: Watched) -> None:
     def program(stand: Stand) -> Any:
         frame = watched.spark.range(100).groupBy("id").count()

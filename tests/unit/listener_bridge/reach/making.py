@@ -9,13 +9,13 @@ Invariant: proxies and members are py4j's own classes, so its cycles are the rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
-from listener_bridge.reach.liveness import Dead, Name
+from listener_bridge.reach.liveness import Dead, Name, Wanted
 
 
 @dataclass
@@ -65,14 +65,18 @@ class Pipelined(Rdd):
         self.prev = prev
 
 
-def names(*dead: object, alive: Mapping[int, tuple[Name, ...]] | None = None) -> Callable[..., Dead]:
-    """Says of each of `dead` that one of its references is a dead name."""
+def names(
+    *dead: object,
+    alive: Mapping[int, tuple[Name, ...]] | None = None,
+    held: Callable[[], tuple[object, ...]] = tuple,
+) -> Callable[..., Dead]:
+    """Says of each of `dead` that one of its references is a dead name. `held`: what names hold, but for handles."""
     places: dict[int, int] = {}
     for thing in dead:
         places[id(thing)] = places.get(id(thing), 0) + 1
     said = Dead(places, alive or {})
 
-    def read(is_own: Callable[[FrameType], bool]) -> Dead:
-        return said
+    def read(is_own: Callable[[FrameType], bool], wanted: Wanted | None = None) -> Dead:
+        return said if wanted is None else replace(said, held=tuple(one for one in held() if wanted(type(one))))
 
     return read

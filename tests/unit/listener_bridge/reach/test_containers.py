@@ -1,0 +1,285 @@
+"""Handles that no name holds, but what a name holds: dead with it, alive with anything else that could lead there."""
+
+from __future__ import annotations
+
+import abc
+import gc
+import types
+import typing
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from py4j.java_gateway import JavaObject
+
+from listener_bridge.reach import containers
+from listener_bridge.reach.containers import called, inside, is_container, leading
+from listener_bridge.reach.findings import Program
+from listener_bridge.reach.handles import Handles, proxies_of
+from listener_bridge.reach.liveness import Name
+from listener_bridge.reach.registry import Registry
+from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, names
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    registry = Registry((Rdd, Pipelined))
+    registry.watch()
+    yield registry
+    registry.unwatch()
+
+
+class Box:
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+
+@dataclass
+class Result:
+    train: object
+    test: object
+
+
+class Pair(typing.NamedTuple):
+    first: object
+    second: object
+
+
+class Generic(abc.ABC, typing.Generic[typing.TypeVar("T")]):  # type: ignore[misc]
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+
+class Named(dict[str, object]):
+    """A dictionary with attributes."""
+
+
+def named(rdd: Rdd) -> Named:
+    box = Named(k=1)
+    box.inner = [rdd]  # type: ignore[attr-defined]
+    return box
+
+
+HOLDERS: dict[str, Callable[[Rdd], object]] = {
+    "list": lambda rdd: [rdd],
+    "twice": lambda rdd: [rdd, rdd],
+    "tuple": lambda rdd: (rdd, 1),
+    "dict": lambda rdd: {"k": rdd},
+    "key": lambda rdd: {rdd: 1},
+    "set": lambda rdd: {rdd},
+    "frozenset": lambda rdd: frozenset([rdd]),
+    "deque": lambda rdd: deque([rdd]),
+    "defaultdict": lambda rdd: defaultdict(list, k=[rdd]),
+    "ordered": lambda rdd: OrderedDict(k=rdd),
+    "namespace": lambda rdd: types.SimpleNamespace(k=rdd),
+    "nested": lambda rdd: [({"k": [rdd]},)],
+    "object": Box,
+    "dataclass": lambda rdd: Result(rdd, [rdd]),
+    "named tuple": lambda rdd: Pair(rdd, None),
+    "generic": Generic,
+    "subclass": named,
+    "object in a list": lambda rdd: [Box(Box(rdd))],
+}
+
+
+def looked(registry: Registry, client: Client, read: Callable[..., Any]) -> Program:
+    return Handles(proxies_of(client), registry, read).read()
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_what_a_dead_name_holds_is_dead_with_what_is_in_it(kind: str, registry: Registry, client: Client) -> None:
+    box = HOLDERS[kind](Rdd(JavaObject("o1", client)))
+    assert looked(registry, client, names(box, held=lambda: (box,))).dead == {"o1"}
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_what_a_live_name_holds_is_alive_with_what_is_in_it(kind: str, registry: Registry, client: Client) -> None:
+    box = HOLDERS[kind](Rdd(JavaObject("o1", client)))
+    assert looked(registry, client, names(held=lambda: (box,))).dead == frozenset()
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_another_who_has_it_keeps_it(kind: str, registry: Registry, client: Client) -> None:
+    box = HOLDERS[kind](Rdd(JavaObject("o1", client)))
+    keeper = [box]
+    assert looked(registry, client, names(box, held=lambda: (box,))).dead == frozenset()
+    assert keeper
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_another_who_has_what_is_in_it_keeps_that(kind: str, registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    box = HOLDERS[kind](rdd)
+    assert looked(registry, client, names(box, held=lambda: (box,))).dead == frozenset()
+    assert looked(registry, client, names(box, rdd, held=lambda: (box,))).dead == {"o1"}
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_a_look_keeps_nothing_of_it(kind: str, registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    reference = weakref.ref(rdd)
+    box: object = HOLDERS[kind](rdd)
+    looked(registry, client, names(box, held=lambda: (box,)))
+    del rdd
+    box = None
+    assert reference() is None
+
+
+def test_somebody_who_has_the_attributes_keeps_what_is_in_them(registry: Registry, client: Client) -> None:
+    box = Box(Rdd(JavaObject("o1", client)))
+    attributes = vars(box)
+    assert looked(registry, client, names(box, held=lambda: (box,))).dead == frozenset()
+    assert attributes
+
+
+def test_a_live_container_beside_a_dead_one_keeps_what_both_hold(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    dead, alive = [rdd], [rdd]
+    del rdd
+    assert looked(registry, client, names(dead, held=lambda: (dead, alive))).dead == frozenset()
+    assert looked(registry, client, names(dead, alive, held=lambda: (dead, alive))).dead == {"o1"}
+
+
+def test_one_within_a_live_one_is_alive(registry: Registry, client: Client) -> None:
+    inner = [Rdd(JavaObject("o1", client))]
+    outer = [inner]
+    assert looked(registry, client, names(inner, held=lambda: (inner, outer))).dead == frozenset()
+
+
+def test_containers_that_hold_each_other_in_a_ring(registry: Registry, client: Client) -> None:
+    first, second = Box(Rdd(JavaObject("o1", client))), Box(None)
+    first.other, second.inner = second, first  # type: ignore[attr-defined]
+    assert looked(registry, client, names(first, held=lambda: (first, second))).dead == frozenset()
+    assert looked(registry, client, names(first, second, held=lambda: (first, second))).dead == {"o1"}
+
+
+def test_what_somebody_knows_weakly_is_alive(registry: Registry, client: Client) -> None:
+    box = Box(Rdd(JavaObject("o1", client)))
+    known = weakref.ref(box)
+    assert looked(registry, client, names(box, held=lambda: (box,))).dead == frozenset()
+    assert known() is box
+
+
+class Closing(Box):
+    def __del__(self) -> None:
+        self.inner.use()  # type: ignore[attr-defined]
+
+
+class Slotted:
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+
+class Meta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise AssertionError(name)
+
+
+class Asking(metaclass=Meta):
+    inner: object
+
+
+class Hiding:
+    """Its attributes are not where they seem to be."""
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        raise AssertionError("code of the program's runs")
+
+
+def answering(rdd: Rdd) -> Asking:
+    box = Asking()
+    box.inner = rdd
+    return box
+
+
+@pytest.mark.parametrize(
+    "make", [Closing, Slotted, answering, lambda rdd: (one for one in [rdd]), lambda rdd: lambda: rdd]
+)
+def test_what_is_not_looked_into_keeps_what_it_holds(
+    make: Callable[[Rdd], object], registry: Registry, client: Client
+) -> None:
+    box = make(Rdd(JavaObject("o1", client)))
+    assert looked(registry, client, names(box, held=lambda: (box,))).dead == frozenset()
+    if isinstance(box, Closing):
+        box.inner = types.SimpleNamespace(use=lambda: None)
+
+
+def test_nothing_of_the_programs_runs() -> None:
+    assert not is_container(Hiding)
+    assert inside(Hiding()) == []
+
+
+def test_library_classes_are_not_looked_into() -> None:
+    assert not is_container(type(gc))
+    assert not is_container(pytest.Item)
+    assert not is_container(type(JavaObject))
+
+
+def test_what_leads_nowhere_is_let_go() -> None:
+    rdd = Rdd(JavaObject("o1", Client()))
+    nowhere, somewhere = [[1], {"k": 2}], {"k": [rdd]}
+    assert leading([nowhere, somewhere], {id(rdd)}) in ([somewhere, [rdd]], [[rdd], somewhere])
+
+
+def test_what_is_too_large_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers, "REFERENCES_MAX", 4)
+    rdd = Rdd(JavaObject("o1", Client()))
+    large = [rdd, 1, 2, 3, 4]
+    assert leading([large], {id(rdd)}) == []
+    assert leading([[rdd, 1, 2]], {id(rdd)}) == [[rdd, 1, 2]]
+
+
+JOB = Name("job", "/x/etl.py", 3, "<module>")
+
+
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        (lambda rdd: [0, rdd], "job[1]"),
+        (lambda rdd: {"k": rdd}, "job['k']"),
+        (lambda rdd: {Box(1): rdd}, "job[…]"),
+        (Box, "job.inner"),
+        (lambda rdd: Box([{2: (rdd,)}]), "job.inner[0][2][0]"),
+        (lambda rdd: [[rdd], rdd], "job[1]"),
+        (named, "job.inner[0]"),
+        (lambda rdd: {rdd}, "job[0]"),
+    ],
+)
+def test_what_is_in_a_named_container_is_called_by_the_way_to_it(make: Callable[[object], object], way: str) -> None:
+    rdd = Rdd(JavaObject("o1", Client()))
+    box = make(rdd)
+    boxes = leading([box], {id(rdd)})
+    (name,) = called(boxes, {id(box): (Name("self", "/x/etl.py", 9, "Job.run"), JOB)})[id(rdd)]
+    assert (name.name, name.line) == (way, 3)
+
+
+def test_what_no_live_name_leads_to_is_called_nothing() -> None:
+    rdd = Rdd(JavaObject("o1", Client()))
+    assert called(leading([[rdd]], {id(rdd)}), {}) == {}
+
+
+def test_a_ring_has_ways_of_a_bounded_length() -> None:
+    rdd = Rdd(JavaObject("o1", Client()))
+    box: object = rdd
+    for _ in range(50):
+        box = Box(box)
+    found = called(leading([box], {id(rdd)}), {id(box): (JOB,)})
+    assert max(len(name.name) for (name,) in found.values()) <= containers.CALLED_MAX
+    assert id(rdd) not in found
+
+
+def test_holders_tell_the_way(registry: Registry, client: Client) -> None:
+    job = Box([Rdd(JavaObject("o1", client))])
+    read = names(alive={id(job): (JOB,)}, held=lambda: (job,))
+    assert looked(registry, client, read).names == {"o1": "`job.inner[0]` in etl.py:3"}
