@@ -244,6 +244,9 @@ class Writer:
         ]
         lines += self.block(within, self.chance.randint(2, 4))
         yield from indented([*lines, f"return new({self.reads(within)})"])
+        if self.chance.random() < 0.3:
+            yield self.chance.choice(["{0} = [{0}]", "held_{0} = {0}; {0} = [held_{0}]"]).format(name)
+            name += "[0]"
         for _ in range(self.chance.randint(1, 2)):
             yield from self.statement(scope) if scope.depth < 2 else ()
             yield f"{self.target(scope)} = new({called.format(name, f'new({self.reads(scope)})')})"

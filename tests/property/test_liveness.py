@@ -8,13 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 
 from listener_bridge.reach.counting import Census, Reading
-from listener_bridge.reach.liveness import borrowing, codes, dataflow, opcodes, passing, survey
+from listener_bridge.reach.liveness import borrowing, codes, dataflow, functions, opcodes, passing, survey
 from listener_bridge.reach.liveness.passing import Passing
 from tests.support.liveness import LENDS, ROOT, VERSIONS, pythons
 
@@ -81,7 +81,20 @@ def no_jumps_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_nested_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "_globals_alive", lambda *asked: frozenset())
+    monkeypatch.setattr(survey.Survey, "alive", lambda found, later, by_name: later)
+
+
+def functions_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataflow, "_made", lambda instructions: iter(()))
+
+
+def names_alone_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_known(held: Sequence[Any]) -> list[int]:
+        known = {FunctionType: 1, CodeType: functions._TO_CODE}
+        return [functions._OURS + known[type(one)] for one in held]
+
+    monkeypatch.setattr(functions, "_TO_NESTED", functions._TO_CODE)
+    monkeypatch.setattr(functions, "counts", as_known)
 
 
 def no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +141,7 @@ def containers_are_always_dead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PLANTED = [
     containers_are_always_dead,
-    *(no_handlers, no_jumps_back, no_nested_code, no_branches),
+    *(no_handlers, no_jumps_back, no_nested_code, no_branches, functions_are_made_once, names_alone_call),
     *((what_is_lent_lives_no_longer, arguments_are_counted, copies_are_counted) if LENDS else ()),
     *((no_cells_of_others, all_code_passes, passing_code_reads_nothing) if passing.READS_CELLS else ()),
 ]

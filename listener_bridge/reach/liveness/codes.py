@@ -30,12 +30,12 @@ CACHE_MAX = 4_096
 NAMESPACES = frozenset({"__import__", "compile", "eval", "exec", "globals", "locals", "vars"})
 
 #: Whoever names one of these may read the variables of other code: its callers', its modules', any object. Fugue's
-#: dialect of SQL takes its tables from there, whose names may come from anywhere.
+#: dialect of SQL takes its tables from there, whose names may come from anywhere; `fire.Fire()` and doctest functions.
 INSPECTS = frozenset({
-    "FugueSQLWorkflow", "IPython", "__builtins__", "_current_frames", "_getframe", "ag_frame", "bpython", "breakpoint",
-    "builtins", "cr_frame", "currentframe", "f_back", "f_globals", "f_locals", "fsql", "fugue_sql", "fugue_sql_flow",
-    "get_ipython", "get_objects", "get_referents", "get_referrers", "gi_frame", "pdb", "ptpython", "run_cell_magic",
-    "run_line_magic", "set_trace", "setprofile", "settrace", "tb_frame",
+    "Fire", "FugueSQLWorkflow", "IPython", "__builtins__", "_current_frames", "_getframe", "ag_frame", "bpython",
+    "breakpoint", "builtins", "cr_frame", "currentframe", "f_back", "f_globals", "f_locals", "fsql", "fugue_sql",
+    "fugue_sql_flow", "get_ipython", "get_objects", "get_referents", "get_referrers", "gi_frame", "pdb", "ptpython",
+    "run_cell_magic", "run_line_magic", "set_trace", "setprofile", "settrace", "tb_frame", "testmod",
 })  # fmt: skip
 
 #: So may who uses this module. A function of that name is called, which a module is not.
@@ -74,7 +74,8 @@ class Analysis:
     line: int
     function: str
     words: frozenset[str]  #: every name and text that could name a variable of its module, or of the code around it
-    inner_words: frozenset[str]  #: the same of nested code, but for what passing code reads where it stands
+    passing_words: frozenset[str]  #: the same of passing code, but for what that reads where it stands
+    staying_words: Mapping[int, frozenset[str]]  #: the same of other nested code, of each that stands in it, by its id
     here: frozenset[str]  #: what it reads from around it while it runs, in passing code too
     later: frozenset[str]  #: of its words, those that may be read when it has run
     free: frozenset[str]  #: the variables of the code around it that it has a part in
@@ -98,11 +99,11 @@ class _Within:
 
     called: Mapping[int, Analysis]  #: what passes, by the place where it runs
     runners: frozenset[str]
-    staying: tuple[Analysis, ...]  #: what may run at any time
+    staying: Mapping[int, Analysis]  #: what may run at any time, by the code's id
 
     @property
     def all(self) -> tuple[Analysis, ...]:
-        return (*self.staying, *self.called.values())
+        return (*self.staying.values(), *self.called.values())
 
     @property
     def read_here(self) -> frozenset[str]:
@@ -111,13 +112,15 @@ class _Within:
     @property
     def kept(self) -> frozenset[str]:
         gone = self.called.values()
-        return _union((*(one.free for one in self.staying), *(one.kept & one.free for one in gone)))
+        return _union((*(one.free for one in self.staying.values()), *(one.kept & one.free for one in gone)))
 
-    def words_besides(self, followed: Collection[str]) -> frozenset[str]:
+    @property
+    def staying_words(self) -> dict[int, frozenset[str]]:
+        return {code: analysis.words for code, analysis in self.staying.items()}
+
+    def passing_words(self, followed: Collection[str]) -> frozenset[str]:
         """Those that may be read at any time, where the flow of control tells when passing code reads these."""
-        gone = self.called.values()
-        words = _union((*(one.words for one in self.staying), *(one.later for one in gone)))
-        return words | self.read_here.difference(followed)
+        return _union(one.later for one in self.called.values()) | self.read_here.difference(followed)
 
 
 _cache: dict[int, tuple[weakref.ref[CodeType], Analysis]] = {}
@@ -152,9 +155,10 @@ def _analysed(code: CodeType) -> Analysis:
         line=code.co_firstlineno,
         function=described.co_qualname,
         words=_union((own_words, *(analysis.words for analysis in nested))),
-        inner_words=within.words_besides(code.co_names),
+        passing_words=within.passing_words(code.co_names),
+        staying_words=within.staying_words,
         here=_union((loaded, code.co_freevars, *(one.here for one in within.called.values()))),
-        later=texts | within.words_besides(within.read_here),
+        later=texts.union(within.passing_words(within.read_here), *within.staying_words.values()),
         free=frozenset(code.co_freevars),
         kept=within.kept,
         runners=within.runners,
@@ -186,7 +190,8 @@ def _within(code: CodeType, instructions: Sequence[dis.Instruction]) -> _Within:
     nested = [constant for constant in code.co_consts if isinstance(constant, CodeType) and id(constant) not in gone]
     called = {place: analysis_of(each.code) for place, each in found.items()}
     own = frozenset(each.run_by for each in found.values() if each.run_by)
-    return _Within(called, own | _union(one.runners for one in called.values()), tuple(map(analysis_of, nested)))
+    staying = {id(constant): analysis_of(constant) for constant in nested}
+    return _Within(called, own | _union(one.runners for one in called.values()), staying)
 
 
 def _shared(code: CodeType, within: _Within) -> frozenset[str]:

@@ -68,20 +68,35 @@ def lives_of(
 ) -> Lives | None:
     """None where an instruction is not understood. `instructions`: as `dis` tells those of the code.
 
-    `called`: by place, what code that runs within that instruction reads of these variables.
+    `called`: by place, what code that runs within that instruction reads of these variables. That a module may make a
+    function later is told as one more name that it may read (`making`).
     """
     known = opcodes.KNOWN.get(version, frozenset())
     if not instructions or any(instruction.opname not in known for instruction in instructions):
         return None
-    names = _names(code, space)
+    made = dict(_made(instructions)) if space is Space.NAMED else {}
+    names = tuple(dict.fromkeys((*_names(code, space), *made.values())))
     bits = {name: 1 << bit for bit, name in enumerate(names)}
     steps = _steps(code, instructions, bits, space)
     for place, read in called.items():
         steps[place] = _reading_too(steps[place], sum(bits[name] for name in read if name in bits))
+    for place, name in made.items():
+        steps[place] = _reading_too(steps[place], bits[name])
     if space is Space.FAST and version >= borrowing.SINCE:
         for place, lent in enumerate(borrowing.lent(instructions)):
             steps[place] = replace(steps[place], touches=steps[place].touches | sum(bits[name] for name in lent))
     return Lives(names, tuple(instruction.offset for instruction in instructions), live_variables(steps))
+
+
+def making(code: int) -> str:
+    """What stands for the making of a function, by its code's id, among the names that may be read. It is no name."""
+    return f"<{code:x}>"
+
+
+def _made(instructions: Sequence[dis.Instruction]) -> Iterator[tuple[int, str]]:
+    return (
+        (place, making(id(one.argval))) for place, one in enumerate(instructions) if isinstance(one.argval, CodeType)
+    )
 
 
 def _names(code: CodeType, space: Space) -> tuple[str, ...]:

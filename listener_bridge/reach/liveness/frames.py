@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from listener_bridge.reach.liveness import codes, values
 from listener_bridge.reach.liveness.codes import Analysis
+from listener_bridge.reach.liveness.functions import called_by_name
 from listener_bridge.reach.liveness.opcodes import KNOWN
 from listener_bridge.reach.liveness.passing import RUNNERS
 from listener_bridge.reach.liveness.survey import (
@@ -89,7 +90,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
         if second is None or first != second:
             return Dead(moved=True)
-        told = _told(second, analyses, survey)
+        told = _told(second, analyses, survey, _called_by_name(namespace))
         return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
         return Dead(moved=True)
@@ -181,12 +182,20 @@ def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
     return analysis.lives.read_later(lasti) if analysis.lives is not None else None
 
 
-def _told(stands: list[_Stand], analyses: Mapping[int, Analysis], survey: Survey) -> Dead:
+def _called_by_name(namespace: Namespace | None) -> Mapping[int, frozenset[str]]:
+    """Behind the readings: what has become callable in another way since has more references."""
+    module = next((frame.f_code for frame in _frames() if is_module_frame(frame, namespace)), None)
+    return {} if namespace is None or module is None else called_by_name(namespace, module)
+
+
+def _told(
+    stands: list[_Stand], analyses: Mapping[int, Analysis], survey: Survey, by_name: Mapping[int, frozenset[str]]
+) -> Dead:
     references: dict[int, int] = {}
     names: dict[int, list[Name]] = {}
     for stand in stands:
         analysis = analyses[stand.code]
-        alive = _alive(stand, analysis, survey)
+        alive = _alive(stand, analysis, survey, by_name)
         for name, target in stand.held:
             if alive is not None and name not in alive and not name.startswith("__"):
                 references[target] = references.get(target, 0) + 1
@@ -196,8 +205,11 @@ def _told(stands: list[_Stand], analyses: Mapping[int, Analysis], survey: Survey
     return Dead(references, {target: tuple(found) for target, found in names.items()})
 
 
-def _alive(stand: _Stand, analysis: Analysis, survey: Survey) -> frozenset[str] | None:
+def _alive(
+    stand: _Stand, analysis: Analysis, survey: Survey, by_name: Mapping[int, frozenset[str]]
+) -> frozenset[str] | None:
     """None: all of the frame's names."""
     later = _later(analysis, stand.lasti)
-    others = survey.globals_alive if stand.is_module else analysis.always
-    return None if later is None or others is None else later | others
+    if later is None:
+        return None
+    return survey.alive(later, by_name) if stand.is_module else later | analysis.always

@@ -1,7 +1,8 @@
 """What the program's code could read besides the next instructions of its frames.
 
 Responsible for: the code that runs, the main module's code, and that of the modules that lie beside it; which globals
-of the main module any of it could name; whether any of it may read variables that are not its own.
+of the main module any of it could name, and which of its functions could be called to do so; whether any of it may read
+variables that are not its own.
 Refuses to know: values, and where frames stand.
 Invariant: nothing is imported, called or loaded: modules are read through their dictionaries, as they are.
 """
@@ -13,12 +14,13 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from listener_bridge.reach.liveness import codes
 from listener_bridge.reach.liveness.codes import Analysis
+from listener_bridge.reach.liveness.dataflow import making
 
 Namespace = dict[str, Any]
 
@@ -60,10 +62,30 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """`is_closed`: no code reads variables of other code. `globals_alive`: of the main module; None is all of them."""
+    """`is_closed`: no code reads variables of other code. The rest is about the main module.
+
+    `globals_alive`: what any code but that of its functions and classes could name; None is all of them. `nested`: the
+    words of that code, by its id.
+    """
 
     is_closed: bool
     globals_alive: frozenset[str] | None
+    nested: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+    def alive(self, later: frozenset[str], by_name: Mapping[int, frozenset[str]]) -> frozenset[str] | None:
+        """The globals that may still be read, where the module's own code may still read `later`.
+
+        `by_name`: the functions that only their names could call, as `functions` has found them. One that may be made
+        again is called by what is made then.
+        """
+        if self.globals_alive is None:
+            return None
+        waiting = {code: by_name[code] for code in self.nested if code in by_name and making(code) not in later}
+        alive = self.globals_alive.union(later, *(words for code, words in self.nested.items() if code not in waiting))
+        while called := [code for code, names in waiting.items() if not alive.isdisjoint(names)]:
+            alive = alive.union(*(self.nested[code] for code in called))
+            waiting = {code: names for code, names in waiting.items() if code not in called}
+        return alive
 
 
 def namespace_of_main() -> Namespace | None:
@@ -115,7 +137,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     module = codes.analysis_of(modules[0].code)
     if not _is_all_there_is(module, running, defined):
         return Survey(True, None)
-    return Survey(True, _globals_alive(module, around, beside))
+    return Survey(True, _globals_alive(module, around, beside), module.staying_words)
 
 
 def _is_all_there_is(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
@@ -137,7 +159,7 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
     others = [analysis for analysis in (*around, *beside) if analysis is not module]
     if module.is_open_within or any(analysis.reaches_modules for analysis in (module, *others)):
         return None
-    return module.inner_words.union(module.always, *(analysis.words for analysis in others))
+    return module.passing_words.union(module.always, *(analysis.words for analysis in others))
 
 
 class _Passed:

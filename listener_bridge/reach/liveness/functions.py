@@ -1,0 +1,72 @@
+"""Functions of the main module that can be called by their names alone.
+
+    def top(n):
+        return frame.orderBy("k").take(n)     # reads `frame`, whenever anything calls it
+
+    print(top(10))                            # nothing names `top` behind this line, so nothing reads `frame`
+
+Responsible for: which functions those are now.
+Refuses to know: which names are still read, and what a function's code names.
+Invariant: what anything else could call is none of them. Of the function and of its code every reference is known (its
+names, the code that it stands in), nobody knows it weakly, and no code within it has made a function that is there.
+
+Whoever asks has read before where frames stand: what has become callable otherwise since then shows in a reference.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Container, Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from listener_bridge.reach.liveness.counting import counts
+
+#: Libraries call these of the main module by their names, where it has them (`unittest`; PEP 562).
+_CALLED_BY_OTHERS = frozenset({"__dir__", "__getattr__", "load_tests", "setUpModule", "tearDownModule"})
+
+_OURS = 1  #: References to what is looked at here, but for the one that `counts` knows of.
+_TO_CODE = 2  #: Of a function's code: the function, and the code that it stands in.
+_TO_NESTED = 1  #: Of code within that: what it stands in.
+
+
+def called_by_name(namespace: Mapping[str, Any], module: CodeType) -> dict[int, frozenset[str]]:
+    """The id of each function's code -> the global names of the function. `module`: what the functions stand in."""
+    names = _named_functions(namespace)
+    groups = [[one, one.__code__, *_nested(one.__code__)] for one in _standing_in(module, namespace, names)]
+    left = iter(counts([one for group in groups for one in group]))
+    found: dict[int, frozenset[str]] = {}
+    for group in groups:
+        known = names[id(group[0])]
+        to_function, to_code, *to_nested = (next(left) - _OURS for _ in group)
+        is_known = (to_function, to_code, {_TO_NESTED, *to_nested}) == (len(known), _TO_CODE, {_TO_NESTED})
+        if is_known and not weakref.getweakrefcount(group[0]):
+            found[id(group[1])] = known
+    return found
+
+
+def _named_functions(namespace: Mapping[str, Any]) -> dict[int, frozenset[str]]:
+    names: dict[int, set[str]] = {}
+    for name, value in list(namespace.items()):
+        if type(value) is FunctionType and value.__globals__ is namespace:
+            names.setdefault(id(value), set()).add(name)
+    return {which: frozenset(known) for which, known in names.items() if known.isdisjoint(_CALLED_BY_OTHERS)}
+
+
+def _standing_in(module: CodeType, namespace: Mapping[str, Any], names: Container[int]) -> Iterator[FunctionType]:
+    """Each once, whatever it is called."""
+    waiting = {id(code) for code in _codes_in(module)}
+    for value in list(namespace.values()):
+        if id(value) in names and id(value.__code__) in waiting:
+            waiting.discard(id(value.__code__))
+            yield value
+
+
+def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    return (constant for constant in code.co_consts if type(constant) is CodeType)
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    for inner in _codes_in(code):
+        yield inner
+        yield from _nested(inner)
