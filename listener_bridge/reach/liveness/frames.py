@@ -90,7 +90,8 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
         if second is None or first != second:
             return Dead(moved=True)
-        told = _told(second, analyses, survey, _called_by_name(namespace))
+        by_name = _called_by_name(namespace) if survey.globals_alive is not None else {}
+        told = _told(second, analyses, survey, by_name)
         return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
         return Dead(moved=True)
