@@ -102,10 +102,11 @@ class Handles:
         census = Census([handle for handle, _ in kept], list(self._proxies()), containers)
         del kept, containers
         first = self._reading(census, names)
+        revived = _revived(census)  # before the last counting: who has followed a weak reference by then is counted
         second = self._reading(census, names := self._read_names(whose.is_own))
         if first is None or first != second:
             return None
-        reached = census.reached(first, _revived(census))
+        reached = census.reached(first, revived)
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _first_names(self, handles: set[int]) -> tuple[Dead, list[Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from py4j.java_gateway import JavaObject
 
-from listener_bridge.reach import containers
+from listener_bridge.reach import containers, liveness
 from listener_bridge.reach.containers import called, inside, is_container, leading
 from listener_bridge.reach.findings import Program
 from listener_bridge.reach.handles import Handles, proxies_of
@@ -166,6 +166,25 @@ def test_what_somebody_knows_weakly_is_alive(registry: Registry, client: Client)
     known = weakref.ref(box)
     assert looked(registry, client, names(box, held=lambda: (box,))).dead == frozenset()
     assert known() is box
+
+
+@pytest.mark.parametrize("kind", ["handle", "box"])
+def test_what_somebody_has_met_weakly_since_it_was_counted_is_alive(
+    kind: str, registry: Registry, client: Client
+) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    box = rdd if kind == "handle" else Box(rdd)
+    del rdd
+    known, met, countings = [weakref.ref(box)], list[object](), iter(range(2))
+
+    def counts(objects: list[Any]) -> list[int]:
+        found = liveness.counts(objects)
+        met.extend(known.pop()() for _ in range(next(countings)))
+        return found
+
+    read = names(box, held=lambda: (box,))
+    assert Handles(proxies_of(client), registry, read, counts).read().dead == frozenset()
+    assert met == [box]
 
 
 class Closing(Box):
