@@ -19,6 +19,7 @@ import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -40,10 +41,14 @@ class _Way(NamedTuple):
 
 
 def _in_order(kind: Any) -> _Way:
-    def labelled(one: Any) -> Iterator[tuple[str, Any]]:
-        return ((f"[{place}]", value) for place, value in enumerate([*kind.__iter__(one)]))
+    def contents(one: Any) -> list[Any]:
+        """The iterator is made within the step, too: one that others change meanwhile raises an error."""
+        return [*chain.from_iterable(map(kind.__iter__, (one,)))]
 
-    return _Way(kind.__len__, lambda one: [*kind.__iter__(one)], labelled)
+    def labelled(one: Any) -> Iterator[tuple[str, Any]]:
+        return ((f"[{place}]", value) for place, value in enumerate(contents(one)))
+
+    return _Way(kind.__len__, contents, labelled)
 
 
 def _by_key(one: Any) -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import abc
 import gc
+import sys
+import threading
 import types
 import typing
 import weakref
@@ -257,6 +259,31 @@ def test_what_is_too_large_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -
     large = [rdd, 1, 2, 3, 4]
     assert leading([large], {id(rdd)}) == []
     assert leading([[rdd, 1, 2]], {id(rdd)}) == [[rdd, 1, 2]]
+
+
+def toggling(box: Any) -> Callable[[], object]:
+    if isinstance(box, deque):
+        return lambda: (box.append(2), box.pop())
+    if isinstance(box, set):
+        return lambda: (box.add(2), box.discard(2))
+    changed: dict[str, object] = box if isinstance(box, dict) else vars(box)
+    return lambda: (changed.update(other=2), changed.pop("other"))
+
+
+@pytest.mark.parametrize("box", [deque([1]), {1}, {"k": 1}, Box(1)], ids=lambda box: type(box).__name__)
+def test_others_may_change_it_while_it_is_read(box: object) -> None:
+    change, is_enough = toggling(box), threading.Event()
+    other = threading.Thread(target=lambda: deque((change() for _ in iter(is_enough.is_set, True)), maxlen=0))
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    other.start()
+    try:
+        for _ in range(150_000):
+            inside(box)
+    finally:
+        is_enough.set()
+        sys.setswitchinterval(often)
+        other.join()
 
 
 JOB = Name("job", "/x/etl.py", 3, "<module>")
