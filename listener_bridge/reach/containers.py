@@ -30,6 +30,8 @@ REFERENCES_MAX = 1_000
 """How many references are followed in a look, from names outwards. What holds more than are left is not looked into."""
 CALLED_MAX = 80
 """Of characters, of what is called by the way to it."""
+KEY_MAX = 32
+"""Of characters, of a text by which a dictionary's value is called; of bits, of a number."""
 
 
 class _Way(NamedTuple):
@@ -52,8 +54,14 @@ def _in_order(kind: Any) -> _Way:
 
 
 def _by_key(one: Any) -> Iterator[tuple[str, Any]]:
-    """A key of another class than Python's own would be asked for its text."""
-    return ((f"[{key!r}]" if type(key) in (str, int) else "[…]", value) for key, value in [*dict.items(one)])
+    return ((f"[{key!r}]" if _is_tellable(key) else "[…]", value) for key, value in [*dict.items(one)])
+
+
+def _is_tellable(key: Any) -> bool:
+    """A key of another class than Python's own would be asked for its text; a long one is no name, but data."""
+    if type(key) is str:
+        return len(key) <= KEY_MAX
+    return type(key) is int and key.bit_length() <= KEY_MAX
 
 
 _IN_ORDER: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
@@ -100,9 +108,14 @@ def _attributes(kind: type) -> _Way | None:
         return None
 
     def labelled(one: Any) -> Iterator[tuple[str, Any]]:
-        return ((f".{key}", value) for key, value in [*dict.items(found.__get__(one))])
+        return ((f".{key}" if _is_name(key) else ".…", value) for key, value in [*dict.items(found.__get__(one))])
 
     return _Way(lambda _: 1, lambda one: [found.__get__(one)], labelled)
+
+
+def _is_name(key: Any) -> bool:
+    """Attributes may be put into the dictionary under any key."""
+    return type(key) is str and key.isidentifier()
 
 
 _WAYS_OF_PYTHONS: Mapping[type, tuple[_Way, ...]] = {kind: tuple(_ways_of(kind)) for kind in _PYTHONS}

@@ -261,19 +261,20 @@ def test_what_is_too_large_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -
     assert leading([[rdd, 1, 2]], {id(rdd)}) == [[rdd, 1, 2]]
 
 
-def toggling(box: Any) -> Callable[[], object]:
-    if isinstance(box, deque):
-        return lambda: (box.append(2), box.pop())
-    if isinstance(box, set):
-        return lambda: (box.add(2), box.discard(2))
-    changed: dict[str, object] = box if isinstance(box, dict) else vars(box)
-    return lambda: (changed.update(other=2), changed.pop("other"))
+CHANGES: dict[type, list[Callable[[Any], object]]] = {
+    deque: [lambda one: one.append(2), lambda one: one.pop()],
+    set: [lambda one: one.add(2), lambda one: one.discard(2)],
+    dict: [lambda one: one.setdefault(2), lambda one: one.pop(2)],
+    Box: [lambda one: vars(one).setdefault("other"), lambda one: vars(one).pop("other")],
+}
 
 
 @pytest.mark.parametrize("box", [deque([1]), {1}, {"k": 1}, Box(1)], ids=lambda box: type(box).__name__)
 def test_others_may_change_it_while_it_is_read(box: object) -> None:
-    change, is_enough = toggling(box), threading.Event()
-    other = threading.Thread(target=lambda: deque((change() for _ in iter(is_enough.is_set, True)), maxlen=0))
+    changes, is_enough = CHANGES[type(box)], threading.Event()
+    other = threading.Thread(
+        target=lambda: deque((change(box) for _ in iter(is_enough.is_set, True) for change in changes), maxlen=0)
+    )
     often = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     other.start()
@@ -308,6 +309,47 @@ def test_what_is_in_a_named_container_is_called_by_the_way_to_it(make: Callable[
     boxes = leading([box], {id(rdd)})
     (name,) = called(boxes, {id(box): (Name("self", "/x/etl.py", 9, "Job.run"), JOB)})[id(rdd)]
     assert (name.name, name.line) == (way, 3)
+
+
+class Key(str):
+    """One that would answer with code of its own."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        raise AssertionError("code of the program's runs")
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        raise AssertionError("code of the program's runs")
+
+
+def with_attribute(key: Any) -> Callable[[object], object]:
+    def made(rdd: object) -> object:
+        box = Box(1)
+        vars(box)[key] = rdd
+        return box
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        (lambda rdd: {10**5000: rdd}, "job[…]"),
+        (lambda rdd: {"s3://bucket/file?token=" + 40 * "x": rdd}, "job[…]"),
+        (lambda rdd: {Key("k"): rdd}, "job[…]"),
+        (with_attribute(Key("k")), "job.…"),
+        (with_attribute(7), "job.…"),
+        (with_attribute("a`\n"), "job.…"),
+    ],
+)
+def test_what_is_no_short_name_or_number_is_not_told(make: Callable[[object], object], way: str) -> None:
+    rdd = Rdd(JavaObject("o1", Client()))
+    box = make(rdd)
+    (name,) = called(leading([box], {id(rdd)}), {id(box): (JOB,)})[id(rdd)]
+    assert name.name == way
 
 
 def test_what_no_live_name_leads_to_is_called_nothing() -> None:
