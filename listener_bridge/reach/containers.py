@@ -134,13 +134,20 @@ def _is_looked_into(owner: type) -> bool:
     if name == "__main__" or name.startswith("pyspark."):
         return True
     module = sys.modules.get(name)
-    file = object.__getattribute__(module, "__dict__").get("__file__") if isinstance(module, ModuleType) else None
+    is_module = issubclass(type(module), ModuleType)  # not by `isinstance`, which asks the object for its class
+    file = object.__getattribute__(module, "__dict__").get("__file__") if is_module else None
     return isinstance(file, str) and whose.is_own_file(file)
 
 
 def inside(container: Any) -> list[Any]:
-    """What it refers to, one entry a reference; its attributes as the one dictionary that they are in."""
-    return [one for way in _ways(type(container)) for one in way.contents(container)]
+    """What it refers to, one entry a reference; its attributes as the one dictionary that they are in.
+
+    Nothing where it cannot be read: what it holds then has a reference that is not explained.
+    """
+    try:
+        return [one for way in _ways(type(container)) for one in way.contents(container)]
+    except Exception:  # noqa: BLE001 - a class may call anything `__dict__`, and looks go on
+        return []
 
 
 def leading(held: Iterable[Any], handles: Collection[int]) -> list[Any]:
@@ -201,5 +208,8 @@ def called(containers: Iterable[Any], names: Mapping[int, tuple[Name, ...]]) -> 
     return found
 
 
-def _labelled(container: Any) -> Iterator[tuple[str, Any]]:
-    return (each for way in _ways(type(container)) for each in way.labelled(container))
+def _labelled(container: Any) -> list[tuple[str, Any]]:
+    try:
+        return [each for way in _ways(type(container)) for each in way.labelled(container)]
+    except Exception:  # noqa: BLE001 - as in `inside`; and a dictionary may change its size, on Python 3.11
+        return []

@@ -92,6 +92,9 @@ HOLDERS: dict[str, Callable[[Rdd], object]] = {
 }
 
 
+JOB = Name("job", "/x/etl.py", 3, "<module>")
+
+
 def looked(registry: Registry, client: Client, read: Callable[..., Any]) -> Program:
     return Handles(proxies_of(client), registry, read).read()
 
@@ -241,6 +244,30 @@ def test_nothing_of_the_programs_runs() -> None:
     assert inside(Hiding()) == []
 
 
+class Calling(Slotted):
+    """It calls something else its attributes."""
+
+    __dict__ = Slotted.__dict__["inner"]
+
+
+def test_one_that_cannot_be_read_holds_nothing_that_is_known() -> None:
+    rdd = Rdd(JavaObject("o1", Client()))
+    box, empty = Calling([rdd]), Calling(1)
+    del empty.inner
+    assert inside(empty) == []
+    assert id(rdd) not in called(leading([empty, box], {id(rdd)}), {id(box): (JOB,)})
+
+
+class Asked:
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError("code of the program's runs")
+
+
+def test_what_stands_for_a_module_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lazily", Asked())
+    assert not is_container(type("Lazy", (), {"__module__": "lazily"}))
+
+
 def test_library_classes_are_not_looked_into() -> None:
     assert not is_container(type(gc))
     assert not is_container(pytest.Item)
@@ -285,9 +312,6 @@ def test_others_may_change_it_while_it_is_read(box: object) -> None:
         is_enough.set()
         sys.setswitchinterval(often)
         other.join()
-
-
-JOB = Name("job", "/x/etl.py", 3, "<module>")
 
 
 @pytest.mark.parametrize(
