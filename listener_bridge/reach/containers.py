@@ -194,9 +194,13 @@ def _reaching(holders: Mapping[int, list[int]], targets: list[int]) -> set[int]:
 
 
 def called(containers: Iterable[Any], names: Mapping[int, tuple[Name, ...]]) -> dict[int, tuple[Name, ...]]:
-    """What is in containers that have a name, by id: `job.events`, the shortest way from the outermost frame's name."""
+    """What is in containers that have a name, by id: `job.events`, the shortest way from the outermost frame's name.
+
+    Of several such ways always the same one: what is called otherwise at the next look is told again.
+    """
     known = {id(one): one for one in containers}
-    found = {place: names[place][-1:] for place in known if place in names}
+    named = sorted((names[place][-1].name, place) for place in known if place in names)
+    found = {place: names[place][-1:] for _, place in named}
     todo = deque(found)
     while todo:
         here = todo.popleft()

@@ -11,7 +11,7 @@ import typing
 import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -374,6 +374,19 @@ def test_what_is_no_short_name_or_number_is_not_told(make: Callable[[object], ob
     box = make(rdd)
     (name,) = called(leading([box], {id(rdd)}), {id(box): (JOB,)})[id(rdd)]
     assert name.name == way
+
+
+def test_of_several_ways_always_the_same_is_told() -> None:
+    """Whatever else leads to handles at that look."""
+    rdd, other = Rdd(JavaObject("o1", Client())), Rdd(JavaObject("o2", Client()))
+    boxes = {name: [rdd] for name in "abcdefgh"}
+    others = [[other] for _ in range(100)]
+    known = {id(box): (replace(JOB, name=name),) for name, box in boxes.items()}
+    told = {
+        called(leading([*boxes.values(), *others[:count]], {id(rdd), id(other)}), known)[id(rdd)][0].name
+        for count in range(100)
+    }
+    assert told == {"a[0]"}
 
 
 def test_what_no_live_name_leads_to_is_called_nothing() -> None:
