@@ -42,13 +42,16 @@ class _Way(NamedTuple):
     labelled: Callable[[Any], Iterable[tuple[str, Any]]]
 
 
-def _in_order(kind: Any) -> _Way:
+def _one_by_one(kind: Any) -> _Way:
+    """Of what has no order nothing is called by its place."""
+    has_order = not issubclass(kind, (set, frozenset))
+
     def contents(one: Any) -> list[Any]:
         """The iterator is made within the step, too: one that others change meanwhile raises an error."""
         return [*chain.from_iterable(map(kind.__iter__, (one,)))]
 
     def labelled(one: Any) -> Iterator[tuple[str, Any]]:
-        return ((f"[{place}]", value) for place, value in enumerate(contents(one)))
+        return ((f"[{place}]" if has_order else "[…]", value) for place, value in enumerate(contents(one)))
 
     return _Way(kind.__len__, contents, labelled)
 
@@ -64,9 +67,9 @@ def _is_tellable(key: Any) -> bool:
     return type(key) is int and key.bit_length() <= KEY_MAX
 
 
-_IN_ORDER: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
+_ITERATED: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _WAYS: Mapping[type, _Way] = {
-    **{kind: _in_order(kind) for kind in _IN_ORDER},
+    **{kind: _one_by_one(kind) for kind in _ITERATED},
     dict: _Way(dict.__len__, lambda one: [*dict.keys(one), *dict.values(one)], _by_key),
 }
 _PYTHONS: frozenset[type] = frozenset({*_WAYS, defaultdict, OrderedDict, SimpleNamespace})

@@ -324,7 +324,7 @@ def test_others_may_change_it_while_it_is_read(box: object) -> None:
         (lambda rdd: Box([{2: (rdd,)}]), "job.inner[0][2][0]"),
         (lambda rdd: [[rdd], rdd], "job[1]"),
         (named, "job.inner[0]"),
-        (lambda rdd: {rdd}, "job[0]"),
+        (lambda rdd: {rdd}, "job[…]"),
     ],
 )
 def test_what_is_in_a_named_container_is_called_by_the_way_to_it(make: Callable[[object], object], way: str) -> None:
