@@ -1,11 +1,7 @@
 """What holds handles in the place of a name: lists, tuples, dictionaries, sets, and objects with attributes.
 
-    parts = [load(day) for day in days]         # nothing reads `parts` any more
-    whole = functools.reduce(union, parts)      # once the union is made
-
-Responsible for: which objects are looked into, and what each has inside; which of those that names hold, directly or
-through others, lead to a handle; what people call that (`job.events`, `parts[0]`).
-Refuses to know: which names are dead (`liveness`), what is concluded (`counting`).
+Responsible for: which objects are looked into, what each has inside, and what people call that of it.
+Refuses to know: who holds them, and where they lead (`ways`).
 Invariant: nothing of the program's runs. Looked into are Python's own containers, and objects of plain classes of the
 program's or of PySpark's, whose attributes are an ordinary dictionary. Whatever else holds a handle keeps it.
 """
@@ -17,24 +13,18 @@ import sys
 import typing
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from types import GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from listener_bridge.reach import whose
-from listener_bridge.reach.liveness import Name
 
-REFERENCES_MAX = 1_000
-"""How many references are followed in a look, from names outwards. What holds more than are left is not looked into."""
-CALLED_MAX = 80
-"""Of characters, of what is called by the way to it."""
 KEY_MAX = 32
 """Of characters, of a text by which a dictionary's value is called; of bits, of a number."""
 
 
-class _Way(NamedTuple):
+class _Access(NamedTuple):
     """How objects of a class hold others. `contents`: in one step, since others change them meanwhile."""
 
     length: Callable[[Any], int]
@@ -42,7 +32,7 @@ class _Way(NamedTuple):
     labelled: Callable[[Any], Iterable[tuple[str, Any]]]
 
 
-def _one_by_one(kind: Any) -> _Way:
+def _one_by_one(kind: Any) -> _Access:
     """Of what has no order nothing is called by its place."""
     has_order = not issubclass(kind, (set, frozenset))
 
@@ -53,7 +43,7 @@ def _one_by_one(kind: Any) -> _Way:
     def labelled(one: Any) -> Iterator[tuple[str, Any]]:
         return ((f"[{place}]" if has_order else "[…]", value) for place, value in enumerate(contents(one)))
 
-    return _Way(kind.__len__, contents, labelled)
+    return _Access(kind.__len__, contents, labelled)
 
 
 def _by_key(one: Any) -> Iterator[tuple[str, Any]]:
@@ -68,43 +58,41 @@ def _is_tellable(key: Any) -> bool:
 
 
 _ITERATED: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
-_WAYS: Mapping[type, _Way] = {
+_ACCESS: Mapping[type, _Access] = {
     **{kind: _one_by_one(kind) for kind in _ITERATED},
-    dict: _Way(dict.__len__, lambda one: [*dict.keys(one), *dict.values(one)], _by_key),
+    dict: _Access(dict.__len__, lambda one: [*dict.keys(one), *dict.values(one)], _by_key),
 }
-_PYTHONS: frozenset[type] = frozenset({*_WAYS, defaultdict, OrderedDict, SimpleNamespace})
+_PYTHONS: frozenset[type] = frozenset({*_ACCESS, defaultdict, OrderedDict, SimpleNamespace})
 _BASES: frozenset[Any] = frozenset({*_PYTHONS, object, abc.ABC, typing.Generic})
 _MADE_IN_PYTHON = 1 << 9  #: Of a class's flags: `Py_TPFLAGS_HEAPTYPE`, which few classes made in C have.
+_known: weakref.WeakKeyDictionary[type, tuple[_Access, ...]] = weakref.WeakKeyDictionary()
 _DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)  #: Of attributes that are where they seem to be.
 
 
 def is_container(kind: type) -> bool:
     """Whether objects of a class are looked into."""
-    return bool(_ways(kind))
+    return bool(_accesses(kind))
 
 
-def _ways(kind: type) -> tuple[_Way, ...]:
+def _accesses(kind: type) -> tuple[_Access, ...]:
     if type(kind) not in (type, abc.ABCMeta):  # any other may answer with code of its own
         return ()
     if not kind.__flags__ & _MADE_IN_PYTHON:
-        return _WAYS_OF_PYTHONS.get(kind, ())
+        return _OF_PYTHONS.get(kind, ())
     found = _known.get(kind)
     if found is None:
-        found = _known[kind] = tuple(_ways_of(kind)) if _is_plain(kind) else ()
+        found = _known[kind] = tuple(_found_in(kind)) if _is_plain(kind) else ()
     return found
 
 
-def _ways_of(kind: type) -> Iterator[_Way]:
-    yield from (_WAYS[owner] for owner in kind.__mro__ if owner in _WAYS)
+def _found_in(kind: type) -> Iterator[_Access]:
+    yield from (_ACCESS[owner] for owner in kind.__mro__ if owner in _ACCESS)
     attributes = _attributes(kind)
     if attributes is not None:
         yield attributes
 
 
-_known: weakref.WeakKeyDictionary[type, tuple[_Way, ...]] = weakref.WeakKeyDictionary()
-
-
-def _attributes(kind: type) -> _Way | None:
+def _attributes(kind: type) -> _Access | None:
     """An object's attributes are one reference: to the dictionary that they are in."""
     found: Any = next((owner.__dict__["__dict__"] for owner in kind.__mro__ if "__dict__" in owner.__dict__), None)
     if type(found) not in _DESCRIPTORS:
@@ -113,7 +101,7 @@ def _attributes(kind: type) -> _Way | None:
     def labelled(one: Any) -> Iterator[tuple[str, Any]]:
         return ((f".{key}" if _is_name(key) else ".…", value) for key, value in [*dict.items(found.__get__(one))])
 
-    return _Way(lambda _: 1, lambda one: [found.__get__(one)], labelled)
+    return _Access(lambda _: 1, lambda one: [found.__get__(one)], labelled)
 
 
 def _is_name(key: Any) -> bool:
@@ -121,7 +109,7 @@ def _is_name(key: Any) -> bool:
     return type(key) is str and key.isidentifier()
 
 
-_WAYS_OF_PYTHONS: Mapping[type, tuple[_Way, ...]] = {kind: tuple(_ways_of(kind)) for kind in _PYTHONS}
+_OF_PYTHONS: Mapping[type, tuple[_Access, ...]] = {kind: tuple(_found_in(kind)) for kind in _PYTHONS}
 
 
 def _is_plain(kind: type) -> bool:
@@ -148,75 +136,19 @@ def inside(container: Any) -> list[Any]:
     Nothing where it cannot be read: what it holds then has a reference that is not explained.
     """
     try:
-        return [one for way in _ways(type(container)) for one in way.contents(container)]
+        return [one for way in _accesses(type(container)) for one in way.contents(container)]
     except Exception:  # noqa: BLE001 - a class may call anything `__dict__`, and looks go on
         return []
 
 
-def leading(held: Iterable[Any], handles: Collection[int]) -> list[Any]:
-    """Of these containers and those within them the ones that lead to a handle, each once. `handles`: their ids."""
-    found: dict[int, Any] = {}
-    holders: dict[int, list[int]] = {}
-    room = REFERENCES_MAX
-    todo = deque(sorted(held, key=_length))  # data are long, and what holds handles is short
-    while todo and room > 0:
-        here = todo.popleft()
-        if id(here) in found or id(here) in handles or _length(here) > room:
-            continue
-        found[id(here)] = here
-        held_here = inside(here)
-        room -= len(held_here) + 1
-        followed = _followed(held_here, handles)
-        for one in followed:
-            holders.setdefault(id(one), []).append(id(here))
-        todo += followed
-    return [found[place] for place in _reaching(holders, [one for one in handles if one in holders])]
-
-
-def _length(container: Any) -> int:
-    return sum(way.length(container) for way in _ways(type(container)))
-
-
-def _followed(held: list[Any], handles: Collection[int]) -> list[Any]:
-    """The handles and containers among these. Each class is asked for once: most of what lies in a list is of one."""
-    kinds = {id(type(one)): type(one) for one in held}
-    looked_into = {place for place, kind in kinds.items() if is_container(kind)}
-    return [one for one in held if id(type(one)) in looked_into or id(one) in handles]
-
-
-def _reaching(holders: Mapping[int, list[int]], targets: list[int]) -> set[int]:
-    """Everything that holds one of these, directly or through others."""
-    found: set[int] = set()
-    todo = list(targets)
-    while todo:
-        for holder in holders.get(todo.pop(), ()):
-            if holder not in found:
-                found.add(holder)
-                todo.append(holder)
-    return found
-
-
-def called(containers: Iterable[Any], names: Mapping[int, tuple[Name, ...]]) -> dict[int, tuple[Name, ...]]:
-    """What is in containers that have a name, by id: `job.events`, the shortest way from the outermost frame's name.
-
-    Of several such ways always the same one: what is called otherwise at the next look is told again.
-    """
-    known = {id(one): one for one in containers}
-    named = sorted((names[place][-1].name, place) for place in known if place in names)
-    found = {place: names[place][-1:] for _, place in named}
-    todo = deque(found)
-    while todo:
-        here = todo.popleft()
-        (name,) = found[here]
-        for label, one in _labelled(known[here]):
-            if id(one) not in found and len(name.name) + len(label) <= CALLED_MAX:
-                found[id(one)] = (replace(name, name=name.name + label),)
-                todo += [id(one)] if id(one) in known else []
-    return found
-
-
-def _labelled(container: Any) -> list[tuple[str, Any]]:
+def labelled(container: Any) -> list[tuple[str, Any]]:
+    """What it holds, each with what is put behind the container's own name: `.events`, `[0]`, `['k']`."""
     try:
-        return [each for way in _ways(type(container)) for each in way.labelled(container)]
+        return [each for access in _accesses(type(container)) for each in access.labelled(container)]
     except Exception:  # noqa: BLE001 - as in `inside`; and a dictionary may change its size, on Python 3.11
         return []
+
+
+def length(container: Any) -> int:
+    """How much `inside` would give, at the most."""
+    return sum(access.length(container) for access in _accesses(type(container)))

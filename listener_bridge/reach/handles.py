@@ -32,11 +32,12 @@ from typing import Any, Protocol
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import liveness, stacks, whose
-from listener_bridge.reach.containers import called, is_container, leading
+from listener_bridge.reach.containers import is_container
 from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
 from listener_bridge.reach.liveness import Dead, Name, Wanted
 from listener_bridge.reach.registry import Kept, Registry, of_pyspark
+from listener_bridge.reach.ways import called, leading
 
 TRIES = 3
 """How often a look reads again while the program moves."""

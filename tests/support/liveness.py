@@ -55,7 +55,8 @@ def looking() -> tuple[Any, Any, Any]:
         sys.modules |= {"py4j": package, "py4j.java_gateway": gateway}
     counting = importlib.import_module("listener_bridge.reach.counting")
     containers = importlib.import_module("listener_bridge.reach.containers")
-    return counting.Census, containers.is_container, containers.leading
+    ways = importlib.import_module("listener_bridge.reach.ways")
+    return counting.Census, containers.is_container, ways.leading
 
 
 def pythons() -> dict[str, str | None]:

@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 from py4j.java_gateway import JavaObject
 
-from listener_bridge.reach import containers, liveness
-from listener_bridge.reach.containers import called, inside, is_container, leading
+from listener_bridge.reach import liveness, ways
+from listener_bridge.reach.containers import inside, is_container
 from listener_bridge.reach.findings import Program
 from listener_bridge.reach.handles import Handles, proxies_of
 from listener_bridge.reach.liveness import Name
 from listener_bridge.reach.registry import Registry
+from listener_bridge.reach.ways import called, leading
 from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, names
 
 
@@ -281,7 +282,7 @@ def test_what_leads_nowhere_is_let_go() -> None:
 
 
 def test_what_is_too_large_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containers, "REFERENCES_MAX", 4)
+    monkeypatch.setattr(ways, "REFERENCES_MAX", 4)
     rdd = Rdd(JavaObject("o1", Client()))
     large = [rdd, 1, 2, 3, 4]
     assert leading([large], {id(rdd)}) == []
@@ -400,7 +401,7 @@ def test_a_ring_has_ways_of_a_bounded_length() -> None:
     for _ in range(50):
         box = Box(box)
     found = called(leading([box], {id(rdd)}), {id(box): (JOB,)})
-    assert max(len(name.name) for (name,) in found.values()) <= containers.CALLED_MAX
+    assert max(len(name.name) for (name,) in found.values()) <= ways.CALLED_MAX
     assert id(rdd) not in found
 
 
