@@ -10,19 +10,20 @@ is shared has several: it is said to be dead where no reference is left that is 
 from __future__ import annotations
 
 import argparse
+import functools
 import random
 import sys
 import types
 import weakref
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.property.liveness_programs import program
 from tests.support.liveness import in_a_thread, liveness, looking, main_module, run_as_python_does
 
-Census, is_container, leading = looking()
+Census, is_container, leading, revived, Kept = looking()
 
 STEPS_MAX = 400
 
@@ -132,7 +133,19 @@ class World:
             "Boom": boom,
             "Thing": thing,
             "Box": type("Box", (Box,), {"__module__": "__main__"}),
+            "Mapped": type("Mapped", (Mapped,), {"__module__": "__main__"}),
+            "OrderedDict": OrderedDict,
+            "Pair": type("Pair", (Pair,), {"__module__": "__main__"}),
+            "Space": types.SimpleNamespace,
             "boom": lambda: raised(boom) if self.chance() else None,
+            "coro": waiting,
+            "defaultdict": defaultdict,
+            "deque": deque,
+            "partial": functools.partial,
+            "ring": ring,
+            "sharing": sharing,
+            "view": view,
+            "weak": weak,
             "called": lambda *things, **more: self.step(),
             "chance": self.chance,
             "driven": driven,
@@ -167,7 +180,7 @@ class World:
     # --- things
 
     def made(self, thing: object) -> None:
-        self._things.append(weakref.ref(thing))
+        self._things.append(Kept(thing))
 
     def used(self, thing: Any) -> Any:
         """The program has the thing in hand."""
@@ -191,7 +204,7 @@ class World:
         said = liveness.dead_references(self.is_own)
         things = self._alive()
         counts = liveness.counts(things)
-        self._things[:] = map(weakref.ref, things)
+        self._things[:] = map(Kept, things)
         self.found.probes += 1
         self.found.moved += said.moved
         for thing, references in zip(things, counts, strict=True):
@@ -213,10 +226,11 @@ class World:
         census = Census(things, [], boxes)
         del boxes, things
         first = census.read(names.references, liveness.counts)
+        also = revived(census)
         again = liveness.dead_references(self.is_own)
         if names.moved or again.moved or first != census.read(again.references, liveness.counts):
             return
-        reached = census.reached(first)
+        reached = census.reached(first, also)
         for thing in (census.node(place) for place in range(census.handles) if place not in reached):
             self.found.dead_in_boxes += not thing.is_said_dead
             thing.is_said_dead = True
@@ -241,11 +255,57 @@ def flat(box: Any) -> list[Any]:
     """The things in a box, and in boxes within it."""
     if isinstance(box, Bound):
         return [box]
-    if isinstance(box, Box):
+    if isinstance(box, Box | types.SimpleNamespace):
         return flat(list(vars(box).values()))
     if isinstance(box, dict):
         return flat([*box, *box.values()])
-    return [one for inner in box for one in flat(inner)] if isinstance(box, list | tuple | set) else []
+    return [one for inner in box if inner is not box for one in flat(inner)] if isinstance(box, Iterable) else []
+
+
+class Mapped(dict[str, object]):
+    """Its attributes are what is in it."""
+
+    def __init__(self, **held: object) -> None:
+        super().__init__(held)
+        self.__dict__ = self
+
+
+class Pair(NamedTuple):
+    """As people return several things."""
+
+    one: object
+    two: object
+
+
+def sharing(box: Box) -> list[Box]:
+    """Two objects with the same attributes."""
+    other = object.__new__(type(box))
+    other.__dict__ = vars(box)
+    return [box, other]
+
+
+def ring(box: list[object]) -> list[object]:
+    box.append(box)
+    return box
+
+
+def view(box: Any) -> Any:
+    """Something that leads to what is in a box."""
+    if isinstance(box, dict):
+        return box.values()
+    return vars(box) if isinstance(box, Box | types.SimpleNamespace) else iter(box)
+
+
+def weak(box: Any) -> Callable[[], Any]:
+    """A box that is known so, where that is possible; a thing has to have a name."""
+    try:
+        return (lambda: box) if isinstance(box, Bound) else weakref.ref(box)
+    except TypeError:
+        return lambda: box
+
+
+async def waiting(box: object) -> object:
+    return box
 
 
 class Both:
@@ -323,7 +383,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
-    forms = "a form of which there are many: comprehension, handed, boxed"
+    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects"
     parser.add_argument("--favoured", default="", metavar="FORM", help=forms)
     asked = parser.parse_args()
     found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)

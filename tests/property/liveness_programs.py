@@ -47,7 +47,7 @@ class Writer:
             self.delete, self.branch, self.loop_while, self.loop_for, self.guarded, self.grouped, self.context,
             self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
-            self.global_written, self.subscripts, self.handed, self.boxed,
+            self.global_written, self.subscripts, self.handed, self.boxed, self.boxed_in_objects,
         ]  # fmt: skip
         self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
@@ -345,6 +345,8 @@ class Writer:
         holder = self.chance.choice([
             "[{0}, {1}]", "({0}, [{1}])", "{{'k': {0}, {1}: 1}}", "{{{0}, {1}}}", "Box({0}, [{1}])",
             "[Box({0}, 1), {1}, {1}]", "[{0} for _ in things(new())] + [{1}]", "dict(k=Box([{0}]), j={1})",
+            "Mapped(k={0}, j=[{1}])", "Pair({0}, [{1}])", "deque([{0}, {1}])", "defaultdict(list, k=[{0}], j={1})",
+            "OrderedDict(k={0}, j=[{1}])", "Space(k={0}, j={1})", "sharing(Box({0}, {1}))", "ring([{0}, {1}])",
         ])  # fmt: skip
         yield f"share({one}, {two})"
         yield f"{box} = {holder.format(one, two)}"
@@ -357,8 +359,55 @@ class Writer:
             "(lambda: r(first({0})))()", "called(probe(), *flat({0})); probe()",
             "[(r({1}), probe()) for {1} in flat({0})]", "{1} = first({0}); {0} = probe(); r({1}); {1} = new()",
             "{0} = [probe()] + flat({0}); r(first({0}))",
+            "seen = view({0}); {0} = probe(); [r({1}) for {1} in flat(seen)]",
+            "known = weak({0}); probe(); r(first(known()))", "keep = partial(first, {0}); {0} = probe(); r(keep())",
+            "known = weak({0}); other = probe(); other = known(); {0} = probe(); r(first(other))",
+            "one_by_one = (one for one in flat({0})); {0} = probe(); r(next(one_by_one, None)); probe()",
+            "keep = lambda box={0}: first(box); {0} = probe(); r(keep())",
+            "other = flat({0}); {0} = other.pop(); probe(); r({0}); other = probe()",
+            "deep = dict(k=dict(k={0})); {0} = probe(); r(first(deep['k']['k'])); probe()",
+            "seq = (*flat({0}),); {0} = probe(); called(*seq, probe()); seq = probe()",
+            "r((lambda *args: probe() or args[0])(*flat({0}))); probe()",
+            "(lambda *all: r(first(all)))(*flat({0}), probe())",
+            "{0} = min(flat({0}), key=lambda one: probe() or 0); r({0})",
+            "r(sorted(flat({0}), key=lambda one: probe() or 0)[0])",
+            "[r(one) for one in map(lambda one: (probe(), one)[1], flat({0}))]",
+            "sum(bool(r(one)) for one in flat({0}) if not probe())",
+            "r(first(threaded(lambda box: probe() or box, {0})))", "r(first(driven((lambda box: coro(box))({0}))))",
         ]  # fmt: skip
         yield from (use.format(box, one) for use in self.chance.sample(uses, self.chance.randint(0, 2)))
+        yield "probe()"
+
+    def boxed_in_objects(self, scope: Scope) -> Iterator[str]:
+        """Objects of a class of the program's, whose methods read their attributes."""
+        kind, box, (one, two) = self.fresh("K"), self.fresh("box"), self.chance.sample(scope.names, 2)
+        methods = [
+            "def __init__(self, one, two):", "    self.one, self.two = one, [two]",
+            "def go(self):", "    probe()", "    held = self.two", "    self = probe()", "    r(held[0])",
+            "def give(self, how):", "    return how(self.one)",
+            "def step(self, more):", "    for one in [self.one, *self.two]:", "        probe()",
+            "        self = more = None", "        r(one)",
+        ]  # fmt: skip
+        yield f"class {kind}:"
+        yield from indented(methods)
+        yield f"share({one}, {two})"
+        yield f"{box} = {kind}({one}, {two})"
+        yield f"{one} = new(); {two} = new()"
+        yield "probe()"
+        yield from self.statement(scope) if scope.depth < DEPTH_MAX else ()
+        uses = [
+            "{0}.go()", "r({0}.give(lambda one: probe() or one))", "{0}.step(probe())",
+            "[one.go() for one in [{0}, {0}]]",
+            "{0}.one, {1} = {0}.two[0], {0}.one; probe(); r({1}); {1} = new()", "threaded(lambda box: box.go(), {0})",
+            "{0}.two[:] = [{0}.one]; {0}.one = probe(); {0}.go(); {0}.one = {0}.two[0]", "probe()",
+        ]  # fmt: skip
+        last = [
+            "{0}, other = probe(), {0}.two; r(first(other))", "go = {0}.go; {0} = probe(); go()",
+            "call = partial({0}.give, r); {0} = probe(); call()", "known = weak({0}); probe(); known().go()",
+            "{0} = [{0}, probe()]; {0}.pop(0).go()", "probe()",
+        ]  # fmt: skip
+        yield from (use.format(box, one) for use in self.chance.sample(uses, self.chance.randint(0, 2)))
+        yield self.chance.choice(last).format(box, one)
         yield "probe()"
 
     def global_written(self, scope: Scope) -> Iterator[str]:

@@ -46,8 +46,8 @@ def package() -> Any:
 liveness = package()
 
 
-def looking() -> tuple[Any, Any, Any]:
-    """`Census`, `is_container` and `leading` of a look, with or without py4j."""
+def looking() -> tuple[Any, ...]:
+    """Of a look `Census`, `is_container`, `leading`, `_revived` and `Kept`, with or without py4j."""
     if importlib.util.find_spec("py4j") is None:
         package, gateway = types.ModuleType("py4j"), types.ModuleType("py4j.java_gateway")
         package.__file__ = "/nowhere/py4j/__init__.py"
@@ -56,7 +56,8 @@ def looking() -> tuple[Any, Any, Any]:
     counting = importlib.import_module("listener_bridge.reach.counting")
     containers = importlib.import_module("listener_bridge.reach.containers")
     ways = importlib.import_module("listener_bridge.reach.ways")
-    return counting.Census, containers.is_container, ways.leading
+    handles = importlib.import_module("listener_bridge.reach.handles")
+    return counting.Census, containers.is_container, ways.leading, handles._revived, handles.Kept
 
 
 def pythons() -> dict[str, str | None]:
