@@ -14,7 +14,7 @@ Java's lists, maps and sets are in one from the start: py4j keeps members in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -60,6 +60,10 @@ class Census:
 
     def proxy(self, place: int) -> Any:
         return self._nodes[self.handles + place]
+
+    def places(self, ids: Iterable[int]) -> set[int]:
+        """Of the nodes among these objects."""
+        return {self._places[one] for one in ids if one in self._places}
 
     def read(self, dead_names: Mapping[int, int], counts: Counts) -> Reading:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""

@@ -107,7 +107,8 @@ class Handles:
         second = self._reading(census, names := self._read_names(whose.is_own))
         if first is None or first != second:
             return None
-        reached = census.reached(first, revived)
+        # By name too: in a loop, a dead one may be there whenever names are read, and gone whenever all is counted.
+        reached = census.reached(first, revived | census.places(names.names))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _first_names(self, handles: set[int]) -> tuple[Dead, list[Any]]:

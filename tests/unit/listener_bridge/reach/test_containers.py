@@ -193,6 +193,17 @@ def test_what_somebody_has_met_weakly_since_it_was_counted_is_alive(
     assert met == [box]
 
 
+@pytest.mark.parametrize("kind", ["handle", "box"])
+def test_what_has_a_live_name_is_alive_where_the_dead_one_was_gone_when_it_was_counted(
+    kind: str, registry: Registry, client: Client
+) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    box = rdd if kind == "handle" else Box(rdd)
+    del rdd
+    read = names(box, alive={id(box): (JOB,)}, held=lambda: (box,))
+    assert looked(registry, client, read).dead == frozenset()
+
+
 class Closing(Box):
     def __del__(self) -> None:
         self.inner.use()  # type: ignore[attr-defined]
