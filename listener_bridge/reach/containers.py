@@ -13,8 +13,8 @@ import sys
 import typing
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain, compress
 from types import GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -25,29 +25,33 @@ KEY_MAX = 32
 
 
 class _Access(NamedTuple):
-    """How objects of a class hold others. `contents`: in one step, since others change them meanwhile."""
+    """How objects of a class hold others.
+
+    `each`: what they hold, not begun: gone through in one step (`[*map(id, …)]`), in which no other thread runs and
+    nothing changes, and without having in hand what is not asked for. `called`: what people call it, with its id.
+    """
 
     length: Callable[[Any], int]
-    contents: Callable[[Any], list[Any]]
-    labelled: Callable[[Any], Iterable[tuple[str, Any]]]
+    each: Callable[[Any], Iterable[Any]]
+    called: Callable[[Any], Iterable[tuple[str, int]]]
 
 
 def _one_by_one(kind: Any) -> _Access:
-    """Of what has no order nothing is called by its place."""
-    has_order = not issubclass(kind, (set, frozenset))
+    """What has no order, or slides through its places, is not called by a place."""
+    has_places = kind in (list, tuple)
 
-    def contents(one: Any) -> list[Any]:
-        """The iterator is made within the step, too: one that others change meanwhile raises an error."""
-        return [*chain.from_iterable(map(kind.__iter__, (one,)))]
+    def each(one: Any) -> Iterable[Any]:
+        return chain.from_iterable(map(kind.__iter__, (one,)))
 
-    def labelled(one: Any) -> Iterator[tuple[str, Any]]:
-        return ((f"[{place}]" if has_order else "[…]", value) for place, value in enumerate(contents(one)))
+    def called(one: Any) -> Iterator[tuple[str, int]]:
+        return ((f"[{place}]" if has_places else "[…]", which) for place, which in enumerate([*map(id, each(one))]))
 
-    return _Access(kind.__len__, contents, labelled)
+    return _Access(kind.__len__, each, called)
 
 
-def _by_key(one: Any) -> Iterator[tuple[str, Any]]:
-    return ((f"[{key!r}]" if _is_tellable(key) else "[…]", value) for key, value in [*dict.items(one)])
+def _by_key(one: Any) -> Iterator[tuple[str, int]]:
+    keys, values = [*dict.keys(one)], [*map(id, dict.values(one))]
+    return ((f"[{key!r}]" if _is_tellable(key) else "[…]", which) for key, which in zip(keys, values, strict=False))
 
 
 def _is_tellable(key: Any) -> bool:
@@ -60,7 +64,7 @@ def _is_tellable(key: Any) -> bool:
 _ITERATED: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _ACCESS: Mapping[type, _Access] = {
     **{kind: _one_by_one(kind) for kind in _ITERATED},
-    dict: _Access(dict.__len__, lambda one: [*dict.keys(one), *dict.values(one)], _by_key),
+    dict: _Access(dict.__len__, lambda one: chain(dict.keys(one), dict.values(one)), _by_key),
 }
 _PYTHONS: frozenset[type] = frozenset({*_ACCESS, defaultdict, OrderedDict, SimpleNamespace})
 _BASES: frozenset[Any] = frozenset({*_PYTHONS, object, abc.ABC, typing.Generic})
@@ -98,10 +102,12 @@ def _attributes(kind: type) -> _Access | None:
     if type(found) not in _DESCRIPTORS:
         return None
 
-    def labelled(one: Any) -> Iterator[tuple[str, Any]]:
-        return ((f".{key}" if _is_name(key) else ".…", value) for key, value in [*dict.items(found.__get__(one))])
+    def called(one: Any) -> Iterator[tuple[str, int]]:
+        attributes = found.__get__(one)
+        keys, values = [*dict.keys(attributes)], [*map(id, dict.values(attributes))]
+        return ((f".{key}" if _is_name(key) else ".…", which) for key, which in zip(keys, values, strict=False))
 
-    return _Access(lambda _: 1, lambda one: [found.__get__(one)], labelled)
+    return _Access(lambda _: 1, lambda one: (found.__get__(one),), called)
 
 
 def _is_name(key: Any) -> bool:
@@ -130,22 +136,38 @@ def _is_looked_into(owner: type) -> bool:
     return isinstance(file, str) and whose.is_own_file(file)
 
 
-def inside(container: Any) -> list[Any]:
-    """What it refers to, one entry a reference; its attributes as the one dictionary that they are in.
+def inside(container: Any) -> list[int]:
+    """The ids of what it refers to, one entry a reference; its attributes as the one dictionary that they are in.
 
     Nothing where it cannot be read: what it holds then has a reference that is not explained.
     """
     try:
-        return [one for way in _accesses(type(container)) for one in way.contents(container)]
+        return [which for access in _accesses(type(container)) for which in [*map(id, access.each(container))]]
     except Exception:  # noqa: BLE001 - a class may call anything `__dict__`, and looks go on
         return []
 
 
-def labelled(container: Any) -> list[tuple[str, Any]]:
-    """What it holds, each with what is put behind the container's own name: `.events`, `[0]`, `['k']`."""
+def followed(container: Any, handles: Collection[int]) -> list[Any]:
+    """The containers that it holds, and the handles among these ids. Nothing where it cannot be read."""
     try:
-        return [each for access in _accesses(type(container)) for each in access.labelled(container)]
-    except Exception:  # noqa: BLE001 - as in `inside`; and a dictionary may change its size, on Python 3.11
+        return [one for access in _accesses(type(container)) for one in _followed(access, container, handles)]
+    except Exception:  # noqa: BLE001 - as in `inside`
+        return []
+
+
+def _followed(access: _Access, container: Any, handles: Collection[int]) -> Iterable[Any]:
+    """Each class is asked for once: most of what lies in a list is of one."""
+    kinds, ids = [*map(type, access.each(container))], [*map(id, access.each(container))]
+    looked_into = {place for place, kind in {id(kind): kind for kind in kinds}.items() if is_container(kind)}
+    wanted = [id(kind) in looked_into or which in handles for kind, which in zip(kinds, ids, strict=False)]
+    return [*compress(access.each(container), wanted)]
+
+
+def called(container: Any) -> list[tuple[str, int]]:
+    """What is put behind its own name for what it holds, with the id of that: `.events`, `[0]`, `['k']`."""
+    try:
+        return [each for access in _accesses(type(container)) for each in access.called(container)]
+    except Exception:  # noqa: BLE001 - as in `inside`
         return []
 
 

@@ -14,7 +14,7 @@ Java's lists, maps and sets are in one from the start: py4j keeps members in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -67,9 +67,12 @@ class Census:
 
     def read(self, dead_names: Mapping[int, int], counts: Counts) -> Reading:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
-        inside = tuple([tuple(map(id, inner)) for inner in self._owned()])
-        dead = sorted((self._places[one], count) for one, count in dead_names.items() if one in self._places)
-        return Reading(inside, tuple(counts(self._nodes)), tuple(dead))
+        owned, dead = tuple(map(tuple, self._owned())), self.dead(dead_names)
+        return Reading(owned, tuple(counts(self._nodes)), dead)
+
+    def dead(self, dead_names: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+        """Places of nodes, with how many references of dead names each has."""
+        return tuple(sorted((self._places[one], count) for one, count in dead_names.items() if one in self._places))
 
     def reached(self, reading: Reading, also: AbstractSet[int] = frozenset()) -> set[int]:
         """Places of nodes to which something live refers, directly or through others; `also` counts as live."""
@@ -96,12 +99,12 @@ class Census:
         """Places of containers."""
         return range(self._first_container, self._first_member)
 
-    def _owned(self) -> list[Collection[Any]]:
-        """What can change between two readings: a proxy's members, a handle's attributes, what a container holds."""
+    def _owned(self) -> list[list[int]]:
+        """The ids of what can change between two readings: of members, of attributes, of what containers hold."""
         members = map(_members, self._nodes[self.handles : self.handles + self.proxies])
         attributes = self._nodes[self.handles + self.proxies : self._first_container]
-        held = map(inside, self._nodes[self._first_container : self._first_member])
-        return [*members, *[mapping.values() for mapping in attributes], *held]
+        held = self._nodes[self._first_container : self._first_member]
+        return [*([*map(id, each)] for each in (*members, *map(dict.values, attributes))), *map(inside, held)]
 
     def _holds(self, reading: Reading) -> list[list[int]]:
         """Of each node the places of the nodes that it refers to."""

@@ -37,7 +37,7 @@ from listener_bridge.reach.counting import Census, Counts, Reading
 from listener_bridge.reach.findings import Program, TargetId
 from listener_bridge.reach.liveness import Dead, Name, Wanted
 from listener_bridge.reach.registry import Kept, Registry, of_pyspark
-from listener_bridge.reach.ways import called, leading
+from listener_bridge.reach.ways import leading, names_of
 
 TRIES = 3
 """How often a look reads again while the program moves."""
@@ -105,7 +105,7 @@ class Handles:
         first = self._reading(census, names)
         revived = _revived(census)  # before the last counting: who has followed a weak reference by then is counted
         second = self._reading(census, names := self._read_names(whose.is_own))
-        if first is None or first != second:
+        if first is None or first != second or not self._are_still(census, first):
             return None
         # By name too: in a loop, a dead one may be there whenever names are read, and gone whenever all is counted.
         reached = census.reached(first, revived | census.places(names.names))
@@ -115,6 +115,11 @@ class Handles:
         """With the containers that lead to handles, which from here on the census alone is to hold."""
         names = self._read_names(whose.is_own, is_container)
         return replace(names, held=()), leading(names.held, handles)
+
+    def _are_still(self, census: Census, reading: Reading) -> bool:
+        """Whether names hold what they held: a loop could have come by at another place whenever all was counted."""
+        names = self._read_names(whose.is_own)
+        return not names.moved and census.dead(names.references) == reading.dead
 
     def _reading(self, census: Census, names: Dead) -> Reading | None:
         return None if names.moved else census.read(names.references, self._counts)
@@ -193,7 +198,8 @@ def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:
 
 def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) -> dict[TargetId, str]:
     """Why a JVM object is held: by a handle that has a name, else by one that has none."""
-    in_containers = called([census.node(place) for place in census.containers], names.names)
+    handles = {id(census.node(place)) for place in range(census.handles)}
+    in_containers = names_of([census.node(place) for place in census.containers], handles, names.names)
     named: dict[TargetId, str] = {}
     nameless: dict[TargetId, str] = {}
     for place, kept in enumerate(sites):

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from listener_bridge.reach.containers import inside, is_container, labelled, length
+from listener_bridge.reach.containers import called, followed, length
 from listener_bridge.reach.liveness import Name
 
 REFERENCES_MAX = 1_000
@@ -36,20 +35,12 @@ def leading(held: Iterable[Any], handles: Collection[int]) -> list[Any]:
         if id(here) in found or id(here) in handles or length(here) > room:
             continue
         found[id(here)] = here
-        held_here = inside(here)
-        room -= len(held_here) + 1
-        followed = _followed(held_here, handles)
-        for one in followed:
+        room -= length(here) + 1
+        following = followed(here, handles)
+        for one in following:
             holders.setdefault(id(one), []).append(id(here))
-        todo += followed
+        todo += following
     return [found[place] for place in _reaching(holders, [one for one in handles if one in holders])]
-
-
-def _followed(held: list[Any], handles: Collection[int]) -> list[Any]:
-    """The handles and containers among these. Each class is asked for once: most of what lies in a list is of one."""
-    kinds = {id(type(one)): type(one) for one in held}
-    looked_into = {place for place, kind in kinds.items() if is_container(kind)}
-    return [one for one in held if id(type(one)) in looked_into or id(one) in handles]
 
 
 def _reaching(holders: Mapping[int, list[int]], targets: list[int]) -> set[int]:
@@ -64,10 +55,12 @@ def _reaching(holders: Mapping[int, list[int]], targets: list[int]) -> set[int]:
     return found
 
 
-def called(containers: Iterable[Any], names: Mapping[int, tuple[Name, ...]]) -> dict[int, tuple[Name, ...]]:
-    """What is in containers that have a name, by id: `job.events`, the shortest way from the outermost frame's name.
+def names_of(
+    containers: Iterable[Any], handles: Collection[int], names: Mapping[int, tuple[Name, ...]]
+) -> dict[int, tuple[Name, ...]]:
+    """What handles of these ids are called that lie in containers: `job.events`, from the outermost frame's name.
 
-    Of several such ways always the same one: what is called otherwise at the next look is told again.
+    The shortest way, and of several always the same one: what is called otherwise at the next look is told again.
     """
     known = {id(one): one for one in containers}
     named = sorted((names[place][-1].name, place) for place in known if place in names)
@@ -76,8 +69,9 @@ def called(containers: Iterable[Any], names: Mapping[int, tuple[Name, ...]]) -> 
     while todo:
         here = todo.popleft()
         (name,) = found[here]
-        for label, one in labelled(known[here]):
-            if id(one) not in found and len(name.name) + len(label) <= CALLED_MAX:
-                found[id(one)] = (replace(name, name=name.name + label),)
-                todo += [id(one)] if id(one) in known else []
+        for label, one in called(known[here]):
+            is_wanted = (one in known or one in handles) and one not in found
+            if is_wanted and len(name.name) + len(label) <= CALLED_MAX:
+                found[one] = (Name(name.name + label, name.file, name.line, name.function),)
+                todo += [one] if one in known else []
     return found

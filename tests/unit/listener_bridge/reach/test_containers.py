@@ -23,7 +23,7 @@ from listener_bridge.reach.findings import Program
 from listener_bridge.reach.handles import Handles, proxies_of
 from listener_bridge.reach.liveness import Name
 from listener_bridge.reach.registry import Registry
-from listener_bridge.reach.ways import called, leading
+from listener_bridge.reach.ways import leading, names_of
 from tests.unit.listener_bridge.reach.making import Client, Pipelined, Rdd, names
 
 
@@ -267,7 +267,7 @@ def test_one_that_cannot_be_read_holds_nothing_that_is_known() -> None:
     box, empty = Calling([rdd]), Calling(1)
     del empty.inner
     assert inside(empty) == []
-    assert id(rdd) not in called(leading([empty, box], {id(rdd)}), {id(box): (JOB,)})
+    assert id(rdd) not in names_of(leading([empty, box], {id(rdd)}), {id(rdd)}, {id(box): (JOB,)})
 
 
 class Asked:
@@ -336,6 +336,7 @@ def test_others_may_change_it_while_it_is_read(box: object) -> None:
         (lambda rdd: Box([{2: (rdd,)}]), "job.inner[0][2][0]"),
         (lambda rdd: [[rdd], rdd], "job[1]"),
         (named, "job.inner[0]"),
+        (lambda rdd: deque([rdd]), "job[…]"),
         (lambda rdd: {rdd}, "job[…]"),
     ],
 )
@@ -343,7 +344,7 @@ def test_what_is_in_a_named_container_is_called_by_the_way_to_it(make: Callable[
     rdd = Rdd(JavaObject("o1", Client()))
     box = make(rdd)
     boxes = leading([box], {id(rdd)})
-    (name,) = called(boxes, {id(box): (Name("self", "/x/etl.py", 9, "Job.run"), JOB)})[id(rdd)]
+    (name,) = names_of(boxes, {id(rdd)}, {id(box): (Name("self", "/x/etl.py", 9, "Job.run"), JOB)})[id(rdd)]
     assert (name.name, name.line) == (way, 3)
 
 
@@ -384,7 +385,7 @@ def with_attribute(key: Any) -> Callable[[object], object]:
 def test_what_is_no_short_name_or_number_is_not_told(make: Callable[[object], object], way: str) -> None:
     rdd = Rdd(JavaObject("o1", Client()))
     box = make(rdd)
-    (name,) = called(leading([box], {id(rdd)}), {id(box): (JOB,)})[id(rdd)]
+    (name,) = names_of(leading([box], {id(rdd)}), {id(rdd)}, {id(box): (JOB,)})[id(rdd)]
     assert name.name == way
 
 
@@ -395,7 +396,7 @@ def test_of_several_ways_always_the_same_is_told() -> None:
     others = [[other] for _ in range(100)]
     known = {id(box): (replace(JOB, name=name),) for name, box in boxes.items()}
     told = {
-        called(leading([*boxes.values(), *others[:count]], {id(rdd), id(other)}), known)[id(rdd)][0].name
+        names_of(leading([*boxes.values(), *others[:count]], {id(rdd), id(other)}), {id(rdd)}, known)[id(rdd)][0].name
         for count in range(100)
     }
     assert told == {"a[0]"}
@@ -403,7 +404,7 @@ def test_of_several_ways_always_the_same_is_told() -> None:
 
 def test_what_no_live_name_leads_to_is_called_nothing() -> None:
     rdd = Rdd(JavaObject("o1", Client()))
-    assert called(leading([[rdd]], {id(rdd)}), {}) == {}
+    assert names_of(leading([[rdd]], {id(rdd)}), {id(rdd)}, {}) == {}
 
 
 def test_a_ring_has_ways_of_a_bounded_length() -> None:
@@ -411,7 +412,7 @@ def test_a_ring_has_ways_of_a_bounded_length() -> None:
     box: object = rdd
     for _ in range(50):
         box = Box(box)
-    found = called(leading([box], {id(rdd)}), {id(box): (JOB,)})
+    found = names_of(leading([box], {id(rdd)}), {id(rdd)}, {id(box): (JOB,)})
     assert max(len(name.name) for (name,) in found.values()) <= ways.CALLED_MAX
     assert id(rdd) not in found
 

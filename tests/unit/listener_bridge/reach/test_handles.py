@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import itertools
 import platform
 import threading
 import weakref
@@ -251,6 +252,16 @@ def test_two_readings_that_differ_prove_nothing(registry: Registry, client: Clie
         return Dead({id(rdd): 1})
 
     assert look(registry, client, names_move) == Program()
+
+
+def test_names_that_are_gone_behind_the_last_counting_prove_nothing(registry: Registry, client: Client) -> None:
+    """A dead name that a loop binds and unbinds may be there whenever names are read but once."""
+    rdd = Rdd(JavaObject("o1", client))
+    there, gone = names(rdd), names()
+    reads = itertools.cycle([there, there, gone])
+    assert look(registry, client, lambda *asked: next(reads)(*asked)).dead == frozenset()
+    assert look(registry, client, there).dead == {"o1"}
+    assert rdd is not None
 
 
 def test_a_program_that_comes_to_rest_is_read_again(registry: Registry, client: Client) -> None:
