@@ -90,7 +90,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
         if second is None or first != second:
             return Dead(moved=True)
-        by_name = _called_by_name(namespace) if survey.globals_alive is not None else {}
+        by_name = _called_by_name(namespace, second) if survey.globals_alive is not None else {}
         told = _told(second, analyses, survey, by_name)
         return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
@@ -183,10 +183,11 @@ def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
     return analysis.lives.read_later(lasti) if analysis.lives is not None else None
 
 
-def _called_by_name(namespace: Namespace | None) -> Mapping[int, frozenset[str]]:
+def _called_by_name(namespace: Namespace | None, stands: list[_Stand]) -> Mapping[int, frozenset[str]]:
     """Behind the readings: what has become callable in another way since has more references."""
     module = next((frame.f_code for frame in _frames() if is_module_frame(frame, namespace)), None)
-    return {} if namespace is None or module is None else called_by_name(namespace, module)
+    held = next((stand.held for stand in stands if stand.is_module), None)
+    return {} if namespace is None or module is None or held is None else called_by_name(namespace, module, held)
 
 
 def _told(

@@ -10,13 +10,14 @@ Refuses to know: which names are still read, and what a function's code names.
 Invariant: what anything else could call is none of them. Of the function and of its code every reference is known (its
 names, the code that it stands in), nobody knows it weakly, and no code within it has made a function that is there.
 
-Whoever asks has read before where frames stand: what has become callable otherwise since then shows in a reference.
+Whoever asks has read before where frames stand, and what names held then: what has become callable otherwise since then
+shows in a reference. A name that was bound since is such another way: who stood before its binding read it no more.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -30,9 +31,14 @@ _TO_CODE = 2  #: Of a function's code: the function, and the code that it stands
 _TO_NESTED = 1  #: Of code within that: what it stands in.
 
 
-def called_by_name(namespace: Mapping[str, Any], module: CodeType) -> dict[int, frozenset[str]]:
-    """The id of each function's code -> the global names of the function. `module`: what the functions stand in."""
-    names = _named_functions(namespace)
+def called_by_name(
+    namespace: Mapping[str, Any], module: CodeType, held: Iterable[tuple[str, int]]
+) -> dict[int, frozenset[str]]:
+    """The id of each function's code -> the global names of the function. `module`: what the functions stand in.
+
+    `held`: the global names, with the id of what each held, as they were read.
+    """
+    names = _named_functions(namespace, held)
     groups = [[one, one.__code__, *_nested(one.__code__)] for one in _standing_in(module, namespace, names)]
     left = iter(counts([one for group in groups for one in group]))
     found: dict[int, frozenset[str]] = {}
@@ -45,12 +51,17 @@ def called_by_name(namespace: Mapping[str, Any], module: CodeType) -> dict[int, 
     return found
 
 
-def _named_functions(namespace: Mapping[str, Any]) -> dict[int, frozenset[str]]:
+def _named_functions(namespace: Mapping[str, Any], held: Iterable[tuple[str, int]]) -> dict[int, frozenset[str]]:
+    functions = {id(value) for value in list(namespace.values()) if _is_function_of(value, namespace)}
     names: dict[int, set[str]] = {}
-    for name, value in list(namespace.items()):
-        if type(value) is FunctionType and value.__globals__ is namespace:
-            names.setdefault(id(value), set()).add(name)
+    for name, target in held:
+        if target in functions:
+            names.setdefault(target, set()).add(name)
     return {which: frozenset(known) for which, known in names.items() if known.isdisjoint(_CALLED_BY_OTHERS)}
+
+
+def _is_function_of(value: object, namespace: Mapping[str, Any]) -> bool:
+    return type(value) is FunctionType and value.__globals__ is namespace
 
 
 def _standing_in(module: CodeType, namespace: Mapping[str, Any], names: Container[int]) -> Iterator[FunctionType]:

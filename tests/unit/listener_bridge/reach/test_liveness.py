@@ -82,6 +82,33 @@ def test_a_piece_of_a_program_keeps_every_global() -> None:
     assert Program(expecting("global local")).run().failures == []
 
 
+A_FUNCTION_OUT_OF_A_LIST = """
+def one():
+    return use(a)
+a = thing("a")
+box = [one]
+probe("")
+other = taken()
+other()
+"""
+
+
+@bytecode
+def test_a_name_that_a_function_got_while_frames_were_read_may_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The frame stood before `other` was bound, from where nothing reads it; the list has let go of the function."""
+    program = Program(A_FUNCTION_OUT_OF_A_LIST)
+    main = program.main.__dict__
+    main["taken"] = lambda: main["other"]
+    counted = frames.called_by_name
+
+    def goes_on(*read: Any) -> Any:
+        main["other"] = main["box"].pop()
+        return counted(*read)
+
+    monkeypatch.setattr(frames, "called_by_name", goes_on)
+    assert program.run().failures == []
+
+
 A_PROGRAM_THAT_LOOKS = """
 import threading
 from listener_bridge.reach import liveness
