@@ -698,11 +698,13 @@ probe("")
 other()
 probe("a")
 """,
-    "what libraries call by name": """
+    "what libraries, and Python itself, call by name": """
 def load_tests(): return use(ra)
 def tearDownModule(): return use(rb)
 def other(): return use(rc)
-ra = thing("a"); rb = thing("b"); rc = thing("c")
+def main(): return use(rd)
+def __annotate__(form): return use(re)
+ra = thing("a"); rb = thing("b"); rc = thing("c"); rd = thing("d"); re = thing("e")
 probe("c")
 """,
     "a thread that has been begun with it": """

@@ -23,8 +23,9 @@ from typing import Any
 
 from listener_bridge.reach.liveness.counting import counts
 
-#: Libraries call these of the main module by their names, where it has them (`unittest`; PEP 562).
-_CALLED_BY_OTHERS = frozenset({"__dir__", "__getattr__", "load_tests", "setUpModule", "tearDownModule"})
+#: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`). Python
+#: itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).
+_CALLED_BY_OTHERS = frozenset({"load_tests", "main", "setUpModule", "tearDownModule"})
 
 _OURS = 1  #: References to what is looked at here, but for the one that `counts` knows of.
 _TO_CODE = 2  #: Of a function's code: the function, and the code that it stands in.
@@ -57,11 +58,15 @@ def _named_functions(namespace: Mapping[str, Any], held: Iterable[tuple[str, int
     for name, target in held:
         if target in functions:
             names.setdefault(target, set()).add(name)
-    return {which: frozenset(known) for which, known in names.items() if known.isdisjoint(_CALLED_BY_OTHERS)}
+    return {which: frozenset(known) for which, known in names.items() if not any(map(_is_for_others, known))}
 
 
 def _is_function_of(value: object, namespace: Mapping[str, Any]) -> bool:
     return type(value) is FunctionType and value.__globals__ is namespace
+
+
+def _is_for_others(name: str) -> bool:
+    return name in _CALLED_BY_OTHERS or name.startswith("__")
 
 
 def _standing_in(module: CodeType, namespace: Mapping[str, Any], names: Container[int]) -> Iterator[FunctionType]:
