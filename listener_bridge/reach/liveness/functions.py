@@ -23,8 +23,8 @@ from typing import Any
 
 from listener_bridge.reach.liveness.counting import counts
 
-#: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`). Python
-#: itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).
+#: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`).
+#: Python itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).
 _CALLED_BY_OTHERS = frozenset({"load_tests", "main", "setUpModule", "tearDownModule"})
 
 _OURS = 1  #: References to what is looked at here, but for the one that `counts` knows of.

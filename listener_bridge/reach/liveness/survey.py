@@ -81,11 +81,18 @@ class Survey:
         if self.globals_alive is None:
             return None
         waiting = {code: by_name[code] for code in self.nested if code in by_name and making(code) not in later}
-        alive = self.globals_alive.union(later, *(words for code, words in self.nested.items() if code not in waiting))
-        while called := [code for code, names in waiting.items() if not alive.isdisjoint(names)]:
-            alive = alive.union(*(self.nested[code] for code in called))
-            waiting = {code: names for code, names in waiting.items() if code not in called}
-        return alive
+        called_by: dict[str, list[int]] = {}
+        for code, names in waiting.items():
+            for name in names:
+                called_by.setdefault(name, []).append(code)
+        others = (words for code, words in self.nested.items() if code not in waiting)
+        alive = set[str](self.globals_alive.union(later, *others))
+        more = list(alive)
+        while more:
+            for code in called_by.pop(more.pop(), ()):
+                more += self.nested[code] - alive
+                alive |= self.nested[code]
+        return frozenset(alive)
 
 
 def namespace_of_main() -> Namespace | None:
