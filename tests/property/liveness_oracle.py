@@ -123,6 +123,7 @@ class World:
         self._chance = random.Random(seed)
         self._things: list[weakref.ref[Any]] = []
         self._steps = 0
+        self._kept: list[object] = []
         self._seed = seed
 
     def names(self) -> dict[str, object]:
@@ -151,6 +152,7 @@ class World:
             "driven": driven,
             "first": lambda box: next(iter(flat(box)), None),
             "flat": flat,
+            "keep": self.keep,
             "new": thing,
             "pairs": lambda *read: Both((thing(), thing()) for _ in range(self.few())),
             "probe": self.probe,
@@ -194,6 +196,11 @@ class World:
         """These will have several names."""
         for thing in things:
             self.used(thing).is_shared = True
+
+    def keep(self, function: object) -> object:
+        """A decorator that knows what it has decorated, and gives it back."""
+        self._kept.append(function)
+        return function
 
     def probe(self, *read: object) -> None:
         self.step()
@@ -383,7 +390,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
-    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects"
+    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects, defined"
     parser.add_argument("--favoured", default="", metavar="FORM", help=forms)
     asked = parser.parse_args()
     found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)

@@ -48,6 +48,7 @@ class Writer:
             self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
             self.global_written, self.subscripts, self.handed, self.boxed, self.boxed_in_objects,
+            self.defined,
         ]  # fmt: skip
         self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
@@ -408,6 +409,58 @@ class Writer:
         ]  # fmt: skip
         yield from (use.format(box, one) for use in self.chance.sample(uses, self.chance.randint(0, 2)))
         yield self.chance.choice(last).format(box, one)
+        yield "probe()"
+
+    def defined(self, scope: Scope) -> Iterator[str]:
+        """A function alone reads a global, and is found again by its name, by another one, or otherwise."""
+        read, name, other, box = self.fresh("g"), self.fresh("d"), self.fresh("d"), self.fresh("box")
+        if scope.is_function:
+            yield f"global {read}, {name}, {other}, {box}"
+        yield f"{read} = new()"
+        makes = [
+            "{0}", "{0}", "if chance():\n    {0}\nelse:\n    {0}", "try:\n    called()\nfinally:\n    {0}", "{0}\n{0}",
+            "try:\n    boom()\nexcept Boom:\n    {0}\nelse:\n    {0}", "with new():\n    {0}", "@keep\n{0}",
+            "for k in range(2):\n    {0}\n    {1}(); probe()", "def {1}(): return new()\nif chance():\n    {0}",
+            "while chance():\n    {0}\n    {1}(); probe()\n{0}", "def make():\n    global {1}\n    {0}\nmake()",
+            "{1} = lambda: r({2})", "[{1}() for {1} in [lambda: r({2})]]\n{0}",
+        ]  # fmt: skip
+        defines = self.chance.choice([
+            f"def {name}(): return new(r({read}))", f"def {name}(): probe(); return r({read})",
+            f"def {name}(): return [r({read}) for k in range(2)]", f"def {name}(): return (lambda: r({read}))()",
+            f"def {name}(): return next(iter(r({read}) for k in range(1)))",
+        ])  # fmt: skip
+        yield from self.chance.choice(makes).format(defines, name, read).split("\n")
+        ways = {
+            "{0}": "{0}()",
+            "{1} = {0}": "{1}()",
+            "{1} = {0}; del {0}": "{1}()",
+            "{2} = [{0}]; {1} = {2}.pop()": "{1}()",
+            "{2} = [{0}]": "{2}.pop()()",
+            "{2} = [{0}]; del {0}": "{1} = {2}.pop(); probe(); {1}()",
+            "def {1}(): return {0}()": "{1}()",
+            "def {1}(call={0}): return call()": "{1}()",
+            "def {1}(): return new()\n{1}.__code__ = {0}.__code__": "{1}()",
+            "def {1}(): return new()\n{1}.__code__ = {0}.__code__; del {0}": "{1}()",
+            "def {1}(): yield {0}()\n{2} = {1}()": "called(*{2})",
+            "def {1}(): yield 1; yield {0}()\n{2} = {1}(); next({2}); del {1}": "called(*{2})",
+            "def {1}(call): yield 1; yield call()\n{2} = {1}({0}); next({2})": "called(*{2})",
+            "async def {1}(): return {0}()": "driven({1}())",
+            "class {1}:\n    call = staticmethod({0})": "{1}.call()",
+            "class {1}:\n    def call(self): return {0}()\n{2} = {1}(); del {1}": "{2}.call()",
+            "{2} = lambda: {0}()": "{2}()",
+            "def {1}(call): probe(); return call()": "{1}({0})",
+            "def {1}(call): there = call; del call; probe(); return there()": "{1}({0})",
+            "def {1}():\n    global {2}\n    {2} = {0}\n{1}()": "{2}()",
+            "def {1}():\n    def within(): return {0}()\n    return within\n{2} = {1}(); del {1}": "{2}()",
+            "{0}.me = {0}; {1} = {0}.me; del {0}": "{1}.me()",
+            "{1}, {2} = {0}, 1": "threaded(lambda it: {1}(), 1)",
+        }  # fmt: skip
+        way = self.chance.choice(list(ways))
+        yield from way.format(name, other, box).split("\n")
+        yield "probe()"
+        yield from self.statement(scope) if scope.depth < DEPTH_MAX - 1 else ()
+        if self.chance.random() < 0.7:
+            yield ways[way].format(name, other, box)
         yield "probe()"
 
     def global_written(self, scope: Scope) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach.counting import Census, Reading
-from listener_bridge.reach.liveness import borrowing, codes, dataflow, functions, opcodes, passing, survey
+from listener_bridge.reach.liveness import borrowing, codes, counting, dataflow, functions, opcodes, passing, survey
 from listener_bridge.reach.liveness.passing import Passing
 from tests.support.liveness import LENDS, ROOT, VERSIONS, pythons
 
@@ -49,8 +49,13 @@ def test_what_lies_in_a_container_is_not_dead_while_anybody_has_that() -> None:
         assert (found.violations, found.dead_in_boxes > 0) == ([], True)
 
 
+def test_what_functions_read_is_not_dead_while_anybody_can_call_them() -> None:
+    found = liveness_oracle.judged(range(7000, 7010), "defined")
+    assert (found.violations, found.dead > 0) == ([], True)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("favoured", ["", "comprehension", "handed", "boxed", "boxed_in_objects"])
+@pytest.mark.parametrize("favoured", ["", "comprehension", "handed", "boxed", "boxed_in_objects", "defined"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_on_every_python_that_is_read(version: str, favoured: str) -> None:
     python = pythons()[version]
@@ -90,12 +95,20 @@ def functions_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataflow, "_made", lambda instructions: iter(()))
 
 
-def names_alone_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    def as_known(held: Sequence[Any]) -> list[int]:
-        known = {FunctionType: 1, CodeType: functions._TO_CODE}
-        return [functions._OURS + known[type(one)] for one in held]
+def functions_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    _not_counted(monkeypatch, FunctionType, 1)
 
+
+def code_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(functions, "_TO_NESTED", functions._TO_CODE)
+    _not_counted(monkeypatch, CodeType, functions._TO_CODE)
+
+
+def _not_counted(monkeypatch: pytest.MonkeyPatch, kind: type, known: int) -> None:
+    def as_known(held: Sequence[Any]) -> list[int]:
+        pairs = zip(held, counting.counts(held), strict=True)
+        return [functions._OURS + known if type(one) is kind else count for one, count in pairs]
+
     monkeypatch.setattr(functions, "counts", as_known)
 
 
@@ -143,13 +156,17 @@ def containers_are_always_dead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PLANTED = [
     containers_are_always_dead,
-    *(no_handlers, no_jumps_back, no_nested_code, no_branches, functions_are_made_once, names_alone_call),
+    *(no_handlers, no_jumps_back, no_nested_code, no_branches, functions_are_made_once),
+    *(functions_are_not_counted, code_is_not_counted),
     *((what_is_lent_lives_no_longer, arguments_are_counted, copies_are_counted) if LENDS else ()),
     *((no_cells_of_others, all_code_passes, passing_code_reads_nothing) if passing.READS_CELLS else ()),
 ]
 
 FAVOURED: dict[object, str] = {
     containers_are_always_dead: "boxed",
+    functions_are_made_once: "defined",
+    functions_are_not_counted: "defined",
+    code_is_not_counted: "defined",
     passing_code_reads_nothing: "comprehension",
     what_is_lent_lives_no_longer: "handed",
     arguments_are_counted: "handed",
