@@ -707,6 +707,14 @@ def __annotate__(form): return use(re)
 ra = thing("a"); rb = thing("b"); rc = thing("c"); rd = thing("d"); re = thing("e")
 probe("c")
 """,
+    "a function that is read again by the name that was pickled": """
+import pickle
+def one(): return use(ra)
+ra = thing("a"); rb = thing("b")
+text = pickle.dumps(one)
+probe("b")
+pickle.loads(text)()
+""",
     "a thread that has been begun with it": """
 import threading
 go = threading.Event()

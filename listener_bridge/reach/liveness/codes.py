@@ -49,6 +49,9 @@ MODULES = frozenset({
     "__globals__", "__import__", "__main__", "import_module", "modules", "resolve_name", "run_module", "run_path",
 })  # fmt: skip
 
+#: Whoever names one of these may read functions of the main module by names that stand in what was pickled.
+PICKLES = frozenset({"_pickle", "cPickle", "cloudpickle", "dill", "joblib", "pickle", "shelve"})
+
 _MAIN = "__main__"
 
 _NULL_IS_BEHIND = RUNNING >= (3, 13)
@@ -68,7 +71,7 @@ _MARKED = re.compile(r"[{@$]\s*([^\W\d]\w*)")
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What is said of `words`, `inspects` and `reaches_modules` holds for the code and all that is nested in it."""
+    """What is said of `words`, and from `inspects` on, holds for the code and all that is nested in it."""
 
     file: str
     line: int
@@ -91,6 +94,7 @@ class Analysis:
     inspects: bool  #: may read the variables of other code
     embeds: bool  #: may so where a shell is loaded
     reaches_modules: bool  #: may read the globals of a module that it does not belong to
+    unpickles: bool  #: may so read functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,7 @@ def _analysed(code: CodeType) -> Analysis:
         reaches_modules=not MODULES.isdisjoint(code.co_names)
         or _tells_of_main(code, instructions)
         or any(analysis.reaches_modules for analysis in nested),
+        unpickles=not PICKLES.isdisjoint(code.co_names) or any(analysis.unpickles for analysis in nested),
     )
 
 

@@ -144,7 +144,10 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     module = codes.analysis_of(modules[0].code)
     if not _is_all_there_is(module, running, defined):
         return Survey(True, None)
-    return Survey(True, _globals_alive(module, around, beside), module.staying_words)
+    alive = _globals_alive(module, around, beside)
+    if alive is not None and any(analysis.unpickles for analysis in (module, *around, *beside)):
+        return Survey(True, alive.union(*module.staying_words.values()))
+    return Survey(True, alive, module.staying_words)
 
 
 def _is_all_there_is(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
