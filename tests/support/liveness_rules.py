@@ -707,6 +707,15 @@ def __annotate__(form): return use(re)
 ra = thing("a"); rb = thing("b"); rc = thing("c"); rd = thing("d"); re = thing("e")
 probe("c")
 """,
+    "a function that a text calls": """
+def one():
+    \"\"\"Of rb (a thing); not two ().\"\"\"
+    return use(ra)
+def two(): return use(rb)
+ra = thing("a"); rb = thing("b")
+probe("b")
+use("one()")
+""",
     "a function that is read again by the name that was pickled": """
 import pickle
 def one(): return use(ra)

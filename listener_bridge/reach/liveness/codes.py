@@ -65,8 +65,8 @@ _CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "POP_TOP")
 #: Where this bit of its argument is set, a function is loaded to be called: with the null that stands beside it.
 _WITH_NULL = 1
 
-#: How libraries that look into their callers are told of a variable: `"{ranks}"`, `"@ranks"`.
-_MARKED = re.compile(r"[{@$]\s*([^\W\d]\w*)")
+#: How libraries that look into their callers are told of a variable: `"{ranks}"`, `"@ranks"`. And a call: `"main()"`.
+_MARKED = re.compile(r"[{@$]\s*([^\W\d]\w*)|\b([^\W\d]\w*)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def _uncounted(code: CodeType, instructions: Sequence[dis.Instruction]) -> froze
 
 def _named_in_texts(code: CodeType) -> Iterator[str]:
     for text in _texts(code.co_consts):
-        yield from _MARKED.findall(text)
+        yield from (found[found.lastindex or 0] for found in _MARKED.finditer(text))
 
 
 def _tells_of_main(code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
