@@ -724,6 +724,15 @@ text = pickle.dumps(one)
 probe("b")
 pickle.loads(text)()
 """,
+    "a function that a scheduler knows by its name in a database": """
+def start():
+    from apscheduler.schedulers.background import BackgroundScheduler
+    return BackgroundScheduler()
+def one(): return use(ra)
+ra = thing("a"); rb = thing("b")
+use(one)
+probe("b")
+""",
     "a thread that has been begun with it": """
 import threading
 go = threading.Event()

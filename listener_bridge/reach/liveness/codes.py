@@ -49,8 +49,9 @@ MODULES = frozenset({
     "__globals__", "__import__", "__main__", "import_module", "modules", "resolve_name", "run_module", "run_path",
 })  # fmt: skip
 
-#: Whoever names one of these may read functions of the main module by names that stand in what was pickled.
-PICKLES = frozenset({"_pickle", "cPickle", "cloudpickle", "dill", "joblib", "pickle", "shelve"})
+#: Whoever names one of these packages may read functions of the main module by names that stand in what was pickled, or
+#: in the database of a scheduler.
+PICKLES = frozenset({"_pickle", "apscheduler", "cPickle", "cloudpickle", "dill", "joblib", "pickle", "shelve"})
 
 _MAIN = "__main__"
 
@@ -181,7 +182,8 @@ def _analysed(code: CodeType) -> Analysis:
         reaches_modules=not MODULES.isdisjoint(code.co_names)
         or _tells_of_main(code, instructions)
         or any(analysis.reaches_modules for analysis in nested),
-        unpickles=not PICKLES.isdisjoint(code.co_names) or any(analysis.unpickles for analysis in nested),
+        unpickles=not PICKLES.isdisjoint(name.partition(".")[0] for name in code.co_names)
+        or any(analysis.unpickles for analysis in nested),
     )
 
 
