@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach import liveness
-from listener_bridge.reach.liveness import borrowing, codes, dataflow, frames, opcodes, values
+from listener_bridge.reach.liveness import borrowing, codes, dataflow, frames, functions, opcodes, values
 from listener_bridge.reach.liveness.dataflow import Step
 from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, main_module, pythons
 from tests.support.liveness_rules import RULES, failures
@@ -99,7 +99,7 @@ def test_a_name_that_a_function_got_while_frames_were_read_may_call_it(monkeypat
     program = Program(A_FUNCTION_OUT_OF_A_LIST)
     main = program.main.__dict__
     main["taken"] = lambda: main["other"]
-    counted = frames.called_by_name
+    counted = functions.called_by_name
 
     def goes_on(*read: Any) -> Any:
         main["other"] = main["box"].pop()
