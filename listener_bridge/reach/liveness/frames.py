@@ -50,7 +50,7 @@ def _compiles() -> bool:
     return jit is not None and bool(jit.is_enabled())
 
 
-_read, _pick = values.reader(), values.picker()
+_reader = values.reader()
 _IS_KNOWN = (
     sys.implementation.name == "cpython"
     and sys.version_info[:2] in KNOWN
@@ -160,7 +160,7 @@ def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespa
 def _held(frame: FrameType, analysis: Analysis, lasti: int, is_module: bool) -> list[tuple[str, int]]:
     if is_module:
         return [(name, id(value)) for name, value in list(frame.f_globals.items())]
-    return _read(frame, analysis.variables) if _read is not None and _is_readable(analysis, lasti) else []
+    return _reader.ids(frame, analysis.variables) if _reader is not None and _is_readable(analysis, lasti) else []
 
 
 def _is_readable(analysis: Analysis, lasti: int) -> bool:
@@ -175,8 +175,8 @@ def _picked(is_own: IsOwn, namespace: Namespace | None, wanted: Wanted) -> Itera
         analysis = codes.analysis_of(frame.f_code)
         if is_module_frame(frame, namespace):
             yield from [value for value in list(frame.f_globals.values()) if wanted(type(value))]
-        elif _pick is not None and _is_readable(analysis, frame.f_lasti):
-            yield from _pick(frame, analysis.variables, wanted)
+        elif _reader is not None and _is_readable(analysis, frame.f_lasti):
+            yield from _reader.picked(frame, analysis.variables, wanted)
 
 
 def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from types import FrameType
-from typing import TypeAlias
+from typing import NamedTuple
 
 from listener_bridge.reach.liveness.words import Wanted
 from listener_bridge.reach.stacks import without_collections
@@ -32,35 +32,27 @@ except ImportError:  # a Python built without it reads no variables on 3.12
 
 _WITH_VIEW = frozenset({(3, 13), (3, 14)})
 
-Reader: TypeAlias = Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
-"""Frame and the names of some of its variables -> those that are bound, and the ids of what they hold."""
+
+class Reader(NamedTuple):
+    """How variables of frames are read, of those of some names that are bound.
+
+    `ids`: frame and names -> names, and the ids of what they hold. `picked`: frame, names, and which classes are wanted
+    -> what they hold of these; no object of another class is in hand where other threads may run, but on 3.11.
+    """
+
+    ids: Callable[[FrameType, Sequence[str]], list[tuple[str, int]]]
+    picked: Callable[[FrameType, Sequence[str], Wanted], list[object]]
 
 
 def reader() -> Reader | None:
     """None where this Python has no way that leaves no trace: then no local variable is known to be dead."""
     version = sys.version_info[:2]
     if version in _WITH_VIEW:
-        return _through_the_view
+        return Reader(_through_the_view, _picked_through_the_view)
     if version == (3, 12) and ctypes is not None:
         return _by_variable()
     if version == (3, 11):
         return _taken_back(_own_references())
-    return None
-
-
-Picker: TypeAlias = Callable[[FrameType, Sequence[str], Wanted], list[object]]
-"""Frame, the names of some of its variables, and which classes are wanted -> what they hold of these."""
-
-
-def picker() -> Picker | None:
-    """None where `reader` is. No object of another class is in hand where other threads may run, but on 3.11."""
-    version = sys.version_info[:2]
-    if version in _WITH_VIEW:
-        return _picked_through_the_view
-    if version == (3, 12) and ctypes is not None:
-        return _picked_by_variable()
-    if version == (3, 11):
-        return _picked_of_taken(_own_references())
     return None
 
 
@@ -95,21 +87,15 @@ def _by_variable() -> Reader:
             except NameError:  # not bound
                 continue
 
-    return lambda frame, names: list(bound(frame, names))
-
-
-def _picked_by_variable() -> Picker:
-    variable_of = _get_variable()
-
     def picked(frame: FrameType, names: Sequence[str], wanted: Wanted) -> Iterator[object]:
         for name in names:
             try:
                 if wanted(type(variable_of(frame, name))):
                     yield variable_of(frame, name)
-            except NameError:  # not bound
+            except NameError:
                 continue
 
-    return lambda frame, names, wanted: list(picked(frame, names, wanted))
+    return Reader(lambda *of: list(bound(*of)), lambda *of: list(picked(*of)))
 
 
 def kind_of(frame: FrameType, name: str) -> type | None:
@@ -145,17 +131,13 @@ _MISSING = object()
 
 
 def _taken_back(own_references: int) -> Reader:
-    def read(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
+    def ids(frame: FrameType, names: Sequence[str]) -> list[tuple[str, int]]:
         return [(name, id(value)) for name, value in _taken(frame, names, own_references)]
 
-    return read
-
-
-def _picked_of_taken(own_references: int) -> Picker:
     def picked(frame: FrameType, names: Sequence[str], wanted: Wanted) -> list[object]:
         return [value for _, value in _taken(frame, names, own_references) if wanted(type(value))]
 
-    return picked
+    return Reader(ids, picked)
 
 
 def _taken(frame: FrameType, names: Sequence[str], own_references: int) -> list[tuple[str, object]]:
