@@ -49,9 +49,12 @@ def _one_by_one(kind: Any) -> _Access:
     return _Access(kind.__len__, each, called)
 
 
+def _entries(one: dict[Any, Any], tell: Callable[[Any], str]) -> Iterator[tuple[str, int]]:
+    return zip(map(tell, [*dict.keys(one)]), [*map(id, dict.values(one))], strict=False)
+
+
 def _by_key(one: Any) -> Iterator[tuple[str, int]]:
-    keys, values = [*dict.keys(one)], [*map(id, dict.values(one))]
-    return ((f"[{key!r}]" if _is_tellable(key) else "[…]", which) for key, which in zip(keys, values, strict=False))
+    return _entries(one, lambda key: f"[{key!r}]" if _is_tellable(key) else "[…]")
 
 
 def _is_tellable(key: Any) -> bool:
@@ -103,9 +106,7 @@ def _attributes(kind: type) -> _Access | None:
         return None
 
     def called(one: Any) -> Iterator[tuple[str, int]]:
-        attributes = found.__get__(one)
-        keys, values = [*dict.keys(attributes)], [*map(id, dict.values(attributes))]
-        return ((f".{key}" if _is_name(key) else ".…", which) for key, which in zip(keys, values, strict=False))
+        return _entries(found.__get__(one), lambda key: f".{key}" if _is_name(key) else ".…")
 
     return _Access(lambda _: 1, lambda one: (found.__get__(one),), called)
 
