@@ -67,6 +67,18 @@ class Remote:
         numbers = self.spark.sparkContext.parallelize(range(rows), maps)
         return numbers.map(lambda n: (n % 20, n)).partitionBy(reduces)
 
+    def write_many_blocks(self) -> tuple[int, Callable[[], list[int]]]:
+        """A shuffle of more blocks than Spark keeps the sizes of (2,000), and how many rows some of them have: a task
+        for each would take a minute."""
+        keyed = self.keyed(reduces=2_001)
+
+        def counted() -> list[int]:
+            rows: list[int] = self.spark.sparkContext.runJob(keyed, lambda part: [sum(1 for _ in part)], [0, 7, 2_000])
+            return rows
+
+        assert counted() == [200, 200, 0]
+        return self.newest_shuffle(), counted
+
     def newest_shuffle(self) -> int:
         self.log.settle()
         return max(s.stage.writes for s in self.log.of(StageSubmitted) if s.stage.writes is not None)

@@ -34,3 +34,13 @@ class TestCeleborn(ShuffleServiceContract):
         is_old = "-0.5" in world.cluster.home.client(spark_version()).name  # tells some more than it has written
         assert fenced.bytes == stored or (is_old and stored < fenced.bytes < 1.1 * stored)
         assert world.service.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)
+
+    def test_what_has_more_blocks_than_spark_counts(self, world: OnCeleborn) -> None:
+        shuffle, counted = world.write_many_blocks()
+        stored = world.bytes_stored(shuffle)
+        fenced = world.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        assert fenced.bytes == stored > 0
+        assert world.service.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)
+        assert world.bytes_stored(shuffle) == 0
+        assert counted() == [200, 200, 0]

@@ -64,6 +64,17 @@ class TestUniffle(ShuffleServiceContract):
         assert world.bytes_stored(shuffle) == stored > 0
         assert world.read_again(shuffle)
 
+    def test_what_has_more_blocks_than_spark_counts(self, world: OnUniffle) -> None:
+        shuffle, counted = world.write_many_blocks()
+        before = world.servers(shuffle)
+        fenced = world.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        assert fenced.bytes > 0
+        assert isinstance(world.service.free(fenced.locator, TIMEOUT), Freed)
+        assert not world.blocks(shuffle)
+        assert counted() == [200, 200, 0]
+        assert not before & set(world.blocks(shuffle))
+
 
 class TestUniffleFlushed(TestUniffle):
     @pytest.fixture
