@@ -187,6 +187,7 @@ class Engine:
     async def close(self, drain: bool) -> None:
         """Takes nothing more; with ``drain`` what waits is committed first, unless the store is away for too long."""
         self._closing = True
+        self._waiting.close(Draining(self._options.replica))
         if not drain:
             self._refuse_unfinished()
             self._work.cancel()
