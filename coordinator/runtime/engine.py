@@ -286,19 +286,18 @@ class Engine:
 
     async def _commit(self, made: Draft, sealed: Sealed) -> None:
         self._in_flight = frozenset(batch for batch, _ in made.taken)
-        await self._append(made.desk, sealed, ())
+        await self._append(made.desk, sealed, (), made.count)
 
-    async def _append(self, desk: Desk, sealed: Sealed, compares: Sequence[Compare]) -> None:
+    async def _append(self, desk: Desk, sealed: Sealed, compares: Sequence[Compare], requests: int = 0) -> None:
         """Makes what is on the desk durable, then true. Raises `Conflict` where somebody was faster."""
         operations = moves.operations(self.application, self.state, desk.state, desk.log)
         begun_s = self._clock.monotonic_s()
         self.mark = await self._journal.append(self.mark, sealed, operations, compares)
-        self._tell_observer(desk, self._clock.monotonic_s() - begun_s)
+        self._tell_observer(desk, requests, self._clock.monotonic_s() - begun_s)
         settle(desk.state, self.state)
         self._after_change(desk.log)
 
-    def _tell_observer(self, desk: Desk, seconds: float) -> None:
-        requests = sum(len(batch.requests) for batch in self._in_flight)
+    def _tell_observer(self, desk: Desk, requests: int, seconds: float) -> None:
         try:
             self._observer.committed(Committed(self.application, desk.log, self.state, requests, seconds))
         except Exception:

@@ -151,6 +151,19 @@ async def test_an_observer_that_fails_stops_nothing() -> None:
         assert len(await replica.events(APP, 0, 1_000)) >= len(told.log)
 
 
+async def test_a_request_is_counted_once_into_however_many_commits_its_batch_is_cut() -> None:
+    figures, told = Figures(), deleted_and_missed()
+    options = Options(replica="r", reap=False, commit_requests_max=4)
+    async with Replica(MemoryBackend(), options, observer=figures) as replica:
+        await tell(replica, told)
+        before = values(figures)
+        sets = [c.SetPin(AppShuffle(0), f"reason {number}") for number in range(12)]
+        await replica.submit(APP, [c.Request(ClientId(""), 0, one) for one in sets])
+        after = values(figures)
+    assert after["commit_requests_count"] - before["commit_requests_count"] == 3
+    assert after["commit_requests_sum"] - before["commit_requests_sum"] == len(sets)
+
+
 async def test_each_try_of_a_commit_of_which_the_store_says_nothing_is_a_refusal() -> None:
     """As where most members of etcd are gone: nothing but these tells the alerts."""
     figures, told = Figures(), deleted_and_missed()
