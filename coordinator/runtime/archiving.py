@@ -165,7 +165,8 @@ async def _sealed(backend: StateBackend, journal: Journal, after: int) -> AsyncI
     prefix = places.within_application(journal.application)
     last_key, more = places.segment(journal.application, after), True
     while more:
-        page = await backend.scan(Keyspace.EVENTS, prefix, last_key, _PAGE)
+        with journal.damage():
+            page = await backend.scan(Keyspace.EVENTS, prefix, last_key, _PAGE)
         for entry in page.entries:
             segment = journal.decode(entry)
             journal.check_follows(after, segment)

@@ -31,6 +31,7 @@ from coordinator.runtime.errors import (
     CoordinatorError,
     Defect,
     Draining,
+    Happened,
     InDoubt,
     PartlyDone,
     Unavailable,
@@ -189,23 +190,24 @@ class Engine:
         self._closing = True
         self._waiting.close(Draining(self._options.replica))
         if not drain:
-            self._refuse_unfinished()
+            self._refuse_unfinished(Draining(self._options.replica))
             self._work.cancel()
         self._wake.set()
         tasks = [task for task in (self._work, self._snapshotting) if task is not None]
         self.changed.tell()
         _, late = await asyncio.wait(tasks, timeout=self._options.answer_within_s)
         if late:
-            self._refuse_unfinished()
+            self._refuse_unfinished(Draining(self._options.replica))
             for task in late:
                 task.cancel()
             await asyncio.wait(late)
 
-    def _refuse_unfinished(self) -> None:
+    def _refuse_unfinished(self, error: CoordinatorError) -> None:
         """Of what is being written nobody knows; what waits has not happened."""
-        for batch in self._in_flight:
-            self._waiting.refuse(batch, InDoubt(self.application, 0))
-        self._waiting.refuse_all(Draining(self._options.replica))
+        if error.happened is Happened.NOTHING:
+            for batch in self._in_flight:
+                self._waiting.refuse(batch, InDoubt(self.application, 0))
+        self._waiting.refuse_all(error)
 
     def _use(self) -> None:
         """Somebody asks; what others append is no reason to keep it here."""
@@ -241,7 +243,7 @@ class Engine:
         except CoordinatorError as error:
             self._break(error)
         except (Closed, OutcomeUnknown) as error:
-            self._break(InDoubt(self.application, 0) if self._in_flight else Unavailable(self.application, error))
+            self._break(Unavailable(self.application, error))
         except NothingHappened as error:
             self._trouble = error
             self._failures += 1
@@ -259,7 +261,7 @@ class Engine:
         elif self.broken is None:
             log.error("application stopped here", application=self.application, error=str(error))
         self.broken = error
-        self._waiting.refuse_all(error)
+        self._refuse_unfinished(error)
         self.changed.tell()
 
     async def _step(self) -> None:
@@ -274,6 +276,7 @@ class Engine:
             try:
                 await self._commit(made, proposal.sealed)
             except Conflict:
+                self._in_flight = frozenset()
                 self._observer.conflicted(self.application)
                 await self._catch_up()
                 return

@@ -171,9 +171,13 @@ class Journal:
         return await self._until_told(lambda: self._backend.put_txn(compares, writes))
 
     async def _own_segment(self, key: str, commit_id: bytes) -> Entry | None:
-        """The entry of our segment, if it is ours that stands there; asks until the store says."""
-        entry = (await self._until_told(lambda: self._backend.get(Keyspace.EVENTS, key))).entry
+        """The entry of our segment, if it is ours that stands there; asks until the store says. Raises `DamagedLog`."""
+        entry = await self._until_told(lambda: self._entry(key))
         return entry if entry is not None and self.decode(entry).commit_id == commit_id else None
+
+    async def _entry(self, key: str) -> Entry | None:
+        with self.damage():
+            return (await self._backend.get(Keyspace.EVENTS, key)).entry
 
     async def _until_told(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Asks until the store says something. Raises `Conflict`, and `OutcomeUnknown` where the store was closed."""
@@ -194,7 +198,7 @@ class Journal:
 
     async def mark(self) -> tuple[Mark, Revision]:
         """The log's present end (linearizable), and the store's revision at that moment."""
-        with self._damage():
+        with self.damage():
             reading = await self._backend.get(Keyspace.HEADS, self._head_key)
         return self.mark_of(reading.entry), reading.revision
 
@@ -261,7 +265,7 @@ class Journal:
         prefix = places.within_application(self.application)
         last_key, more, limit = places.segment(self.application, after), True, PAGE_SEGMENTS
         while more:
-            with self._damage():
+            with self.damage():
                 page = await self._backend.scan(Keyspace.EVENTS, prefix, last_key, limit, at)
             limit = _next_limit(limit, page)
             for entry in page.entries:
@@ -280,7 +284,8 @@ class Journal:
             found: str | None = None
             last_key: str | None = places.segment(self.application, floor)
             while last_key is not None:
-                page = await self._backend.scan_keys(Keyspace.EVENTS, prefix, last_key, at=at)
+                with self.damage():
+                    page = await self._backend.scan_keys(Keyspace.EVENTS, prefix, last_key, at=at)
                 upto = [key for key in page.keys if places.begins_by(key, sequence)]
                 found = upto[-1] if upto else found
                 last_key = page.keys[-1] if page.more and len(upto) == len(page.keys) else None
@@ -289,7 +294,7 @@ class Journal:
             width *= 8
 
     @contextmanager
-    def _damage(self) -> Iterator[None]:
+    def damage(self) -> Iterator[None]:
         """What the store itself finds damaged is as what does not decode: it is there, and no store is away."""
         try:
             yield

@@ -105,13 +105,14 @@ async def known_mark(journal: Journal) -> tuple[Mark, Revision]:
 async def _coming(
     backend: StateBackend, journal: Journal, from_revision: Revision, note: Callable[[Watch], None]
 ) -> AsyncIterator[Segment]:
-    """Each segment as it is appended."""
+    """Each segment as it is appended. Raises `DamagedLog`."""
     prefix = places.within_application(journal.application)
     async with backend.watch(Keyspace.EVENTS, prefix, from_revision) as watch:
         note(watch)
-        async for commit in watch:
-            for segment in _segments_of(journal, commit):
-                yield segment
+        with journal.damage():
+            async for commit in watch:
+                for segment in _segments_of(journal, commit):
+                    yield segment
 
 
 def _segments_of(journal: Journal, commit: Commit) -> list[Segment]:

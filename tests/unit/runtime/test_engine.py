@@ -16,6 +16,8 @@ from coordinator.core.commands import ReportStageSubmitted, Request, Tick
 from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.rejections import Accepted, Ready, Rejection
 from coordinator.runtime.errors import (
+    CoordinatorError,
+    DamagedLog,
     Draining,
     Happened,
     InDoubt,
@@ -27,7 +29,7 @@ from coordinator.runtime.errors import (
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.waiting import Batch, Waiting
 from coordinator.wire.records import Head, decode
-from state_backend.errors import Denied
+from state_backend.errors import Closed, Corrupt, Denied, OutcomeUnknown
 from state_backend.testing.faults import AnswerLost, Fault, Faults, Late, Overtaken, Refused, RequestLost
 from state_backend.values import Keyspace, Reading, Revision
 from tests.simulation import checks, facts, virtual
@@ -158,6 +160,39 @@ def test_a_commit_is_in_doubt_as_long_as_nobody_can_read_who_won() -> None:
     virtual.run(story())
 
 
+@pytest.mark.parametrize("finds", ["the store", "who reads it"])
+def test_a_commit_whose_place_in_the_log_is_damaged_is_in_doubt_and_not_asked_for_for_ever(finds: str) -> None:
+    """Its answer was lost, and what stands there does not say whose it is."""
+
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            requests = number(facts.writes(0))
+            get = running.backend.get
+
+            async def damaged(keyspace: Keyspace, key: str) -> Reading:
+                reading = await get(keyspace, key)
+                if keyspace is not Keyspace.EVENTS or reading.entry is None:
+                    return reading
+                if finds == "the store":
+                    raise Corrupt("a distant store", f"the record events/{key} fails its checksum")
+                return replace(reading, entry=replace(reading.entry, value=b"no segment"))
+
+            running.backend.get = damaged  # type: ignore[method-assign]
+            running.backend.weather = AnswerLost()
+            begun_s = virtual.clock().monotonic_s()
+            with pytest.raises(InDoubt) as told:
+                await running.replica.submit(facts.APP, requests, within_s=60)
+            assert told.value.happened is Happened.UNKNOWN
+            assert virtual.clock().monotonic_s() - begun_s < 10
+            running.backend.get = get  # type: ignore[method-assign]
+            running.backend.weather = None
+            assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 3
+
+    virtual.run(story())
+
+
 def test_a_batch_of_which_a_part_is_in_the_log_is_in_doubt() -> None:
     async def story() -> None:
         async with World() as world:
@@ -179,6 +214,34 @@ def test_a_batch_of_which_a_part_is_in_the_log_is_in_doubt() -> None:
             running.backend.put_txn = put_txn  # type: ignore[method-assign]
             running.backend.weather = None
             assert await running.replica.submit(facts.APP, requests) == [Accepted()] * 120
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("ends", ["the store is closed", "the log is damaged"])
+def test_what_waits_behind_a_commit_that_is_in_doubt_has_not_happened(ends: str) -> None:
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, commit_requests_max=3)) as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            go_on, met = asyncio.Event(), iter([OutcomeUnknown("a commit", "no answer"), Closed("a distant store")])
+
+            async def ended(*_: object) -> Revision:
+                await go_on.wait()
+                if ends == "the log is damaged":
+                    raise DamagedLog(facts.APP, "what stands in its place does not say whose it is")
+                raise next(met)
+
+            running.backend.put_txn = ended  # type: ignore[method-assign]
+            both = [asyncio.create_task(running.replica.submit(facts.APP, number(facts.writes(n)))) for n in (0, 1)]
+            await virtual.moment()
+            go_on.set()
+            told = await asyncio.gather(*both, return_exceptions=True)
+            assert [one.happened for one in told if isinstance(one, CoordinatorError)] == [
+                Happened.UNKNOWN,
+                Happened.NOTHING,
+            ]
+            del running.backend.put_txn
 
     virtual.run(story())
 

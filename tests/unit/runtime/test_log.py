@@ -26,8 +26,9 @@ from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
+from state_backend.errors import Corrupt
 from state_backend.memory import MemoryBackend, MemoryStore
-from state_backend.values import Entry, Keyspace, Page, Revision
+from state_backend.values import Entry, KeyPage, Keyspace, Page, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, Distant, World, registered
 from tests.support.damaged import Damaged
@@ -219,6 +220,45 @@ def test_a_log_that_the_store_itself_finds_damaged_is_named_and_no_store_is_away
             async with Replica(damaged, replace(OFTEN, reap=False), virtual.clock()) as replica:
                 with pytest.raises(DamagedLog, match=damaged.damaged):
                     await replica.view(facts.APP)
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("finds", ["the store", "who reads it"])
+def test_who_follows_a_log_hears_of_damage_to_what_is_appended(finds: str) -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 1)
+            store = world.reader()
+            following = places.segment(facts.APP, (await read_head(store)).next_sequence)
+            damaged = Damaged(world.store, f"events/{following}" if finds == "the store" else "")
+            async with Replica(damaged, replace(OPTIONS, reap=False), virtual.clock()) as replica:
+                looking = asyncio.create_task(collected(replica))
+                await asyncio.sleep(1)  # it waits for what comes
+                await store.put(Keyspace.EVENTS, following, b"no segment")
+                with pytest.raises(DamagedLog, match=following):
+                    await asyncio.wait_for(looking, 10)
+
+    virtual.run(story())
+
+
+async def collected(replica: Replica) -> list[int]:
+    return [recorded.sequence async for recorded in replica.follow(facts.APP, 3)]
+
+
+def test_where_a_stretch_begins_is_looked_for_and_damage_to_a_key_is_named() -> None:
+    async def story() -> None:
+        async with World() as world:
+            await tell_jobs(world, 3)
+            running = await world.start(reap=False)
+
+            async def foreign(*_: object, **__: object) -> KeyPage:
+                raise Corrupt("a store", "a key that is none of ours")
+
+            running.backend.scan_keys = foreign  # type: ignore[method-assign, assignment]
+            with pytest.raises(DamagedLog, match="a key that is none of ours"):
+                await running.replica.events(facts.APP, 5)
+            del running.backend.scan_keys
 
     virtual.run(story())
 

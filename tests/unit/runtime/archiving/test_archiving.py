@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from coordinator.archive.folder import Folder
 from coordinator.core.events import Recorded
@@ -145,10 +146,10 @@ class Damaged(MemoryBackend):
 
     application = ""
 
-    async def scan(self, keyspace: Keyspace, prefix: str = "", *more: Any) -> Page:
+    async def scan(self, keyspace: Keyspace, prefix: str = "", *more: Any, **named: Any) -> Page:
         if keyspace is Keyspace.EVENTS and prefix == places.within_application(ApplicationId(self.application)):
             raise Corrupt("a store", "a record fails its checksum")
-        return await super().scan(keyspace, prefix, *more)
+        return await super().scan(keyspace, prefix, *more, **named)
 
 
 def test_one_damaged_application_keeps_no_other_from_being_archived(tmp_path: Path) -> None:
@@ -165,7 +166,10 @@ def test_one_damaged_application_keeps_no_other_from_being_archived(tmp_path: Pa
             store = Damaged(world.store)
             store.application = damaged
             async with store.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
-                await Archiver(store, lambda one: opened(store, archive, one), OFTEN).run(lock)
+                with capture_logs() as said:
+                    await Archiver(store, lambda one: opened(store, archive, one), OFTEN).run(lock)
+            failed = [line["error"] for line in said if line["event"] == "not archived"]
+            assert [f"the log of application {damaged} cannot be read" in error for error in failed] == [True]
             assert {path.relative_to(tmp_path).parts[0] for path in kept(tmp_path)} == {whole}
             assert (await head(world, whole)).archived_below > 1
 
