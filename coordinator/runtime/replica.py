@@ -169,15 +169,13 @@ class Replica(Coordinator):
             raise TypeError(f"{request.command!r} is no registration; expected RegisterApplication")
         self._check_running()
         application = request.command.application
-        with _store_errors(application):
-            engine = await self._engines.get_or_new(application)
+        engine = await self._within(application, self._engines.get_or_new(application))
         if engine.mark.revision and not request.number:
             return engine.register_again(request.command)
         if not engine.mark.revision:
             try:
                 await self._check_new(application)
-                with _store_errors(application):
-                    await self._census.let_in(application)
+                await self._within(application, self._census.let_in(application))
             except CoordinatorError:
                 await self._engines.forget_unregistered(engine)
                 raise
@@ -226,7 +224,7 @@ class Replica(Coordinator):
         if engine.state.meta.ending is not None:
             raise ApplicationOver(application, engine.state.meta.ending.value)
         pulse = self._pulse(application)
-        await self._within(application, pulse.claim(client))
+        await self._within(application, pulse.claim(client), InDoubt(application, self._options.answer_within_s))
         session = OpenSession(engine, pulse, client)
         self._sessions.replace(session)
         if self._leaving:
@@ -316,14 +314,12 @@ class Replica(Coordinator):
         return await self._within(ALL, signs.last(self._backend, applications))
 
     async def replicas(self) -> list[Peer]:
-        with _store_errors(ALL):
-            records = await self._registration.replicas()
+        records = await self._within(ALL, self._registration.replicas())
         return [peers.peer(record) for record in records]
 
     async def roll_call(self) -> list[Peer]:
         self._check_running()
-        with _store_errors(ALL):
-            return await peers.roll_call(self._backend)
+        return await self._within(ALL, peers.roll_call(self._backend))
 
     # ---- within -----------------------------------------------------------------------------------------------------
 
@@ -341,13 +337,15 @@ class Replica(Coordinator):
             self._pulses[application] = pulse
         return pulse
 
-    async def _within(self, application: ApplicationId, asked: Awaitable[T]) -> T:
-        """Not longer than an asker waits for an answer."""
+    async def _within(
+        self, application: ApplicationId, asked: Awaitable[T], late: CoordinatorError | None = None
+    ) -> T:
+        """Not longer than an asker waits for an answer. ``late``: what is raised then, of what writes."""
         try:
             with _store_errors(application):
                 return await within(self._options.answer_within_s, asked)
         except asyncio.TimeoutError as error:
-            raise Unavailable(application, "it did not answer in time") from error
+            raise late or Unavailable(application, "it did not answer in time") from error
 
 
 def _meta_of(record: ApplicationRecord) -> Meta:

@@ -15,7 +15,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Ready, Recover
 from coordinator.core.values import DirectiveKind
-from coordinator.runtime.errors import Draining, Unavailable
+from coordinator.runtime.errors import Draining, Happened, Unavailable
 from state_backend.values import Keyspace, Page, Reading
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import Distant, World, registered
@@ -193,6 +193,40 @@ def test_a_list_is_read_page_by_page_and_in_time() -> None:
             hung.set()
             with pytest.raises(Unavailable, match="in time"):
                 await running.replica.applications()
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize(
+    ("read", "keyspace", "asked"),
+    [
+        ("get", Keyspace.HEADS, "register"),
+        ("scan_keys", Keyspace.SESSIONS, "register"),
+        ("scan", Keyspace.REPLICAS, "replicas"),
+        ("scan", Keyspace.SESSIONS, "roll_call"),
+    ],
+)
+def test_whatever_is_asked_has_its_answer_in_time_also_where_the_store_gives_none(
+    read: str, keyspace: Keyspace, asked: str
+) -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            await virtual.moment()
+            plain, answers = getattr(running.backend, read), asyncio.Event()
+
+            async def hangs(wanted: Keyspace, *told: Any, **more: Any) -> Any:
+                if wanted is keyspace:
+                    await answers.wait()
+                return await plain(wanted, *told, **more)
+
+            setattr(running.backend, read, hangs)
+            requests = [facts.opening()[0]] if asked == "register" else []
+            with pytest.raises(Unavailable, match="in time") as told:
+                await asyncio.wait_for(getattr(running.replica, asked)(*requests), 30)
+            assert told.value.happened is Happened.NOTHING
+            answers.set()
+            await getattr(running.replica, asked)(*requests)
 
     virtual.run(story())
 

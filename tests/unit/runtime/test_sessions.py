@@ -19,7 +19,7 @@ from coordinator.core.rejections import Accepted
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime.api import GoAway, Notice
-from coordinator.runtime.errors import ApplicationOver, Unavailable
+from coordinator.runtime.errors import ApplicationOver, InDoubt, Unavailable
 from coordinator.runtime.housekeeping import Housekeeper
 from coordinator.runtime.replica import Replica
 from state_backend.errors import OutcomeUnknown
@@ -71,7 +71,7 @@ def test_a_session_is_not_sought_without_a_pause_where_the_store_never_says_what
                 raise OutcomeUnknown("a transaction", "disk I/O error")
 
             running.backend.put_txn = failing  # type: ignore[method-assign]
-            with pytest.raises(Unavailable):
+            with pytest.raises(InDoubt):
                 await running.replica.open_session(facts.APP, facts.DRIVER)
             assert tries < 100
 
