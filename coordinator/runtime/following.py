@@ -39,8 +39,8 @@ class Follower:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Watches from now on, until `stop`. May be repeated."""
-        if self._task is None:
+        """Watches from now on, until `stop`. May be repeated, and begins anew what has ended."""
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(), name="follower")
 
     async def stop(self) -> None:

@@ -229,9 +229,10 @@ class Replica(Coordinator):
         self._sessions.replace(session)
         if self._leaving:
             session.send_away(self._farewell())
+        else:
+            self._follower.start()
         pulse.on_replaced = lambda: self._sessions.send_away(application, GoAway("a newer session is open elsewhere"))
         pulse.on_unwritten = lambda: self._send_on(application)
-        self._follower.start()
         return session
 
     def _send_on(self, application: ApplicationId) -> None:

@@ -15,6 +15,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Ready, Recover
 from coordinator.core.values import DirectiveKind
+from coordinator.runtime.api import GoAway
 from coordinator.runtime.errors import Draining, Happened, Unavailable
 from state_backend.values import Keyspace, Page, Reading
 from tests.simulation import checks, facts, virtual
@@ -193,6 +194,46 @@ def test_a_list_is_read_page_by_page_and_in_time() -> None:
             hung.set()
             with pytest.raises(Unavailable, match="in time"):
                 await running.replica.applications()
+
+    virtual.run(story())
+
+
+def test_a_replica_that_was_stopped_and_started_again_hears_what_others_append() -> None:
+    async def story() -> None:
+        async with World() as world:
+            one, two = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(one)
+            async with await one.open_session(facts.APP, facts.DRIVER):
+                await virtual.moment()
+            await one.stop()
+            await one.start()
+            async with await one.open_session(facts.APP, facts.DRIVER) as session:
+                await two.submit(facts.APP, number(facts.whole(0)))
+                told = await asyncio.wait_for(directive_of(session), 10)
+            assert told.kind is DirectiveKind.FENCE
+
+    virtual.run(story())
+
+
+def test_a_session_that_is_opened_while_the_replica_stops_leaves_nobody_listening() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            await registered(running.replica)
+            put_txn, stopped = running.backend.put_txn, asyncio.Event()
+
+            async def late(*told: Any) -> Any:
+                await stopped.wait()
+                return await put_txn(*told)
+
+            running.backend.put_txn = late  # type: ignore[method-assign]
+            opening = asyncio.create_task(running.replica.open_session(facts.APP, facts.DRIVER))
+            await virtual.moment()
+            await running.replica.stop()
+            stopped.set()
+            async with await opening as session:
+                assert isinstance(await anext(session), GoAway)
+            assert "follower" not in {task.get_name() for task in asyncio.all_tasks()}
 
     virtual.run(story())
 
