@@ -1,7 +1,7 @@
 """A store with a record that fails its checksum.
 
-Responsible for giving neither that record, nor a page or commits that hold it, as SQLite does, and all else. Refuses to know what
-the record means. Invariant: its key can be read.
+Responsible for giving neither that record, nor a page or commits that hold it, as SQLite does, and all else. Refuses to
+know what the record means. Invariant: its key can be read.
 """
 
 from __future__ import annotations

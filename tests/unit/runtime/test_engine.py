@@ -232,7 +232,7 @@ def test_what_waits_behind_a_commit_that_is_in_doubt_has_not_happened(ends: str)
                     raise DamagedLog(facts.APP, "what stands in its place does not say whose it is")
                 raise next(met)
 
-            running.backend.put_txn = ended  # type: ignore[method-assign]
+            running.backend.put_txn = ended  # type: ignore[method-assign, assignment]
             both = [asyncio.create_task(running.replica.submit(facts.APP, number(facts.writes(n)))) for n in (0, 1)]
             await virtual.moment()
             go_on.set()

@@ -226,7 +226,7 @@ def test_a_session_that_is_opened_while_the_replica_stops_leaves_nobody_listenin
                 await stopped.wait()
                 return await put_txn(*told)
 
-            running.backend.put_txn = late  # type: ignore[method-assign]
+            running.backend.put_txn = late  # type: ignore[method-assign, assignment]
             opening = asyncio.create_task(running.replica.open_session(facts.APP, facts.DRIVER))
             await virtual.moment()
             await running.replica.stop()
