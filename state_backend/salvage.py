@@ -1,8 +1,8 @@
 """Everything that a keyspace holds, also where some of it is damaged.
 
-Responsible for reading on past a record that the store itself finds damaged, which costs `scan` its whole page. Refuses
-to know what a record means. Invariant: each entry is given once, in the order of keys, with an error in the place of
-each that is damaged.
+Responsible for reading on past a record that the store itself finds damaged, which costs `scan` its whole page, and for
+what it takes to write such a record anew. Refuses to know what a record means. Invariant: each entry is given once, in
+the order of keys, with an error in the place of each that is damaged; nothing is written over but what was found so.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 
 from state_backend.api import StateBackend
-from state_backend.errors import Corrupt
+from state_backend.errors import Conflict, Corrupt
 from state_backend.limits import PAGE_LIMIT
-from state_backend.values import Entry, Keyspace
+from state_backend.values import Absent, Delete, Entry, Keyspace, Stamp
 
 
 async def entries(
@@ -38,6 +38,29 @@ async def _page(backend: StateBackend, keyspace: Keyspace, prefix: str, after: s
         there = await backend.scan_keys(keyspace, prefix, after, limit)
         found = [item for key in there.keys if (item := await _entry(backend, keyspace, key)) is not None]
         return there.keys, found, there.more
+
+
+async def replaceable(backend: StateBackend, keyspace: Keyspace, key: str) -> Entry | None:
+    """The entry under the key; a damaged one without its value, to be compared with and written anew."""
+    try:
+        return (await backend.get(keyspace, key)).entry
+    except Corrupt:
+        stamp = await _stamp(backend, keyspace, key)
+    try:  # what is damaged now, and has this stamp when it is compared with, had it all the time
+        return (await backend.get(keyspace, key)).entry
+    except Corrupt:
+        if stamp is None:
+            raise
+        return Entry(key, b"", stamp.revision, stamp.create_revision, stamp.version)
+
+
+async def _stamp(backend: StateBackend, keyspace: Keyspace, key: str) -> Stamp | None:
+    """What stands there, told by a conflict, for which no value is read."""
+    try:
+        await backend.put_txn((Absent(keyspace, key),), (Delete(keyspace, key),))
+    except Conflict as conflict:
+        return conflict.failed[0].found
+    return None
 
 
 async def _entry(backend: StateBackend, keyspace: Keyspace, key: str) -> Entry | Corrupt | None:

@@ -22,6 +22,7 @@ from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import SessionRecord, decode, encode
+from state_backend import salvage
 from state_backend.api import StateBackend
 from state_backend.errors import Conflict, OutcomeUnknown, StateBackendError
 from state_backend.values import Entry, Keyspace, Put, RevisionIs
@@ -55,7 +56,7 @@ class Pulse:
         """The newest session is here. Raises `ApplicationOver`, and what the store says."""
         failures = 0
         while True:
-            entry = (await self._backend.get(Keyspace.SESSIONS, self._key)).entry
+            entry = await self._entry()
             if entry is None:
                 raise ApplicationOver(self._application, "its log says how")
             try:
@@ -86,7 +87,7 @@ class Pulse:
 
     async def _beat(self) -> None:
         try:
-            entry = (await self._backend.get(Keyspace.SESSIONS, self._key)).entry
+            entry = await self._entry()
             if entry is None or self._is_elsewhere(self._read(entry)):
                 self._replaced()
                 return
@@ -113,6 +114,9 @@ class Pulse:
         compare = RevisionIs(Keyspace.SESSIONS, self._key, entry.revision)
         await self._backend.put_txn((compare,), (Put(Keyspace.SESSIONS, self._key, encode(beat)),))
         self._written_s = self._clock.monotonic_s()
+
+    async def _entry(self) -> Entry | None:
+        return await salvage.replaceable(self._backend, Keyspace.SESSIONS, self._key)
 
     def _read(self, entry: Entry) -> SessionRecord:
         """The record; one that is damaged is only a sign of life, and is written anew."""

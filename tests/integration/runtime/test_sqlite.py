@@ -55,6 +55,21 @@ async def test_a_session_hears_of_another_process_commits(tmp_path: Path) -> Non
             assert isinstance(message, Directive)
 
 
+async def test_a_sign_of_life_that_fails_its_checksum_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    async with await open_sqlite(path) as store, Replica(store, Options("before")) as replica:
+        await registered(replica)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE version SET value = x'00' WHERE keyspace = 'sessions' AND ended IS NULL")
+    connection.commit()
+    connection.close()
+    async with await open_sqlite(path) as store, Replica(store, Options("r1")) as replica:
+        assert await replica.signs([facts.APP]) == {}
+        async with await replica.open_session(facts.APP, facts.DRIVER):
+            signs = await replica.signs([facts.APP])
+        assert (signs[facts.APP].client, signs[facts.APP].replica) == (facts.DRIVER, "r1")
+
+
 async def test_snapshots_are_encoded_aside_and_read_again(tmp_path: Path) -> None:
     async with await open_sqlite(tmp_path / "store.db") as store:
         options = Options("before", snapshot_every_events=50)
