@@ -20,6 +20,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -219,10 +220,12 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
 
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
-    tap = Tap.open(spark, prompt_bytes=chosen.patient_below_bytes)
-    sight: Sight | None = None
-    try:
+    """What it has begun is undone where it fails: whoever attaches again finds nothing of it."""
+    with ExitStack() as undo:
+        tap = Tap.open(spark, prompt_bytes=chosen.patient_below_bytes)
+        undo.callback(tap.close)
         service = choose(tap, chosen.service)
+        undo.callback(service.close)
         can = service.probe()
         if can.deletes is True:
             keep_apart(tap, chosen.strict, chosen.deterministic)
@@ -231,6 +234,8 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         registration = _registration(spark, application, chosen, can)
         attached = Attachment(chosen, registration.capabilities.why_not, store)
         sight = _eyes(spark, tap, chosen, can)
+        if sight is not None:
+            undo.callback(sight.close)
         open_channel = channels.opener(chosen.tls if chosen.addresses else None)
         disks = _watch(tap, chosen, can)
         bridge = Bridge(
@@ -245,16 +250,14 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
             chosen.patient_below_bytes,
         )
         bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
+        undo.pop_all()  # all that is the bridge's now
+        undo.callback(bridge.stop, "attaching has failed", STOP_LIMIT_S, DETACHED)
         bridge.reporter.knows_conf(_conf_of(spark))
         bridge.start()
-    except BaseException:
-        if sight is not None:
-            sight.close()
-        tap.close()
-        raise
-    attached._bridge = bridge  # noqa: SLF001 - made here
-    _RUNNING.add(bridge)
-    _announce(attached, chosen, can)
+        attached._bridge = bridge  # noqa: SLF001 - made here
+        _RUNNING.add(bridge)
+        _announce(attached, chosen, can)
+        undo.pop_all()
     return attached
 
 

@@ -7,15 +7,21 @@ import logging
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from shuffle_lifecycle.v1 import service_pb2
 
 import listener_bridge
-from listener_bridge import embedded, plugin, settings
+from listener_bridge import channels, embedded, plugin, settings
+from listener_bridge.bridge import Bridge
+from listener_bridge.tap.tap import Tap
 from state_backend.address import SqliteAddress, parse_address
+from tests.unit.listener_bridge.fakes import PATIENCE, FakeService, FakeTap
 
 _BEGUN_MS = itertools.count(1_790_000_000_000)
 
@@ -136,6 +142,77 @@ def test_a_context_that_follows_one_of_the_same_id_is_another_application(monkey
     first, second = FakeSession(), FakeSession()
     found: list[Any] = [attach(session) for session in (first, first, second)]
     assert [one.number for one in found] == [1, 1, 2]
+
+
+class Broken:
+    """A part that cannot begin; every one of them is asked to close, as what has begun is."""
+
+    def __init__(self, begins: bool) -> None:
+        self.begins = begins
+        self.closed = 0
+
+    def start(self) -> None:
+        if not self.begins:
+            raise RuntimeError("can't start new thread")
+
+    def stop(self, timeout_s: float) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("fails", ["_registration", "channels", "disks", "session", "listening", "_announce"])
+def test_what_an_attach_that_fails_has_begun_is_undone_and_the_next_one_works(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taps, services, eyes = [FakeTap(), FakeTap()], [FakeService(), FakeService()], [Broken(True), Broken(True)]
+    disks = [Broken(fails != "disks"), Broken(True)]
+    released: list[float] = []
+    threads = set(threading.enumerate())
+    monkeypatch.setattr(plugin, "_ATTACHED", {})
+    for name, parts in (("choose", services), ("_eyes", eyes), ("_watch", disks)):
+        monkeypatch.setattr(plugin, name, in_turn(parts))
+    monkeypatch.setattr(Tap, "open", in_turn(taps))
+    monkeypatch.setattr(plugin, "_coordinator", lambda _: (tuple, "", released.append))
+    monkeypatch.setattr(plugin, "keep_apart", lambda *_: None)
+    monkeypatch.setattr(plugin, "Bridge", lambda *parts: _bridge(*parts, fails=fails if taps[0] in parts else ""))
+    monkeypatch.setattr(plugin, "_registration", lambda *_: service_pb2.RegisterApplication(application="one"))
+    with monkeypatch.context() as failing:
+        if fails in ("_registration", "_announce"):
+            failing.setattr(plugin, fails, Broken(False).start)
+        if fails == "channels":
+            failing.setattr(channels, "opener", Broken(False).start)
+        session = FakeSession()
+        assert attach(session).status().state == "off"
+    left = set(threading.enumerate()) - threads
+    for thread in left:
+        thread.join(PATIENCE)
+    assert not [thread.name for thread in left if thread.is_alive()]
+    assert (taps[0].is_closed, services[0].calls) == (True, [("close",)])
+    assert eyes[0].closed == (fails != "_registration")
+    assert len(released) == (fails not in ("_registration", "channels"))
+    with attach(session) as second:
+        assert second.status().state in ("connecting", "away")
+    assert (taps[1].is_closed, services[1].calls) == (True, [("close",)])
+
+
+def in_turn(parts: Iterable[object]) -> Callable[..., object]:
+    """Gives one after the other, whatever it is asked with."""
+    left = iter(parts)
+    return lambda *_, **__: next(left)
+
+
+def _bridge(*parts: Any, fails: str) -> Bridge:
+    sight = parts[5]
+    made = Bridge(*[None if part is sight else part for part in parts])  # type: ignore[arg-type]
+    looks = {"start": lambda _: None, "hear": lambda _: None, "gone": None, "stop": lambda _: sight.close()}
+    made.looker = SimpleNamespace(**looks)  # type: ignore[assignment]
+    if fails == "session":
+        made.client.start = Broken(False).start  # type: ignore[method-assign]
+    if fails == "listening":
+        made._listening.start = Broken(False).start  # type: ignore[method-assign]
+    return made
 
 
 def test_a_wrong_argument_is_the_callers_to_see() -> None:
