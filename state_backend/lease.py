@@ -64,12 +64,16 @@ class Lease:
         return await asyncio.shield(self._lost)
 
     async def revoke(self) -> None:
-        """Ends the lease; its keys go at once. Where the store cannot be reached they go when the time has run out."""
+        """Ends the lease; its keys go at once. Where the store does not answer they go when the time has run out.
+
+        That is not waited for any longer.
+        """
         await self.abandon("it was revoked")
         try:
-            await self._keeper.revoke_lease(self.id)
-        except StateBackendError as error:
-            logger.warning("lease %x could not be revoked and will run out by itself: %s", self.id, error)
+            await within(self.ttl_seconds, self._keeper.revoke_lease(self.id))
+        except (StateBackendError, asyncio.TimeoutError) as error:
+            why = str(error) or "the store did not answer in time"
+            logger.warning("lease %x could not be revoked and will run out by itself: %s", self.id, why)
 
     async def abandon(self, cause: str) -> None:
         """Stops renewing: the store takes the keys when the time has run out."""
