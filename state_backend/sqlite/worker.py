@@ -13,6 +13,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -111,6 +112,7 @@ class Worker:
         return jobs, False
 
     def _read(self, job: _Job) -> _Answer:
+        self._roll_back()
         try:
             with named_errors(self._where):
                 self._connection.execute("BEGIN")
@@ -123,6 +125,7 @@ class Worker:
 
     def _commit(self, writes: list[_Write]) -> list[_Answer]:
         """All in one commit; where SQLite fails, all of them failed."""
+        self._roll_back()
         try:
             with named_errors(self._where):
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -138,8 +141,10 @@ class Worker:
         return answers
 
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        """What a failure has left open. Where that fails too the next job tries again, and this one tells the first."""
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def _tell(self, answers: list[_Answer]) -> None:
         if answers:
