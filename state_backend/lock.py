@@ -25,6 +25,7 @@ from state_backend.values import Absent, Keyspace, Put, Removed, Revision, Revis
 if TYPE_CHECKING:
     from state_backend.api import StateBackend
 
+_PAUSE_SECONDS = 0.05
 _NOT_RENEWED = "its lease was not renewed in time"
 
 
@@ -116,16 +117,14 @@ class Lock:
 
     async def _take(self, lease: Lease) -> Revision:
         """One try, repeated while its outcome is unknown: the holder's name tells whether an earlier one was us."""
-        holder = b"%s:%x" % (
-            self._holder,
-            lease.id,
-        )  # an earlier try's write may come late
+        holder = b"%s:%x" % (self._holder, lease.id)  # an earlier try's write may come late
         taking = Put(Keyspace.LOCKS, self._key, holder, lease.id)
         while True:
             try:
                 return await self._backend.put_txn((Absent(Keyspace.LOCKS, self._key),), (taking,))
             except OutcomeUnknown:
                 lease.check()
+                await asyncio.sleep(_PAUSE_SECONDS)  # a disk that is full says so at once
             except Conflict:
                 entry = (await self._backend.get(Keyspace.LOCKS, self._key)).entry
                 if entry is None or entry.value != holder:
