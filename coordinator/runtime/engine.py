@@ -239,7 +239,7 @@ class Engine:
         """One step; what the store refuses is tried again, as long as somebody waits."""
         try:
             await self._step()
-            self._failures = 0
+            self._trouble, self._failures = None, 0
         except CoordinatorError as error:
             self._break(error)
         except (Closed, OutcomeUnknown) as error:

@@ -106,6 +106,30 @@ def test_who_waits_through_a_short_outage_gets_an_answer() -> None:
     virtual.run(story())
 
 
+def test_what_was_wrong_with_the_store_once_is_not_told_of_it_later() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            number = await registered(running.replica)
+            running.backend.weather = Refused()
+            with pytest.raises(Unavailable, match="an outage"):
+                await running.replica.submit(facts.APP, number(facts.writes(0)))
+            running.backend.weather = None
+            await running.replica.submit(facts.APP, number(facts.writes(1)))
+            get, answers = running.backend.get, asyncio.Event()
+
+            async def slow(keyspace: Keyspace, key: str) -> Reading:
+                await answers.wait()
+                return await get(keyspace, key)
+
+            running.backend.get = slow  # type: ignore[method-assign]
+            with pytest.raises(Unavailable, match="it did not answer in time"):
+                await running.replica.submit(facts.APP, [Request(facts.DRIVER, 0, facts.asks(7))])
+            answers.set()
+
+    virtual.run(story())
+
+
 def test_an_answer_that_is_lost_each_time_is_found_in_the_log() -> None:
     async def story() -> None:
         async with World() as world:
