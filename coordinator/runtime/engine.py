@@ -329,7 +329,18 @@ class Engine:
             return True
 
     async def _read_on(self, mark: Mark, at: Revision) -> None:
-        """Up to the mark, or beyond it where the store no longer has what comes next."""
+        """Up to the mark, or beyond it. Where a rule fails on an event it has left the state torn: nobody goes on."""
+        try:
+            await self._fold_on(mark, at)
+        except (StateBackendError, CoordinatorError):
+            raise
+        except Exception as error:
+            log.exception("a defect", application=self.application)
+            self._break(Defect(self.application, error))
+            raise Defect(self.application, error) from error
+
+    async def _fold_on(self, mark: Mark, at: Revision) -> None:
+        """From a snapshot where the store no longer has what comes next."""
         if mark.head.archived_below > self.state.meta.next_sequence:
             loaded = await loading.load(self._journal, self._snapshots)
             self._check_there(loaded.mark)

@@ -15,9 +15,12 @@ import pytest
 from coordinator.core.commands import ReportStageSubmitted, Request, Tick
 from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.rejections import Accepted, Ready, Rejection
+from coordinator.core.state import State
+from coordinator.runtime import loading
 from coordinator.runtime.errors import (
     CoordinatorError,
     DamagedLog,
+    Defect,
     Draining,
     Happened,
     InDoubt,
@@ -373,6 +376,27 @@ def test_what_a_drain_could_not_end_is_told_as_unknown() -> None:
             with pytest.raises(InDoubt):
                 await last
             del running.backend.put_txn
+
+    virtual.run(story())
+
+
+def test_an_application_whose_state_was_torn_by_a_mistake_is_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    def torn(state: State, _: object) -> None:
+        state.clients.clear()
+        raise ZeroDivisionError
+
+    async def story() -> None:
+        async with World() as world:
+            writer, reader = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(writer)
+            before = await reader.view(facts.APP)
+            await writer.submit(facts.APP, number(facts.writes(0)))
+            with monkeypatch.context() as mistaken:
+                mistaken.setattr(loading, "fold_segment", torn)
+                with pytest.raises(Defect):
+                    await reader.view(facts.APP)
+            assert (await reader.view(facts.APP)).clients.keys() == before.clients.keys()
+            assert await reader.view(facts.APP) == await writer.view(facts.APP)
 
     virtual.run(story())
 
