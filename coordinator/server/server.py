@@ -68,9 +68,11 @@ class Server:
     async def stop(self) -> None:
         """Says that it does not serve, sends drivers elsewhere, and lets calls under way finish."""
         self._health.say(False)
-        await self.coordinator.stop()
-        self._health.close()
-        await self._server.stop(self._options.drain_s)
+        try:
+            await self.coordinator.stop()
+        finally:
+            self._health.close()
+            await self._server.stop(self._options.drain_s)
 
     async def wait(self) -> None:
         """Until it has stopped."""

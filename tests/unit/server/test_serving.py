@@ -42,6 +42,18 @@ async def test_who_watches_does_not_hold_it_up_when_it_stops() -> None:
         assert await watch.code() == grpc.StatusCode.OK
 
 
+async def test_it_listens_no_more_also_where_its_replica_does_not_stop_in_order() -> None:
+    class Broken(FakeCoordinator):
+        async def stop(self, drain: bool = True) -> None:
+            raise ZeroDivisionError
+
+    server = Server(Broken(), ServerOptions(bind="127.0.0.1:0"))
+    await server.start()
+    with pytest.raises(ZeroDivisionError):
+        await server.stop()
+    await asyncio.wait_for(server.wait(), 10)
+
+
 async def test_describes_itself() -> None:
     async with running() as run:
         stub = reflection_pb2_grpc.ServerReflectionStub(run.channel)
