@@ -104,6 +104,7 @@ class Replica(Coordinator):
         self._census = Census(backend, options.limits.applications, self._clock)
         self._running = False
         self._leaving = False  #: It takes no new session; those that are open are served until they are sent away.
+        self._stopping: asyncio.Task[None] | None = None
 
     # ---- living -----------------------------------------------------------------------------------------------------
 
@@ -112,7 +113,7 @@ class Replica(Coordinator):
         self._registration.address = self._options.address or address
 
     async def start(self) -> None:
-        self._running, self._leaving = True, False
+        self._running, self._leaving, self._stopping = True, False, None
         self._registration.start()
         self._engines.start(self._forget)
         if self._options.reap:
@@ -125,9 +126,14 @@ class Replica(Coordinator):
         return Standing(sum(engine.sessions for engine in engines), len(engines), held)
 
     async def stop(self, drain: bool = True) -> None:
-        if not self._running or self._leaving:
-            return
-        self._leaving = True
+        """Goes on to its end also where who waits for it gives up; whoever stops it again waits for the same."""
+        if self._stopping is None and self._running:
+            self._leaving = True
+            self._stopping = asyncio.create_task(self._stop(drain), name="stop")
+        if self._stopping is not None:
+            await asyncio.shield(self._stopping)
+
+    async def _stop(self, drain: bool) -> None:
         await self._registration.refresh(_FAREWELL_S)
         self._sessions.send_all_away(self._farewell())
         self._running = False

@@ -17,6 +17,7 @@ from coordinator.core.rejections import Ready, Recover
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime.api import GoAway
 from coordinator.runtime.errors import Draining, Happened, Unavailable
+from state_backend.testing.faults import RequestLost
 from state_backend.values import Keyspace, Page, Reading
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import Distant, World, registered
@@ -211,6 +212,24 @@ def test_a_replica_that_was_stopped_and_started_again_hears_what_others_append()
                 await two.submit(facts.APP, number(facts.whole(0)))
                 told = await asyncio.wait_for(directive_of(session), 10)
             assert told.kind is DirectiveKind.FENCE
+
+    virtual.run(story())
+
+
+def test_a_stop_that_nobody_waits_for_goes_on_and_whoever_stops_it_again_waits_for_its_end() -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start()
+            await registered(running.replica)
+            await virtual.moment()
+            running.backend.weather = RequestLost()
+            waiting = asyncio.create_task(running.replica.submit(facts.APP, facts.Numbers()(facts.writes(0))))
+            await virtual.moment()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(running.replica.stop(), 0.1)
+            await running.replica.stop()
+            await asyncio.gather(waiting, return_exceptions=True)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
 
     virtual.run(story())
 
