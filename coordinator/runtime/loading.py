@@ -31,16 +31,18 @@ class Loaded:
 
 async def load(journal: Journal, snapshots: Snapshots, end: tuple[Mark, Revision] | None = None) -> Loaded:
     """The state at the log's present end; empty where there is no log. ``end``: as it was read a moment ago."""
+    state: State | None = None
     while True:
         mark, at = end or await journal.mark()
         end = None
         try:
-            state = await snapshots.read(mark.head, journal.shelf) or empty()
+            state = state or await snapshots.read(mark.head, journal.shelf) or empty()
             await read_on(state, journal, mark, at)
             return Loaded(state, mark)
-        except Compacted:
+        except Compacted:  # what was folded is kept: reading may take longer than the store's history is
             continue
         except CoordinatorError:
+            state = None
             if not _has_left(mark, (await journal.mark())[0]):
                 raise
 

@@ -16,7 +16,7 @@ from coordinator.core.digest import digest
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, copy, empty, rows
-from coordinator.runtime import journal, places, tail
+from coordinator.runtime import journal, loading, places, tail
 from coordinator.runtime.errors import Archived, DamagedLog, Draining, NewerLog, UnknownApplication
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.snapshot import Snapshots, at_once
@@ -524,6 +524,16 @@ async def read_head(store: MemoryBackend) -> Head:
     return decode(Head, entry.value, "head")
 
 
+async def tell_one_by_one(world: World, jobs: int) -> None:
+    """A replica tells so many jobs, a commit each command, and stops."""
+    replica = (await world.start(reap=False)).replica
+    number = await registered(replica)
+    for job in range(jobs):
+        for command in facts.whole(job):
+            await replica.submit(facts.APP, number([command]))
+    await replica.stop()
+
+
 class Hurried(MemoryBackend):
     """Somebody else commits after every page, and the store forgets all but the last six commits."""
 
@@ -549,12 +559,7 @@ def test_a_log_that_takes_longer_to_read_than_the_history_is_read_all_the_same(
 
     async def story() -> None:
         async with World(options=OFTEN) as world:
-            replica = (await world.start(reap=False)).replica
-            number = await registered(replica)
-            for job in range(30):
-                for command in facts.whole(job):
-                    await replica.submit(facts.APP, number([command]))
-            await replica.stop()
+            await tell_one_by_one(world, 30)
             every = [r for s in await checks.read_log(world.reader(), facts.APP) for r in s.records]
             store = Hurried(world.store)
             log = journal.Journal(store, facts.APP, "reader", journal.CommitIds("reader"), virtual.clock())
@@ -563,6 +568,22 @@ def test_a_log_that_takes_longer_to_read_than_the_history_is_read_all_the_same(
             store.scans = 0
             found = await verified(store)
             assert (found.problems, found.events, found.snapshots) == ((), len(every), 2)
+
+    virtual.run(story())
+
+
+def test_an_application_is_loaded_although_that_takes_longer_than_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "PAGE_SEGMENTS", 8)
+    monkeypatch.setattr(journal, "PAGE_BYTES", 0)
+
+    async def story() -> None:
+        async with World(options=replace(OPTIONS, snapshot_every_events=100_000)) as world:
+            await tell_one_by_one(world, 30)
+            whole = checks.fold_log(await checks.read_log(world.reader(), facts.APP))
+            store = Hurried(world.store)
+            log = journal.Journal(store, facts.APP, "reader", journal.CommitIds("reader"), virtual.clock())
+            assert (await loading.load(log, Snapshots(store, facts.APP, at_once))).state == whole
+            assert store.scans > 20
 
     virtual.run(story())
 
