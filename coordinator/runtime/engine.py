@@ -12,7 +12,8 @@ No method assumes that this replica is the only one: whatever it decides is appe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from coordinator import logs
 from coordinator.core import decide
@@ -71,6 +72,7 @@ class Engine:
         self.changed = Signal()  #: Told after each change of the state.
         self.broken: CoordinatorError | None = None  #: Why it does not go on; it has to be loaded anew.
         self.sessions = 0  #: Held here: what is due is done here.
+        self._keepers = 0
         self.used_s = clock.monotonic_s()  #: When somebody last asked.
         self.time = EventTime(clock)
         self.time.heard(self.state.meta.time_ms)
@@ -175,6 +177,16 @@ class Engine:
         self._use()
         self.sessions -= 1
 
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """It is not forgotten while somebody who has found it waits for something else."""
+        self._use()
+        self._keepers += 1
+        try:
+            yield
+        finally:
+            self._keepers -= 1
+
     @property
     def closing(self) -> bool:
         """It takes nothing more."""
@@ -183,7 +195,8 @@ class Engine:
     @property
     def idle(self) -> bool:
         """Nobody would notice if it were forgotten here."""
-        return not self.sessions and not self._waiting and not self.state.meta.sweeping
+        is_used = self.sessions or self._keepers or self._waiting or self._in_flight
+        return not is_used and not self.state.meta.sweeping
 
     async def close(self, drain: bool) -> None:
         """Takes nothing more; with ``drain`` what waits is committed first, unless the store is away for too long."""

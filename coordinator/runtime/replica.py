@@ -178,16 +178,15 @@ class Replica(Coordinator):
         engine = await self._within(application, self._engines.get_or_new(application))
         if engine.mark.revision and not request.number:
             return engine.register_again(request.command)
-        if not engine.mark.revision:
-            try:
-                await self._check_new(application)
-                await self._within(application, self._census.let_in(application))
-            except CoordinatorError:
-                await self._engines.forget_unregistered(engine)
-                raise
-        answers = await engine.submit((request,), self._options.answer_within_s)
-        await self._engines.forget_unregistered(engine)
-        return answers[0]
+        try:
+            with engine.kept():
+                if not engine.mark.revision:
+                    await self._check_new(application)
+                    await self._within(application, self._census.let_in(application))
+                (answer,) = await engine.submit((request,), self._options.answer_within_s)
+                return answer
+        finally:
+            await self._engines.forget_unregistered(engine)
 
     async def _check_new(self, application: ApplicationId) -> None:
         """Its log has not left the store: a driver that was away for so long attaches again, under a new id."""
@@ -218,11 +217,8 @@ class Replica(Coordinator):
     async def open_session(self, application: ApplicationId, client: ClientId) -> Session:
         self._check_staying()
         engine = await self._engine(application)
-        engine.hold()  # before anything is waited for: else it may be forgotten meanwhile, and the session with it
-        try:
+        with engine.kept():
             return await self._open_session(engine, client)
-        finally:
-            engine.release()
 
     async def _open_session(self, engine: Engine, client: ClientId) -> Session:
         application = engine.application

@@ -231,6 +231,47 @@ def test_one_registration_that_fails_takes_nothing_from_another_of_the_same_appl
     virtual.run(story())
 
 
+def test_who_registers_beside_one_that_fails_is_not_sent_away() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            tries, let_in, go_on = iter("ab"), replica._census.let_in, asyncio.Event()
+
+            async def first_fails(application: ApplicationId) -> None:
+                if next(tries) == "a":
+                    await virtual.moment()
+                    raise Unavailable(application, "it is to fail")
+                await go_on.wait()
+                await let_in(application)
+
+            replica._census.let_in = first_fails  # type: ignore[method-assign]
+            both = [asyncio.create_task(replica.register(facts.opening()[0])) for _ in range(2)]
+            with pytest.raises(Unavailable):
+                await both[0]
+            go_on.set()
+            assert await both[1] == Accepted()
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("ends", ["given up", "refused"])
+def test_a_registration_that_comes_to_nothing_leaves_nothing_in_memory(ends: str) -> None:
+    async def story() -> None:
+        async with World() as world:
+            running = await world.start(reap=False)
+            running.backend.full = True
+            registering = asyncio.create_task(running.replica.register(facts.opening()[0]))
+            await virtual.moment()
+            if ends == "given up":
+                registering.cancel()
+            await asyncio.wait((registering,))
+            assert registering.cancelled() == (ends == "given up")
+            assert registering.cancelled() or isinstance(registering.exception(), Unavailable)
+            assert list(running.replica._engines) == []
+
+    virtual.run(story())
+
+
 def test_18_a_suspension_is_told_to_the_driver() -> None:
     async def story() -> None:
         async with World() as world:
