@@ -237,7 +237,7 @@ async def test_who_asks_too_fast_for_long_is_refused_and_told_when_to_come_again
 
 
 async def test_a_session_that_is_too_fast_is_read_more_slowly() -> None:
-    async with running(requests_per_s=10) as run, session(run) as (driver, _):
+    async with running(requests_per_s=10, heartbeat_ms=50) as run, session(run) as (driver, _):
         begun_s = asyncio.get_running_loop().time()
         for first in range(1, 25, 8):
             asked = [
@@ -249,6 +249,7 @@ async def test_a_session_that_is_too_fast_is_read_more_slowly() -> None:
         await driver.send(facts.batch(facts.asks([25])))
         await driver.answers(1)
         assert asyncio.get_running_loop().time() - begun_s >= 0.3  # 24 came at once, 20 may
+        assert run.coordinator.sessions[0].beats >= 4 + 5, "four messages, and nobody took it for silent meanwhile"
         assert run.coordinator.audited == []
 
 
