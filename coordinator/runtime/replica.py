@@ -113,6 +113,8 @@ class Replica(Coordinator):
         self._registration.address = self._options.address or address
 
     async def start(self) -> None:
+        if self._stopping is not None:
+            await self.stop()  # to its end, where it is under way
         self._running, self._leaving, self._stopping = True, False, None
         self._registration.start()
         self._engines.start(self._forget)

@@ -13,7 +13,7 @@ import pytest
 
 from coordinator.core import events as e
 from coordinator.core.ids import ApplicationId
-from coordinator.core.rejections import Ready, Recover
+from coordinator.core.rejections import Accepted, Ready, Recover
 from coordinator.core.values import DirectiveKind
 from coordinator.runtime.api import GoAway
 from coordinator.runtime.errors import Draining, Happened, Unavailable
@@ -230,6 +230,13 @@ def test_a_stop_that_nobody_waits_for_goes_on_and_whoever_stops_it_again_waits_f
             await running.replica.stop()
             await asyncio.gather(waiting, return_exceptions=True)
             assert asyncio.all_tasks() == {asyncio.current_task()}
+            await running.replica.start()
+            stopping = asyncio.create_task(running.replica.stop())
+            await asyncio.sleep(0)
+            await running.replica.start()
+            assert stopping.done()
+            running.backend.weather = None
+            assert await running.replica.register(facts.opening()[0]) == Accepted()
 
     virtual.run(story())
 
