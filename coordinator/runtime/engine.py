@@ -200,17 +200,17 @@ class Engine:
 
     async def close(self, drain: bool) -> None:
         """Takes nothing more; with ``drain`` what waits is committed first, unless the store is away for too long."""
-        self._closing = True
-        self._waiting.close(Draining(self._options.replica))
+        self._closing, draining = True, Draining(self._options.replica)
+        self._waiting.close(draining)
         if not drain:
-            self._refuse_unfinished(Draining(self._options.replica))
+            self._refuse_unfinished(draining)
             self._work.cancel()
         self._wake.set()
         tasks = [task for task in (self._work, self._snapshotting) if task is not None]
         self.changed.tell()
         _, late = await asyncio.wait(tasks, timeout=self._options.answer_within_s)
         if late:
-            self._refuse_unfinished(Draining(self._options.replica))
+            self._refuse_unfinished(draining)
             for task in late:
                 task.cancel()
             await asyncio.wait(late)
