@@ -10,31 +10,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from coordinator import logs
-from coordinator.runtime import places
 from coordinator.runtime.api import Peer
-from coordinator.wire.errors import WireError
-from coordinator.wire.records import ReplicaRecord, SessionRecord, decode
-from state_backend import salvage
+from coordinator.runtime.listing import records
+from coordinator.wire.records import ReplicaRecord, SessionRecord
 from state_backend.api import StateBackend
-from state_backend.errors import Corrupt
-from state_backend.values import Entry, Keyspace
-
-log = logs.logger(__name__)
+from state_backend.values import Keyspace
 
 
 async def registered(backend: StateBackend) -> list[ReplicaRecord]:
     """Those that are alive; raises what the store says."""
-    there = [entry async for entry in salvage.entries(backend, Keyspace.REPLICAS)]
-    return [record for entry in there if (record := _replica(entry)) is not None]
+    return [record async for record in records(backend, Keyspace.REPLICAS, ReplicaRecord)]
 
 
 async def roll_call(backend: StateBackend) -> list[Peer]:
     """Replicas that are alive with their sessions, then those that are gone and still have some."""
     alive = await registered(backend)
     held: Counter[str] = Counter()
-    async for entry in salvage.entries(backend, Keyspace.SESSIONS):
-        held.update(record.replica for record in (_session(entry),) if record is not None)
+    async for session in records(backend, Keyspace.SESSIONS, SessionRecord):
+        held[session.replica] += 1
     gone = sorted(set(held) - {record.replica for record in alive} - {""})
     return [
         *(peer(record, held[record.replica]) for record in alive),
@@ -56,26 +49,6 @@ def peer(record: ReplicaRecord, sessions: int = 0) -> Peer:
     )
 
 
-def others(records: Iterable[ReplicaRecord], replica: str) -> tuple[ReplicaRecord, ...]:
+def others(known: Iterable[ReplicaRecord], replica: str) -> tuple[ReplicaRecord, ...]:
     """All but this one."""
-    return tuple(record for record in records if record.replica != replica)
-
-
-def _replica(entry: Entry | Corrupt) -> ReplicaRecord | None:
-    try:
-        if isinstance(entry, Corrupt):
-            raise entry
-        return decode(ReplicaRecord, entry.value, places.name(Keyspace.REPLICAS, entry.key))
-    except (WireError, Corrupt) as error:
-        log.warning("a replica's record is damaged", error=str(error))
-        return None
-
-
-def _session(entry: Entry | Corrupt) -> SessionRecord | None:
-    try:
-        if isinstance(entry, Corrupt):
-            raise entry
-        return decode(SessionRecord, entry.value, places.name(Keyspace.SESSIONS, entry.key))
-    except (WireError, Corrupt) as error:
-        log.warning("a sign of life is damaged", error=str(error))
-        return None
+    return tuple(record for record in known if record.replica != replica)

@@ -43,6 +43,7 @@ from coordinator.runtime.errors import (
 )
 from coordinator.runtime.following import Follower
 from coordinator.runtime.housekeeping import Chore, Housekeeper
+from coordinator.runtime.listing import records
 from coordinator.runtime.observing import Observer, Standing
 from coordinator.runtime.options import Options
 from coordinator.runtime.pulse import Pulse
@@ -51,12 +52,10 @@ from coordinator.runtime.registration import Registration
 from coordinator.runtime.retention import Retention
 from coordinator.runtime.sessions import OpenSession, Sessions
 from coordinator.runtime.snapshot import Aside, at_once
-from coordinator.wire.errors import WireError
-from coordinator.wire.records import ApplicationRecord, SessionRecord, decode
-from state_backend import salvage
+from coordinator.wire.records import ApplicationRecord, SessionRecord
 from state_backend.api import StateBackend, Watch
-from state_backend.errors import Corrupt, OutcomeUnknown, StateBackendError
-from state_backend.values import Compare, Entry, Keyspace
+from state_backend.errors import OutcomeUnknown, StateBackendError
+from state_backend.values import Compare, Keyspace
 from state_backend.waiting import within
 
 T = TypeVar("T")
@@ -305,10 +304,11 @@ class Replica(Coordinator):
         found: list[ApplicationRecord] = []
         last_key = places.of_application(ApplicationId(after)) if after else None
         page = min(limit, _LIST_PAGE)
-        async with aclosing(salvage.entries(self._backend, Keyspace.APPLICATIONS, "", last_key, page)) as there:
-            async for item in there:
-                record = _application(item)
-                if record is not None and (record.ending is None or not running_only):
+        async with aclosing(
+            records(self._backend, Keyspace.APPLICATIONS, ApplicationRecord, last_key, page)
+        ) as registered:
+            async for record in registered:
+                if record.ending is None or not running_only:
                     found.append(record)
                 if len(found) >= limit:
                     break
@@ -319,8 +319,8 @@ class Replica(Coordinator):
         return await self._within(ALL, signs.last(self._backend, applications))
 
     async def replicas(self) -> list[Peer]:
-        records = await self._within(ALL, self._registration.replicas())
-        return [peers.peer(record) for record in records]
+        known = await self._within(ALL, self._registration.replicas())
+        return [peers.peer(record) for record in known]
 
     async def roll_call(self) -> list[Peer]:
         self._check_running()
@@ -342,9 +342,7 @@ class Replica(Coordinator):
             self._pulses[application] = pulse
         return pulse
 
-    async def _within(
-        self, application: ApplicationId, asked: Awaitable[T], late: CoordinatorError | None = None
-    ) -> T:
+    async def _within(self, application: ApplicationId, asked: Awaitable[T], late: CoordinatorError | None = None) -> T:
         """Not longer than an asker waits for an answer. ``late``: what is raised then, of what writes."""
         try:
             with _store_errors(application):
@@ -378,14 +376,3 @@ def _store_errors(application: ApplicationId) -> Iterator[None]:
         raise InDoubt(application, 0) from error
     except StateBackendError as error:
         raise Unavailable(application, error) from error
-
-
-def _application(entry: Entry | Corrupt) -> ApplicationRecord | None:
-    """The record; a damaged one is told to the log, so that the others can be listed."""
-    try:
-        if isinstance(entry, Corrupt):
-            raise entry
-        return decode(ApplicationRecord, entry.value, places.name(Keyspace.APPLICATIONS, entry.key))
-    except (WireError, Corrupt) as error:
-        log.error("an application's record is damaged", error=str(error))
-        return None
