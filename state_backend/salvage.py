@@ -7,37 +7,47 @@ the order of keys, with an error in the place of each that is damaged; nothing i
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from state_backend.api import StateBackend
 from state_backend.errors import Conflict, Corrupt
 from state_backend.limits import PAGE_LIMIT
 from state_backend.values import Absent, Delete, Entry, Keyspace, Stamp
 
+_Item = TypeVar("_Item")
+_One = Callable[[StateBackend, Keyspace, str], Awaitable[_Item | None]]
 
-async def entries(
+
+def entries(
     backend: StateBackend, keyspace: Keyspace, prefix: str = "", after: str | None = None, limit: int = PAGE_LIMIT
 ) -> AsyncGenerator[Entry | Corrupt, None]:
     """Every entry behind a key, read ``limit`` at a time, each page as of its own moment."""
+    return _each(backend, keyspace, prefix, after, limit, _entry)
+
+
+def all_replaceable(backend: StateBackend, keyspace: Keyspace) -> AsyncGenerator[Entry, None]:
+    """Every entry, also the damaged ones, as `replaceable` gives them."""
+    return _each(backend, keyspace, "", None, PAGE_LIMIT, replaceable)
+
+
+async def _each(
+    backend: StateBackend, keyspace: Keyspace, prefix: str, after: str | None, limit: int, one: _One[_Item]
+) -> AsyncGenerator[Entry | _Item, None]:
+    """Page by page; where a page cannot be read, each of its entries as ``one`` reads it."""
     more = True
     while more:
-        keys, found, more = await _page(backend, keyspace, prefix, after, limit)
+        found: Sequence[Entry | _Item]
+        try:
+            page = await backend.scan(keyspace, prefix, after, limit)
+            keys, found, more = [entry.key for entry in page.entries], page.entries, page.more
+        except Corrupt:
+            there = await backend.scan_keys(keyspace, prefix, after, limit)
+            keys, more = list(there.keys), there.more
+            found = [read for key in keys if (read := await one(backend, keyspace, key)) is not None]
         for item in found:
             yield item
         after = keys[-1] if keys else after
-
-
-_Page = tuple[Sequence[str], Sequence[Entry | Corrupt], bool]
-
-
-async def _page(backend: StateBackend, keyspace: Keyspace, prefix: str, after: str | None, limit: int) -> _Page:
-    try:
-        page = await backend.scan(keyspace, prefix, after, limit)
-        return [entry.key for entry in page.entries], page.entries, page.more
-    except Corrupt:
-        there = await backend.scan_keys(keyspace, prefix, after, limit)
-        found = [item for key in there.keys if (item := await _entry(backend, keyspace, key)) is not None]
-        return there.keys, found, there.more
 
 
 async def replaceable(backend: StateBackend, keyspace: Keyspace, key: str) -> Entry | None:

@@ -1,10 +1,10 @@
 """Closing applications whose driver is gone.
 
 Responsible for counting a driver's silence and for ending its application with cause `application lost`. Refuses to
-know sessions and drivers: all that it sees is whether a sign of life changes. Invariant: silence is counted by this
-replica's own monotonic clock, from the moment that it holds the lock with a writable store, for a full time-out; the
-ending append compares the sign of life that was counted and the lock that was held. So an outage of the store reaps
-nobody, and neither does a replica that was paused.
+know sessions and drivers: all that it sees is whether a sign of life changes, and a damaged one does when it is written
+anew. Invariant: silence is counted by this replica's own monotonic clock, from the moment that it holds the lock with a
+writable store, for a full time-out; the ending append compares the sign of life that was counted and the lock that was
+held. So an outage of the store reaps nobody, and neither does a replica that was paused.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Ending
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock
-from coordinator.runtime.housekeeping import Chore, alone, entries
+from coordinator.runtime.housekeeping import Chore, alone
 from coordinator.runtime.options import Options
+from state_backend import salvage
 from state_backend.api import Lock, StateBackend
 from state_backend.keys import join_key
 from state_backend.values import Compare, Entry, Keyspace, Put, Revision, RevisionIs
@@ -57,7 +58,7 @@ class Reaper(Chore):
         """Counts every driver's silence and ends what was silent for too long. Raises what the store says."""
         await self._prove_writable(lock)
         begun_s = self._clock.monotonic_s()  # what was read may have changed just before, however long that took
-        there = [entry async for entry in entries(self._backend, Keyspace.SESSIONS)]
+        there = [entry async for entry in salvage.all_replaceable(self._backend, Keyspace.SESSIONS)]
         read_s = self._clock.monotonic_s()
         self._silences = {entry.key: self._count(entry, read_s) for entry in there}
         for key, silence in list(self._silences.items()):

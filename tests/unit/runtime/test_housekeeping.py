@@ -395,7 +395,7 @@ def test_a_damaged_record_keeps_no_other_application_from_being_reaped_and_liste
             async with Replica(store, replace(OPTIONS, silence_s=3.0), virtual.clock()) as replica:
                 await asyncio.sleep(6)
                 assert (await teller.view(whole)).meta.ending is Ending.LOST
-                assert (await teller.view(damaged)).meta.ending is None
+                assert (await teller.view(damaged)).meta.ending is Ending.LOST, "it is as silent as any other"
                 assert [peer.replica for peer in await replica.roll_call()]
                 store.damaged = f"applications/{damaged}"
                 assert [record.application for record in await replica.applications()] == [whole]
