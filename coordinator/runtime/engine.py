@@ -219,7 +219,7 @@ class Engine:
         """Of what is being written nobody knows; what waits has not happened."""
         if error.happened is Happened.NOTHING:
             for batch in self._in_flight:
-                self._waiting.refuse(batch, InDoubt(self.application, 0))
+                self._waiting.refuse(batch, InDoubt(self.application, cause=error.fact))
         self._waiting.refuse_all(error)
 
     def _use(self) -> None:

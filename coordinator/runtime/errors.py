@@ -81,9 +81,11 @@ class InDoubt(CoordinatorError):
 
     happened = Happened.UNKNOWN
 
-    def __init__(self, application: ApplicationId, waited_s: float) -> None:
+    def __init__(self, application: ApplicationId, waited_s: float = 0.0, cause: str = "") -> None:
+        """``waited_s``: 0: nobody waits any more. ``cause``: why."""
+        within = f" within {round(waited_s, 2):g} s" if waited_s else ""
         super().__init__(
-            f"a commit of application {application} was not confirmed within {round(waited_s, 2):g} s",
+            f"a commit of application {application} was not confirmed{within}{f' ({cause})' if cause else ''}",
             "an answer of the store",
             "Send the same requests with the same numbers again: what is in the log is not carried out twice.",
         )

@@ -373,6 +373,6 @@ def _store_errors(application: ApplicationId) -> Iterator[None]:
     try:
         yield
     except OutcomeUnknown as error:
-        raise InDoubt(application, 0) from error
+        raise InDoubt(application, cause=error.cause) from error
     except StateBackendError as error:
         raise Unavailable(application, error) from error

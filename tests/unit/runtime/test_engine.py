@@ -209,7 +209,7 @@ def test_a_commit_whose_place_in_the_log_is_damaged_is_in_doubt_and_not_asked_fo
             running.backend.get = damaged  # type: ignore[method-assign]
             running.backend.weather = AnswerLost()
             begun_s = virtual.clock().monotonic_s()
-            with pytest.raises(InDoubt) as told:
+            with pytest.raises(InDoubt, match=r"was not confirmed \(the log of application \S+ cannot be read") as told:
                 await running.replica.submit(facts.APP, requests, within_s=60)
             assert told.value.happened is Happened.UNKNOWN
             assert virtual.clock().monotonic_s() - begun_s < 10
