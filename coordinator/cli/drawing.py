@@ -69,12 +69,13 @@ def _is_like_a_path(app: str) -> bool:
 
 async def _timeline(here: Here, app: str | None, to: Path) -> None:
     async with here.source() as source:
-        picture = Picture()
+        picture, events = Picture(), 0
         async for recorded in source.events(await _found(source, app)):
             picture.hear(recorded)
-        written(to, page(picture))
+            events += 1
+        written(to, page(picture, damage=map(str, source.problems)))
         shuffles = count(len(picture.bars), "shuffle")
-        output.say(f"{shuffles} of {count(picture.last_sequence, 'event')} drawn in {to}; open it in a browser.")
+        output.say(f"{shuffles} of {count(events, 'event')} drawn in {to}; open it in a browser.")
 
 
 def _of_file(here: Here, path: str) -> Here:

@@ -44,9 +44,14 @@ class Here:
         for told in opened.remarks:
             output.remark(told)
         try:
-            yield opened
-        finally:
-            await opened.close()
+            try:
+                yield opened
+            finally:
+                await opened.close()
+        except Exception as missing:
+            if (perhaps := _perhaps_there(missing, opened.problems)) is None:
+                raise
+            raise perhaps from missing
         self.problems.extend(opened.problems)
 
     def end(self) -> None:
@@ -54,9 +59,7 @@ class Here:
         for problem in self.problems:
             output.remark(problem)
         if self.problems:
-            told = failure_of(self.problems[0])
-            shown = "What is shown above is what could be read."
-            raise Failure(told.exit_code if told is not None else Exit.DAMAGED, shown)
+            raise Failure(_code_of(self.problems[0]), "What is shown above is what could be read.")
 
     def chosen(self) -> tuple[str, str]:
         """The source that was named, and of which kind: server, store or log. Empty: the shared file."""
@@ -90,6 +93,21 @@ class Here:
 
     def _from(self, key: str) -> str:
         return self.loaded.origins.get(key, "")
+
+
+def _perhaps_there(missing: Exception, problems: list[Exception]) -> Failure | None:
+    """Of what was not found where not all could be read; None: that has nothing to do with it."""
+    told = failure_of(missing)
+    if not problems or told is None or told.exit_code is not Exit.NOT_FOUND:
+        return None
+    for problem in problems:
+        output.remark(problem)
+    return Failure(_code_of(problems[0]), f"{told} It may be in what could not be read.")
+
+
+def _code_of(problem: Exception) -> Exit:
+    told = failure_of(problem)
+    return told.exit_code if told is not None else Exit.DAMAGED
 
 
 def default_store() -> str:

@@ -62,13 +62,26 @@ def _salvaged(values: Iterable[tuple[str, bytes]]) -> Iterator[Segment | WireErr
 
 
 def unbroken(found: Iterable[Segment | WireError], name: str) -> Iterator[Segment | WireError]:
-    """The same, with an error where a segment, or the beginning, is not there at all."""
-    expected: int | None = 1
+    """The same, with an error where a segment, or the beginning, is not there at all; damage says what is left out."""
+    expected, damage = 1, None
     for item in found:
+        if damage is not None:
+            yield _leaving_out(damage, expected, item)
         if isinstance(item, Segment):
-            if expected not in (None, item.first_sequence):
+            if damage is None and item.first_sequence != expected:
                 yield Corrupt(name, f"a segment begins with record {item.first_sequence}", f"record {expected}")
-            expected = item.next_sequence
+            expected, damage = item.next_sequence, None
+            yield item
         else:
-            expected = None
-        yield item
+            damage = item
+    if damage is not None:
+        yield _leaving_out(damage, expected, None)
+
+
+def _leaving_out(damage: WireError, expected: int, then: Segment | WireError | None) -> WireError:
+    """The same error, which says which events are not there, as far as what comes behind it tells."""
+    if then is None and expected > 1:
+        damage.next_step += f" Events from {expected} on are left out."
+    elif isinstance(then, Segment) and then.first_sequence > expected:
+        damage.next_step += f" Events {expected} to {then.first_sequence - 1} are left out."
+    return damage

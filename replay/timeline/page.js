@@ -105,6 +105,7 @@ function head() {
   el("about").textContent = `policy ${told.policy}` + (told.spark ? `, Spark ${told.spark}` : "") + `, ${span(told.length_ms)} from ${new Date(told.first_ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   el("asof").textContent = broken || `${given.live && !told.ended ? "live, " : ""}as of event ${told.sequence.toLocaleString("en")}`;
   el("asof").className = broken ? "away" : "soft";
+  el("damage").textContent = told.damage.length ? `Not all of the log could be read: ${told.damage.join("; ")}` : "";
   el("foot").textContent = `application ${told.application}; bytes count from the end of the attempt that wrote them until they are gone` +
     (told.left_out ? `; ${told.left_out.toLocaleString("en")} older shuffles are left out` : "");
 }

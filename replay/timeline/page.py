@@ -11,6 +11,7 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -20,9 +21,9 @@ from replay.timeline.collect import Picture
 from replay.timeline.numbers import COLUMNS, EVENTS, numbers
 
 
-def page(picture: Picture) -> str:
-    """The page of a picture that does not change any more."""
-    return _filled(picture.name or picture.application, data(picture))
+def page(picture: Picture, damage: Iterable[str] = ()) -> str:
+    """The page of a picture that does not change any more. ``damage``: what of its log could not be read."""
+    return _filled(picture.name or picture.application, data(picture, damage))
 
 
 def live_page(title: str) -> str:
@@ -30,9 +31,10 @@ def live_page(title: str) -> str:
     return _filled(title, json.dumps({"live": "numbers.json"}))
 
 
-def data(picture: Picture) -> str:
+def data(picture: Picture, damage: Iterable[str] = ()) -> str:
     """The numbers, as JSON that may stand inside a page."""
-    return _inert(json.dumps({**numbers(picture), "columns": COLUMNS, "happenings": EVENTS}, separators=(",", ":")))
+    told = {**numbers(picture), "damage": list(damage), "columns": COLUMNS, "happenings": EVENTS}
+    return _inert(json.dumps(told, separators=(",", ":")))
 
 
 def policy() -> str:

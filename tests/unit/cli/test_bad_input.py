@@ -282,11 +282,7 @@ async def damage(address: str, number: int) -> str:
 def test_a_damaged_segment_in_the_middle_of_a_log_is_named_and_the_rest_shown(
     shufflectl: Shufflectl, tmp_path: Path
 ) -> None:
-    path = log_file(tmp_path / "app.log", deleted_and_missed())
-    content = bytearray(path.read_bytes())
-    first = struct.unpack_from(">I", content, len(MAGIC))[0]
-    content[len(MAGIC) + 4 + first + 4 + 10] ^= 1
-    path.write_bytes(bytes(content))
+    path = second_damaged(tmp_path / "app.log")
     called = shufflectl("events", "--log", path, "-", "-o", "json")
     assert is_clear(called, Exit.DAMAGED, "app.log, offset", "checksum")
     assert [row["sequence"] for row in called.data] == [*range(1, 9), *range(17, 33)]
@@ -295,16 +291,57 @@ def test_a_damaged_segment_in_the_middle_of_a_log_is_named_and_the_rest_shown(
 
 def test_what_a_damaged_log_shows_says_how_far_it_was_read(shufflectl: Shufflectl, tmp_path: Path) -> None:
     """The sentence that ends it names what is shown above: each verb shows something."""
-    path = log_file(tmp_path / "app.log", deleted_and_missed())
-    content = bytearray(path.read_bytes())
-    content[len(MAGIC) + 4 + struct.unpack_from(">I", content, len(MAGIC))[0] + 4 + 10] ^= 1
-    path.write_bytes(bytes(content))
+    path = second_damaged(tmp_path / "app.log")
     for verb in ("graph", "shuffles", "premature", "holders", "simulate"):
         called = shufflectl(verb, "--log", path, "chain", *(("--master", "none") if verb == "simulate" else ()))
         assert is_clear(called, Exit.DAMAGED, "app.log, offset", "What is shown above"), verb
         assert called.out, verb
     assert shufflectl("premature", "--log", path, "-").out == "Nothing was deleted too early up to event 8.\n"
     assert "this was so up to event 8" in shufflectl("holders", "--log", path, "-").err
+
+
+def second_damaged(path: Path) -> Path:
+    """A log of which the second of four segments is damaged: events 9 to 16."""
+    content = bytearray(log_file(path, deleted_and_missed()).read_bytes())
+    content[len(MAGIC) + 4 + struct.unpack_from(">I", content, len(MAGIC))[0] + 4 + 10] ^= 1
+    path.write_bytes(bytes(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("replay", "--at", "20"), "event 20 is not in the log"),
+        (("replay", "--until", "GenerationDeleted"), "the log has no GenerationDeleted"),
+        (("replay", "--step", "--at", "20"), "event 20 is not in the log"),
+        (("diff", "1", "20"), "event 20 is not in the log"),
+        (("explain", "7"), "app shuffle 7 does not occur"),
+        (("explain", "#7"), "shuffle id 7"),
+    ],
+)
+def test_what_is_not_found_in_a_damaged_log_may_be_in_what_is_damaged(
+    shufflectl: Shufflectl, tmp_path: Path, given: tuple[str, ...], words: str
+) -> None:
+    called = shufflectl(given[0], "--log", second_damaged(tmp_path / "app.log"), *given[1:])
+    assert is_clear(called, Exit.DAMAGED, words, "app.log, offset", "It may be in what could not be read.")
+
+
+def test_damage_says_which_events_are_left_out(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    path = second_damaged(tmp_path / "app.log")
+    for verb in (("replay",), ("diff", "1"), ("explain", "0")):
+        called = shufflectl(verb[0], "--log", path, *verb[1:])
+        assert is_clear(called, Exit.DAMAGED, "checksum", "Events 9 to 16 are left out."), verb
+    path.write_bytes(path.read_bytes()[:-5])
+    called = shufflectl("events", "--log", path)
+    assert is_clear(called, Exit.DAMAGED, "Events 9 to 16 are left out.", "Events from 25 on are left out.")
+
+
+def test_a_timeline_tells_of_damage_and_counts_what_it_was_drawn_from(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    called = shufflectl("timeline", second_damaged(tmp_path / "app.log"), "-o", page)
+    assert is_clear(called, Exit.DAMAGED, "Events 9 to 16 are left out.")
+    assert "of 24 events drawn" in called.out
+    assert "app.log, offset" in page.read_text()
 
 
 def test_a_torn_end_of_a_log_is_named_and_the_rest_shown(shufflectl: Shufflectl, tmp_path: Path) -> None:

@@ -129,6 +129,11 @@ def test_no_text_of_a_log_becomes_markup() -> None:
     assert json.loads(found[1])["name"] == told.name
 
 
+def test_a_page_is_told_of_damage() -> None:
+    made = page(picture(Told().log), ["app.log, offset 9: </script>"])
+    assert '"damage":["app.log, offset 9: \\u003c/script\\u003e"]' in made
+
+
 def test_what_was_missed_counts_as_what_had_gone_and_not_as_what_it_cost() -> None:
     made = page(picture(deleted_and_missed().log))
     assert "had been deleted`" in made

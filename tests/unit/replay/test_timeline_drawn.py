@@ -36,6 +36,7 @@ const tell = () => {
   const at = {clientX: box.left + 400, clientY: box.top + 10, bubbles: true};
   bars.dispatchEvent(new PointerEvent("pointermove", at));
   document.title = "PROBE" + JSON.stringify({
+    damage: named("damage").textContent,
     tip: named("tip").hidden ? "" : named("tip").textContent, tiles: named("tiles").textContent,
     area: ink("area"), bars: ink("bars"), graph: ink("graph"),
     fits: document.documentElement.scrollWidth <= innerWidth,
@@ -73,6 +74,15 @@ def test_a_browser_draws_it_and_hovering_names_the_call_site_and_the_events(shuf
     assert told["fits"], "nothing is wider than the window"
     site, event = ("map at chain.py:12", "event 8") if shuffles == 3 else ("groupBy at nightly.py:0", "event 6")
     assert (site in told["tip"], event in told["tip"]) == (True, True), told["tip"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; what the page holds is checked in test_timeline")
+def test_a_page_of_a_damaged_log_says_so_as_text(tmp_path: Path) -> None:
+    drawn, damage = picture(deleted_and_missed().log), "app.log, offset 9: <b>damaged</b>"
+    assert probed(page(drawn, [damage]).replace("</body>", _PROBE), tmp_path)["damage"] == (
+        f"Not all of the log could be read: {damage}"
+    )
+    assert probed(page(drawn).replace("</body>", _PROBE), tmp_path)["damage"] == ""
 
 
 #: Tells how wide both drawings over time are, and how far the bars scroll, before and after a search.
