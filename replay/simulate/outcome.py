@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from coordinator.core.events import Recorded
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
-from coordinator.core.values import Expiry, Policy
+from coordinator.core.values import Deletion, Expiry, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Life:
 
     @property
     def is_deleted_early(self) -> bool:
-        """Whether the policy has fenced it: nobody could read it from there on."""
-        return self.fenced_ms is not None
+        """Whether the policy has freed it: a fence that the application's end overtook has freed nothing."""
+        return self.end == Deletion.POLICY.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,9 @@ class Outcome:
 
     @property
     def premature_rate(self) -> float:
-        """Of all deletions; 0 where there were none."""
-        return self.premature / self.deletions if self.deletions else 0.0
+        """Of all that was fenced; 0 where nothing was."""
+        fenced = sum(life.fenced_ms is not None for life in self.lives)
+        return self.premature / fenced if fenced else 0.0
 
     @property
     def recomputed_bytes(self) -> int:

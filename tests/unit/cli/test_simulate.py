@@ -222,7 +222,11 @@ def test_policies_as_people_write_them() -> None:
     assert _named("delayed:eager:30s")[1] == Policy(Rule.EAGER, observe=False, grace_ms=30_000)
 
 
-def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, log: Path) -> None:
+def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = deleted_and_missed()
+    told.now_ms += 1_000  # a simulated driver deletes in a tenth of a second
+    told.say(EndApplication())
+    log = log_file(tmp_path / "app.log", told)
     by_pressure = ("--policy", "pressure", "-o", "json")
     roomy, narrow = (
         shufflectl("simulate", str(log), "--capacity", size, *by_pressure).data["policies"][0]

@@ -426,6 +426,18 @@ def test_a_jobs_own_policy_gives_way_to_the_simulated_one() -> None:
     assert simulate(facts_of(told.log), FRONTIER, pace=AT_ONCE).deletions == 1
 
 
+@pytest.mark.parametrize("answered", [0, 1, 2])
+def test_a_fence_that_the_end_overtakes_has_deleted_nothing(answered: int) -> None:
+    """The application ends before it is asked for, between fence and deletion, and behind both."""
+    told = Told()
+    told.whole_chain()
+    for outcome in (c.Fenced(120_000_000), c.Freed(120_000_000))[:answered]:
+        told.say(c.ReportOutcome(next(iter(told.state.directives)), outcome))
+    told.say(c.EndApplication())
+    recorded = simulate(facts_of(told.log))
+    assert (recorded.deletions, recorded.deleted_bytes) == ((1, 120_000_000) if answered == 2 else (0, 0))
+
+
 def test_without_looks_reachable_lets_nothing_go_and_says_so() -> None:
     outcome = simulate(facts_of(run_twice().log), Policy(Rule.REACHABLE, observe=False))
     assert (outcome.looks, outcome.deletions) == (0, 0)
