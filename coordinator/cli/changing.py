@@ -34,7 +34,7 @@ AppShuffleName = Annotated[
 _DEFAULT_GRACE_MS = 60_000
 _DEFAULT_RULE = "reachable"
 #: Policies that apply a rule which is named beside them.
-_RULED = ("observe", "delayed")
+RULED = ("observe", "delayed")
 #: What a pin comes too late for.
 _GONE = frozenset({Life.FENCED.value, Life.DELETED.value, Life.LOST.value})
 
@@ -71,9 +71,9 @@ def policy(
 ) -> Any:
     """Sets the policy of a running application, or of one job group."""
     _check_utf8("--group", group)
-    if rule and chosen not in _RULED:
+    if rule and chosen not in RULED:
         told = f"the policy is {chosen}, which is a rule itself, and --rule is {rule}"
-        raise failure(Exit.USAGE, told, f"--rule with {' or '.join(_RULED)} alone", "Leave one out.")
+        raise failure(Exit.USAGE, told, f"--rule with {' or '.join(RULED)} alone", "Leave one out.")
     wished = policy_of(chosen, rule or _DEFAULT_RULE, grace)
     where = f"job group {group}" if group else "the application"
     return _do(here, app, SetPolicy(wished, group, _who()), f"the policy of {where} is {wished.name}")
@@ -131,14 +131,14 @@ def _say(here: Here, application: ApplicationId, done: str) -> None:
 def policy_of(chosen: str, rule: str, grace: str) -> Policy:
     """The policy of this name."""
     rules = {known.value: known for known in Rule}
-    if chosen not in (*rules, *_RULED) or rule not in rules:
+    if chosen not in (*rules, *RULED) or rule not in rules:
         wrong = chosen if rule in rules else rule
         expected = f"observe, delayed, {', '.join(rules)}"
         raise failure(
             Exit.USAGE, f"the policy is {wrong!r}", f"one of {expected}", "docs/lifecycle.md tells what each does."
         )
     wait_ms = _milliseconds(grace) if grace else _DEFAULT_GRACE_MS if chosen == "delayed" else 0
-    named = rules[rule if chosen in _RULED else chosen]
+    named = rules[rule if chosen in RULED else chosen]
     return Policy(named, observe=chosen == "observe", grace_ms=wait_ms)
 
 

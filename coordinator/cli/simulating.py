@@ -17,7 +17,7 @@ import typer
 from rich.text import Text
 
 from coordinator.cli import output
-from coordinator.cli.changing import policy_of
+from coordinator.cli.changing import RULED, policy_of
 from coordinator.cli.exits import Exit, failure
 from coordinator.cli.finding import find, is_on_disk
 from coordinator.cli.here import Here, default_store
@@ -160,8 +160,12 @@ def _named(text: str) -> tuple[str, Policy | None]:
     """A policy as people write it; None: as recorded."""
     if text.replace("-", " ").strip().lower() == _RECORDED:
         return _RECORDED, None
-    name, _, rest = text.partition(":")
-    rule, _, grace = rest.partition(":")
+    name, *more = text.split(":")
+    if more and (name not in RULED or len(more) > len(("rule", "grace")) or not all(more)):
+        expected = "a policy's name, observe:RULE, delayed:RULE:GRACE or 'as recorded'"
+        told = "Leave out the colon, or say what follows it."
+        raise failure(Exit.USAGE, f"the policy is {text!r}", expected, told)
+    rule, grace = (*more, "", "")[:2]
     chosen = policy_of(name, rule or "reachable", grace)
     return (f"observe({rule})" if chosen.observe and rule else chosen.name), chosen
 

@@ -31,8 +31,8 @@ class Life:
 
     @property
     def is_deleted_early(self) -> bool:
-        """Whether the policy has freed it: a fence that the application's end overtook has freed nothing."""
-        return self.end == Deletion.POLICY.value
+        """Whether the policy has fenced it, and nothing overtook its deletion: the application's end, or Spark's."""
+        return self.fenced_ms is not None and self.end in ("", Deletion.POLICY.value)
 
 
 @dataclass(frozen=True, slots=True)

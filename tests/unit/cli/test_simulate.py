@@ -222,11 +222,18 @@ def test_policies_as_people_write_them() -> None:
     assert _named("delayed:eager:30s")[1] == Policy(Rule.EAGER, observe=False, grace_ms=30_000)
 
 
-def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, tmp_path: Path) -> None:
-    told = deleted_and_missed()
-    told.now_ms += 1_000  # a simulated driver deletes in a tenth of a second
-    told.say(EndApplication())
-    log = log_file(tmp_path / "app.log", told)
+@pytest.mark.parametrize(
+    "text",
+    ["eager:", "eager:frontier", "eager:frontier:5s", "delayed:", "delayed::5s", "delayed:eager:", "observe:a:b:c"],
+)
+def test_a_policy_with_a_part_that_is_empty_or_says_nothing_is_refused(
+    shufflectl: Shufflectl, log: Path, text: str
+) -> None:
+    called = shufflectl("simulate", log, "--policy", text)
+    assert (called.code, f"the policy is {text!r}; expected a policy's name" in called.err) == (2, True), called
+
+
+def test_a_capacity_is_what_pressure_goes_by(shufflectl: Shufflectl, log: Path) -> None:
     by_pressure = ("--policy", "pressure", "-o", "json")
     roomy, narrow = (
         shufflectl("simulate", str(log), "--capacity", size, *by_pressure).data["policies"][0]
