@@ -19,7 +19,8 @@ from coordinator.cli.spark import Confs, conf_of
 from listener_bridge.running import contexts, program
 from state_backend.address import parse_address
 
-_FREE = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+#: What follows the program is the program's own.
+_FREE = {"allow_extra_args": True, "allow_interspersed_args": False}
 
 
 def run(

@@ -148,6 +148,21 @@ def test_a_wrong_wish_is_told_once_before_a_program_runs(
     assert called.err.count("expected") == 1
 
 
+@pytest.mark.parametrize(("given", "near"), [("--polcy", "--policy"), ("--adress", "--address"), ("-x", "")])
+def test_an_option_that_run_does_not_know_is_no_program(shufflectl: Shufflectl, given: str, near: str) -> None:
+    called = shufflectl("run", given, "eager", "nowhere.py")
+    assert called.code == Exit.USAGE
+    assert (f"No such option: {given}" in called.err, near in called.err) == (True, True), called.err
+
+
+def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import sys; print(sys.argv[1:])")
+    theirs = ["--polcy", "eager", "-x", "--policy", "-h"]
+    command = [sys.executable, "-m", "coordinator.cli.main", "run", "--policy", "eager", str(tmp_path / "app.py")]
+    done = subprocess.run([*command, *theirs], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{theirs}\n"), done.stderr
+
+
 def test_a_locked_store_says_who_holds_it(
     shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
