@@ -48,6 +48,7 @@ class Client:
         """
         self.address = ""  #: Of the present session; empty: there is none.
         self.refused = ""  #: Why there will be none any more.
+        self.why_away = ""  #: What people were told, or would be, of nobody who answers; empty: that is over.
         self.is_heard = threading.Event()  #: How it stands with the present application: let in, away, or over.
         self._desk = desk
         self._addresses = addresses
@@ -107,6 +108,7 @@ class Client:
             if self.is_away:
                 log.warning(BACK if was_let_in else COME, address)
                 self.is_away = self._owes_reason = False
+            self.why_away = ""
         self.is_heard.set()
 
     def answered(self) -> None:
@@ -219,13 +221,15 @@ class Client:
         where = f"at {', '.join(self._configured)}" if self._configured else "inside this driver"
         with self._telling:
             if not (self._was_let_in or self.is_away or self.refused or self._closed.is_set()):
-                log.warning("no coordinator %s has answered for %g s: %s until one does", where, SOON_S, AWAY)
+                self.why_away = f"no coordinator {where} has answered for {SOON_S:g} s"
+                log.warning("%s: %s until one does", self.why_away, AWAY)
                 self.is_away = self._owes_reason = True
 
     def _tell_away(self, what: str, why: str) -> None:
         with self._telling:
+            self.why_away = f"{what} ({why})"
             if (not self.is_away or self._owes_reason) and not self._closed.is_set():
-                log.warning("%s (%s): %s", what, why, AWAY)
+                log.warning("%s: %s", self.why_away, AWAY)
                 self.is_away, self._owes_reason = True, False
         self.is_heard.set()
 

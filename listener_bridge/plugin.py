@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("shuffle_lifecycle")
 
+_BLIND = (
+    "spark.shuffleLifecycle.looks=false: the program is not looked at, so reachable lets nothing go; expected "
+    "looks=true, or a rule that guesses: frontier, eager"
+)
 ASKED_LIMIT_S = 10.0  #: A coordinator that starts inside a busy driver takes a second or two.
 
 
@@ -57,7 +61,7 @@ class Status:
 
     application: str
     state: str  #: off, connecting, connected, away, refused, detached
-    why: str  #: Why it is off, or only observes; empty where nothing is to be said.
+    why: str  #: Why it is off, refused, away, or only observes; empty where nothing is to be said.
     policy: str
     address: str
     store: str  #: Of the embedded coordinator; empty where an address was given.
@@ -125,7 +129,7 @@ class Attachment:
         return Status(
             application=self.application,
             state=_state_of(bridge),
-            why=bridge.client.refused or self._why,
+            why=bridge.client.refused or bridge.client.why_away or self._why,
             policy=str(self._settings.policy),
             address=bridge.client.address,
             store=self._store,
@@ -263,7 +267,11 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
 
 def _eyes(spark: SparkSession, tap: Tap, chosen: Settings, can: Capability) -> Sight | None:
     """The eyes of looks at the program; None where nobody wants them, or where they do not see this driver."""
-    if not chosen.looks or can.deletes is not True:
+    if can.deletes is not True:
+        return None
+    if not chosen.looks:
+        if chosen.policy.rule == choices.DEFAULT_RULE:
+            log.warning("%s", _BLIND)
         return None
     from listener_bridge.reach import opening
 

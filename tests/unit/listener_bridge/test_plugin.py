@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from shuffle_lifecycle.v1 import service_pb2
@@ -19,6 +19,8 @@ from shuffle_lifecycle.v1 import service_pb2
 import listener_bridge
 from listener_bridge import channels, embedded, plugin, settings
 from listener_bridge.bridge import Bridge
+from listener_bridge.settings import Policy, Settings
+from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.tap.tap import Tap
 from state_backend.address import SqliteAddress, parse_address
 from tests.unit.listener_bridge.fakes import PATIENCE, FakeService, FakeTap
@@ -93,6 +95,20 @@ def test_what_cannot_work_is_off_with_one_line(session: Any, why: str, caplog: p
     assert why in line
     assert why in off.status().why
     off.detach()
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_told"),
+    [(Policy(observe=False), True), (Policy(), True), (Policy(grace_ms=9), True), (Policy("frontier", False), False)],
+    ids=str,
+)
+def test_without_looks_reachable_says_that_it_lets_nothing_go(
+    policy: Policy, is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    chosen, can = Settings(policy=policy, looks=False), Capability("native", True, False, False)
+    assert plugin._eyes(cast(Any, None), cast(Any, None), chosen, can) is None
+    lines = ["WARNING spark.shuffleLifecycle.looks=false: the program is not looked at, so reachable lets nothing go"]
+    assert [line.partition(";")[0] for line in said(caplog)] == (lines if is_told else [])
 
 
 GEVENT = SimpleNamespace(is_module_patched=lambda name: name in ("socket", "queue"))

@@ -13,7 +13,7 @@ from listener_bridge import client
 from listener_bridge.backoff import BackOff
 from listener_bridge.bridge import Bridge
 from tests.support.spark import wait_for
-from tests.unit.listener_bridge.client.attached import Attached, jobs
+from tests.unit.listener_bridge.client.attached import Attached, handle_of, jobs
 from tests.unit.listener_bridge.fakes import FakeCoordinator, FakeService, FakeTap, accepted
 
 
@@ -35,6 +35,27 @@ def test_40_a_coordinator_that_dies_and_comes_back_misses_nothing(
     assert "does not answer" in away
     assert "the job goes on, nothing more is deleted early" in away
     assert "is back" in back
+
+
+def test_why_nobody_answers_is_known_until_somebody_does(coordinator: FakeCoordinator) -> None:
+    """As of a store, or a file of lessons, that is none: what keeps the coordinator from starting."""
+    starts = [OSError("no such store")]
+
+    def started() -> tuple[str, ...]:
+        if starts:
+            raise starts[0]
+        return (coordinator.address,)
+
+    here = Attached()
+    here.bridge.client._addresses = started
+    here.bridge.start()
+    wait_for(lambda: here.bridge.client.is_away, "it to be missed")
+    status = handle_of(here).status()
+    assert (status.state, status.why) == ("away", "the coordinator does not answer (OSError: no such store)")
+    starts.clear()
+    wait_for(lambda: here.bridge.client.address, "it to come")
+    assert handle_of(here).status().why == ""
+    here.bridge.stop("the test has ended")
 
 
 def test_several_addresses_go_on_at_the_next_one(
