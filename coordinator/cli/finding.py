@@ -31,7 +31,7 @@ async def find(source: Source, named: str | None) -> ApplicationId:
     if not named:
         told = "an id or its beginning, Spark's id, a name, or - for the only one"
         raise failure(Exit.USAGE, "the application is ''", told, "`shufflectl apps` lists them.")
-    if len(named) == _UUID_LENGTH and named.count("-") == 4:
+    if is_id(named):
         return ApplicationId(named)
     there = await source.named()
     found = [application for application in there if _is_called(application, named)]
@@ -49,6 +49,11 @@ async def find(source: Source, named: str | None) -> ApplicationId:
         f"one of: {names}" if names else "one that is registered; none is yet",
         " ".join(filter(None, ("List them with `shufflectl apps`.", source.elsewhere))),
     )
+
+
+def is_id(named: str) -> bool:
+    """Whether it is a whole id, which nobody need look up."""
+    return len(named) == _UUID_LENGTH and named.count("-") == 4
 
 
 def _unread(source: Source, named: str) -> Failure:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ from rich.text import Text
 from coordinator.archive.open import open_archive
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.finding import check_named, find
+from coordinator.cli.finding import check_named, find, is_id
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.looking import All, Applications
 from coordinator.cli.output import Column, Row
@@ -61,21 +62,62 @@ def report(
     master: Annotated[str, typer.Option("--master", help="Spark to run on; none: this machine, all cores.")] = "",
     conf: Confs = None,
 ) -> Any:
-    """Weighs logs with Spark: byte-seconds held, needed and saved; what was missed; what it cost."""
-    check_named(apps or [], whole)
+    """Weighs logs with Spark: byte-seconds held, needed and saved; what was missed; what it cost.
+
+    Of a store it weighs the applications that are named, or --all; of --log all that is there, unless some are named.
+    """
+    check_named(apps or [], whole, is_log=here.chosen()[0] == "log")
     return _report(here, apps or [], here.most(limit, _MOST), master, conf_of(conf))
 
 
 async def _report(here: Here, named: Sequence[str], limit: int | None, master: str, conf: Mapping[str, str]) -> None:
-    wanted: list[str] = []
     reading = _without_what_is_missing(reading_of(here), is_told=bool(named))
-    if named:
-        async with here.source() as source:
-            wanted = [str(await find(source, one)) for one in named]
-    with _spark(master, conf) as spark, _options_told():
+    wanted = await _wanted(here, named)
+    _weigh(here, wanted, reading, limit, lambda: _spark(master, conf))
+
+
+def _weigh(
+    here: Here,
+    wanted: Sequence[str],
+    reading: Mapping[str, Any],
+    limit: int | None,
+    session: Callable[[], AbstractContextManager[SparkSession]],
+) -> None:
+    with session() as spark, _options_told():
         from replay import frames
 
-        _show(here, frames.events(spark, application=wanted, **reading).cache(), limit)
+        events = frames.events(spark, application=wanted, **reading).cache()
+        _check_there(events, wanted)
+        _show(here, events, limit)
+
+
+def _check_there(events: DataFrame, wanted: Sequence[str]) -> None:
+    there = {row["application"] for row in events.select("application").distinct().collect()} if wanted else set()
+    if missing := set(wanted) - there:
+        told = f"there is no event of application {', '.join(sorted(missing))}"
+        raise failure(Exit.NOT_FOUND, told, "applications that are there", "Without any, all that is there is weighed.")
+
+
+async def _wanted(here: Here, named: Sequence[str]) -> list[str]:
+    """The ids of the applications that are named; of an export, or a folder, Spark alone reads the names."""
+    if not named or _is_export(*here.chosen()):
+        _check_ids(here.chosen()[1], named)
+        return list(named)
+    async with here.source() as source:
+        return [str(await find(source, one)) for one in named]
+
+
+def _is_export(kind: str, where: str) -> bool:
+    from replay.frames.sources.kinds import is_table
+
+    return kind == "log" and (Path(where).is_dir() or is_table(Path(where)))
+
+
+def _check_ids(where: str, named: Sequence[str]) -> None:
+    wrong = next((one for one in named if not is_id(one)), None)
+    if wrong is not None:
+        told = f"{where} is an export, or a folder of them, and the application is {wrong!r}"
+        raise failure(Exit.USAGE, told, "whole ids", "Without any, all that is there is weighed, and told by its id.")
 
 
 def reading_of(here: Here) -> dict[str, Any]:

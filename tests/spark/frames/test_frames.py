@@ -329,9 +329,10 @@ def test_a_report_shows_them_as_tables(
     spark: SparkSession, chain: Path, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     shufflectl = Shufflectl(tmp_path, monkeypatch, capsys)
-    nothing = shufflectl("report", "--log", chain)
-    assert (nothing.code, "--all" in nothing.err) == (2, True)
+    nothing = shufflectl("report", "--log", chain, f"{APP[:-1]}9")
+    assert (nothing.code, "there is no event of application" in nothing.err) == (3, True)
     shown = shufflectl("report", "--log", chain, "chain").out
+    assert shufflectl("report", "--log", chain).out == shown
     assert all(words in shown for words in ("Byte-seconds by call site", "7.2 MB·s", "deleted too early", "100.0%"))
     assert [place for place in CALL_SITES if place in shown] == list(CALL_SITES)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.cli import reporting
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.here import Here
 from coordinator.cli.reporting import _options_told, _without_what_is_missing, cut, reading_of, settings
@@ -14,7 +15,7 @@ from coordinator.config import Config, Loaded
 from replay.frames.options import reading_of as reading_of_options
 from replay.frames.sources.opening import plan
 from tests.unit.cli.calling import Shufflectl, log_file
-from tests.unit.replay.logs import deleted_and_missed
+from tests.unit.replay.logs import APP, deleted_and_missed
 
 
 def here(origins: dict[str, str], **chosen: Any) -> Here:
@@ -65,6 +66,34 @@ def test_a_server_is_refused_before_spark_starts(
     shufflectl.env("SHUFFLECTL_SERVER", "127.0.0.1:1")
     told = shufflectl("report", *named)
     assert (told.code, "`server` is 127.0.0.1:1, which Spark's tasks do not read" in told.err) == (Exit.USAGE, True)
+
+
+def test_of_a_log_all_is_weighed_unless_some_are_named(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `export` takes a log; the help says it."""
+    weighed: list[Any] = []
+    monkeypatch.setattr(reporting, "_weigh", lambda *given: weighed.append(given[1]))
+    log, store = log_file(tmp_path / "app.log", deleted_and_missed()), ("--store", f"sqlite:{tmp_path}/no.db")
+    assert [shufflectl("report", "--log", log, *one).code for one in ((), ("--all",), ("chain",))] == [0, 0, 0]
+    assert weighed == [[], [], [APP]]
+    told = shufflectl("report", *store)
+    assert (told.code, "one or more of them, or --all" in told.err) == (Exit.USAGE, True)
+    assert shufflectl("report", "--log", log, "--all", "chain").code == Exit.USAGE
+    assert "of --log all that is there" in " ".join(shufflectl("report", "--help").out.split())
+
+
+@pytest.mark.parametrize("name", ["exports", "app.arrow"])
+def test_of_an_export_only_ids_can_be_named(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    weighed: list[Any] = []
+    monkeypatch.setattr(reporting, "_weigh", lambda *given: weighed.append(given[1]))
+    (tmp_path / "exports").mkdir()
+    told = shufflectl("report", "--log", tmp_path / name, "chain")
+    assert (told.code, "the application is 'chain'; expected whole ids" in told.err) == (Exit.USAGE, True), told
+    assert shufflectl("report", "--log", tmp_path / name, APP).code == Exit.OK
+    assert weighed == [[APP]]
 
 
 def test_where_two_are_named_in_one_place_neither_is_taken(shufflectl: Shufflectl, tmp_path: Path) -> None:
