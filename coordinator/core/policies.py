@@ -298,12 +298,12 @@ def hold_of(state: State, generation: Generation, now_ms: int) -> tuple[Hold, in
 def _barred(state: State, generation: Generation) -> Hold | None:
     """What delays the fence for as long as it is so; None: nothing."""
     shuffle = state.shuffles.get(generation.app_shuffle)
-    if policy_of(state, generation).observe:
-        return Hold.OBSERVE
     if not state.meta.capabilities.deletes:
         return Hold.UNABLE
     if shuffle is not None and shuffle.pin is not None:
         return Hold.PIN
+    if policy_of(state, generation).observe:  # behind what no policy would have deleted
+        return Hold.OBSERVE
     if state.meta.suspended is not None:
         return Hold.SUSPENDED
     if shuffle is not None and _was_missed(shuffle, policy_of(state, generation).rule):

@@ -388,8 +388,10 @@ def test_history_observes_and_pins_too() -> None:
     story = Story(Policy(Rule.HISTORY, observe=True))
     story.whole("s0>A, s1:A>B, s2:B!")
     assert story.lives() == "A1 expired, B1 readable"
-    story.do(c.SetPin(shuffle("A"), "x"))
-    assert story.do(c.SetPolicy(Policy(Rule.HISTORY, observe=False))) == ["policy history", "A1 held: pin"]
+    assert "A1 held: pin" in story.do(c.SetPin(shuffle("A"), "x"))
+    assert story.do(c.SetPolicy(Policy(Rule.HISTORY, observe=False))) == ["policy history"]
+    assert story.do(c.SetPolicy(Policy(Rule.HISTORY, observe=True))) == ["policy observe"]
+    assert "A1 held: observe" in story.do(c.RemovePin(shuffle("A")))
 
 
 def test_a_partial_one_that_the_program_holds_stays_and_goes_with_the_handle() -> None:

@@ -142,8 +142,10 @@ def test_what_one_report_tells_of_another_shuffle_is_no_cause() -> None:
     assert "2 of 4 outputs left" in texts(chapter(told))
 
 
-def test_a_pin_is_why_it_is_held() -> None:
-    told = Told()
+@pytest.mark.parametrize("observe", [False, True])
+def test_a_pin_is_why_it_is_held(observe: bool) -> None:
+    """Under `observe` too: no policy would have deleted it."""
+    told = Told(policy=Policy(Rule.FRONTIER, observe))
     told.chain_job()
     told.say(c.SetPin(AppShuffle(0), "shared with the nightly job"))
     told.whole_chain()
@@ -151,8 +153,10 @@ def test_a_pin_is_why_it_is_held() -> None:
     assert explain(told.log, AppShuffle(0)).lines[1].text == "pinned: shared with the nightly job"
 
 
-def test_a_service_that_cannot_delete_is_why_it_is_held() -> None:
-    told = Told(capabilities=Capabilities(deletes=False, why_not="push-based shuffle"))
+@pytest.mark.parametrize("observe", [False, True])
+def test_a_service_that_cannot_delete_is_why_it_is_held(observe: bool) -> None:
+    cannot = Capabilities(deletes=False, why_not="push-based shuffle")
+    told = Told(policy=Policy(Rule.FRONTIER, observe), capabilities=cannot)
     told.whole_chain()
     assert chapter(told).held_by == ("the shuffle service cannot delete it: push-based shuffle",)
 
