@@ -3,7 +3,9 @@
 A query of three stages and two shuffles, whose data lie in an object store; a second query that wants the first shuffle
 back. Needs `grpcio` and `grpcio-reflection`, and nothing of ours: the coordinator's reflection tells the messages.
 
-    python examples/other_engine.py HOST:PORT
+    python examples/other_engine.py HOST:PORT [APPLICATION]
+
+Each run is an application of its own: a second one on the same store needs another name than `nightly`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,12 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 SERVICE = "shuffle_lifecycle.v1.ShuffleLifecycle"
 DEADLINE_SECONDS = 10.0
+#: What to do where a call fails; the coordinator itself says what was wrong.
+NEXT = {
+    grpc.StatusCode.UNAVAILABLE: "Start a coordinator there: `shufflectl serve --store sqlite:shuffles.db`.",
+    grpc.StatusCode.UNIMPLEMENTED: "Who answers there is no coordinator: see what `shufflectl serve` says.",
+    grpc.StatusCode.PERMISSION_DENIED: "Each run is an application of its own: name another one behind the address.",
+}
 STORE = {"service": "objects", "payload": "czM6Ly9zaHVmZmxlL25pZ2h0bHkvMS8="}  # s3://shuffle/nightly/1/
 
 
@@ -74,12 +82,12 @@ class Coordinator:
         return told
 
 
-def nightly(coordinator: Coordinator, say: Callable[[str], None]) -> None:
+def two_queries(coordinator: Coordinator, application: str, say: Callable[[str], None]) -> None:
     """The two queries. Nothing is computed here: a real engine runs tasks where this one says so."""
     say("# The engine says what its storage can do, and how eager to be.")
     coordinator.register(
         "scheduler",
-        application="nightly",
+        application=application,
         driver={"service": "objects"},
         capabilities={"deletes": True, "completes_after_loss": False},
         policy={"rule": "RULE_FRONTIER", "observe": False},
@@ -111,16 +119,19 @@ def nightly(coordinator: Coordinator, say: Callable[[str], None]) -> None:
     coordinator.tell("GetShuffleId", app_shuffle=0, stage={"stage": 5})
 
 
-def main(address: str, say: Callable[[str], None] = print) -> None:
-    """Both queries against the coordinator at this address."""
-    coordinator = Coordinator(address, "nightly", say)
+def main(address: str, say: Callable[[str], None] = print, application: str = "nightly") -> None:
+    """Both queries against the coordinator at this address. Ends with a sentence where that cannot be."""
     try:
-        nightly(coordinator, say)
-    finally:
-        coordinator.close()
+        coordinator = Coordinator(address, application, say)
+        try:
+            two_queries(coordinator, application, say)
+        finally:
+            coordinator.close()
+    except grpc.RpcError as error:
+        sys.exit(f"{address}: {error.details()} {NEXT.get(error.code(), '')}".rstrip())
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(f"usage: {sys.argv[0]} HOST:PORT of a coordinator (shufflectl serve)")
-    main(sys.argv[1])
+    if len(sys.argv) not in (2, 3):
+        sys.exit(f"usage: {sys.argv[0]} HOST:PORT [APPLICATION], of a coordinator (shufflectl serve)")
+    main(sys.argv[1], print, *sys.argv[2:])
