@@ -92,3 +92,14 @@ def test_the_python_that_is_named_goes_first(checkout: Path, machine: dict[str, 
     chosen.chmod(0o755)
     found = find(checkout, "find-python", {**machine, "PYTHON": str(chosen)})
     assert found.stdout == f"{chosen}\n"
+
+
+def test_the_readme_says_which_python_goes_first(checkout: Path, machine: dict[str, str], tmp_path: Path) -> None:
+    """Not what `python3` is: a newcomer may have chosen that."""
+    for name, version in (("python3", "14"), ("python3.11", "11")):
+        program = tmp_path / "bin" / name
+        program.write_text(f'#!/bin/sh\n[ "$2" = "import venv, ensurepip" ] || echo 3 {version} {program}\n')
+        program.chmod(0o755)
+    told = [find(checkout, "find-python", {**machine, **named}).stdout for named in ({}, {"PYTHON": "python3"})]
+    assert told == [f"{tmp_path}/bin/python3.11\n", f"{tmp_path}/bin/python3\n"]
+    assert "of several in `PATH` python3.11 goes first" in " ".join((checkout / "README.md").read_text().split())
