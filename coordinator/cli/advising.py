@@ -20,6 +20,7 @@ from rich.text import Text
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
+from coordinator.cli.finding import nothing_said
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
 from coordinator.cli.spark import Confs, conf_of, spark_session
@@ -65,6 +66,8 @@ def advise(
 ) -> None:
     """Says which applications would give disk back, how much, and at what risk, from Spark's own history logs."""
     _check_libraries()
+    if "" in places:
+        raise nothing_said("the name of a directory", "a path or a URL")
     grace_ms = _grace(grace)
     check_apart({"--html": html, "--csv": csv_file, "--parquet": parquet})
     if parquet is not None:

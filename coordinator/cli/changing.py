@@ -18,6 +18,7 @@ from coordinator.cli.finding import app_shuffle, find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.rows import application_row, shuffle_row
+from coordinator.cli.serving import limits_of
 from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import CHANGING, verb
 from coordinator.core.commands import Command, RemovePin, ResumeDeletion, SetPin, SetPolicy
@@ -46,7 +47,7 @@ def pin(
     why: Annotated[str, typer.Option("--why", help="What people read in `explain`.")] = "",
 ) -> Any:
     """Keeps an app shuffle, whatever the policy says."""
-    _check_utf8("--why", why)
+    _check_text("--why", why, limits_of(here.config).text_bytes)
     number = app_shuffle(shuffle)
     return _pin(here, app, SetPin(number, why))
 
@@ -70,7 +71,7 @@ def policy(
     ] = "",
 ) -> Any:
     """Sets the policy of a running application, or of one job group."""
-    _check_utf8("--group", group)
+    _check_text("--group", group, limits_of(here.config).text_bytes)
     if rule and chosen not in RULED:
         told = f"the policy is {chosen}, which is a rule itself, and --rule is {rule}"
         raise failure(Exit.USAGE, told, f"--rule with {' or '.join(RULED)} alone", "Leave one out.")
@@ -150,10 +151,12 @@ def _milliseconds(text: str) -> int:
         raise failure(Exit.USAGE, f"the grace is {text!r}", expected, "Correct it.") from error
 
 
-def _check_utf8(option: str, text: str) -> None:
-    """What a log is to hold. A terminal of another encoding hands over half characters."""
+def _check_text(option: str, text: str, most_bytes: int) -> None:
+    """What a log is to hold, as a server takes it. A terminal of another encoding hands over half characters."""
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise failure(Exit.USAGE, f"{option} is {text!r}", "text in UTF-8", "Set the terminal, or write it in ASCII.")
+    if (found := len(text.encode())) > most_bytes:
+        raise failure(Exit.USAGE, f"{option} has {found:,} bytes", f"at most {most_bytes:,}", "Shorten it.")
 
 
 def _who() -> str:

@@ -68,6 +68,11 @@ def _unread(source: Source, named: str) -> Failure:
     )
 
 
+def nothing_said(what: str, expected: str) -> Failure:
+    """Of an option or an argument that is there and empty."""
+    return failure(Exit.USAGE, f"{what} is empty", expected, "A variable of the shell may not be set.")
+
+
 def nobody_named() -> Failure:
     """No application is named."""
     told = "an id or its beginning, Spark's id, a name, or - for the only one; --log FILE needs none"

@@ -91,6 +91,10 @@ class Here:
                 return named[0]
         return "store"
 
+    def is_flag(self, key: str) -> bool:
+        """Whether it was chosen on the command line."""
+        return self._from(key).startswith(_STRENGTH[0])
+
     def _from(self, key: str) -> str:
         return self.loaded.origins.get(key, "")
 

@@ -50,7 +50,7 @@ def events(
     """Shows the log of an application."""
     wanted = {_known_kind(one) for one in kind or ()}
     if follow:
-        return _follow(here, app, after, wanted)
+        return _follow(here, app, after, limit, wanted)
     return _events(here, app, after, here.most(limit, _DEFAULT_LIMIT), wanted)
 
 
@@ -70,13 +70,18 @@ async def _events(here: Here, app: str | None, after: int, limit: int | None, wa
             output.remark(f"more follow: --after {found[-1]['sequence']}, or a larger --limit")
 
 
-async def _follow(here: Here, app: str | None, after: int, wanted: set[str]) -> None:
+async def _follow(here: Here, app: str | None, after: int, limit: int | None, wanted: set[str]) -> None:
     async with here.source() as source:
-        names = Names()
-        async for recorded in to_the_end(source, await find(source, app), after):
-            names.hear(recorded)
-            if not wanted or type(recorded.event).__name__ in wanted:
-                _show_one(here, _told(recorded, names))
+        names, shown = Names(), 0
+        following: Any = to_the_end(source, await find(source, app), after)
+        async with aclosing(following):
+            async for recorded in following:
+                names.hear(recorded)
+                if not wanted or type(recorded.event).__name__ in wanted:
+                    _show_one(here, _told(recorded, names))
+                    shown += 1
+                if shown == limit:
+                    break
 
 
 async def to_the_end(source: Source, application: ApplicationId, after: int) -> AsyncIterator[Recorded]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.finding import nothing_said
 from coordinator.cli.spark import Confs, conf_of
 from listener_bridge.running import contexts, program
 from state_backend.address import parse_address
@@ -42,13 +44,23 @@ def run(
     wishes = {"policy": policy, "address": address, "store": store}
     overrides = {name: value for name, value in wishes.items() if value is not None}
     settings = conf_of(conf)
-    _check(settings, overrides)
+    _check_apart(address, store)
+    check_wishes(settings, overrides)
     _submit_with(settings)
     _attach_to_contexts(overrides)
     _start(app, ctx.args, module)
 
 
-def _check(settings: dict[str, str], overrides: dict[str, str]) -> None:
+def _check_apart(address: str | None, store: str | None) -> None:
+    for option, given in (("--address", address), ("--store", store)):
+        if given == "":
+            raise nothing_said(option, "one that is named, or no such option")
+    if address and store:
+        told = "--address and --store are both given, and a store is for a coordinator inside the driver"
+        raise failure(Exit.USAGE, told, "one of them", "Leave one out.")
+
+
+def check_wishes(settings: dict[str, str], overrides: Mapping[str, str]) -> None:
     """A wrong wish is told before anything runs."""
     from listener_bridge import settings as choices
 

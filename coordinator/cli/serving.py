@@ -71,6 +71,8 @@ def serve(
     """Runs a coordinator. SIGTERM or Ctrl-C drains it."""
     if listen is not None and port is not None:
         raise failure(Exit.USAGE, "--listen and --port are both given", "one of them", "Leave one out.")
+    if data is not None and here.is_flag("store"):
+        raise failure(Exit.USAGE, "--store and --data are both given", "one of them", "Leave one out.")
     chosen = {
         "listen": listen if port is None else f"127.0.0.1:{port}",
         "pages": None if pages_port is None else f"127.0.0.1:{pages_port}",

@@ -15,6 +15,7 @@ from coordinator.cli.checks.finding import Finding, Verdict
 from coordinator.cli.checks.machine import java, spark
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.here import Here
+from coordinator.cli.running import check_wishes
 from coordinator.cli.verb import COMMON, verb
 
 
@@ -25,6 +26,7 @@ def demo(
     on: Annotated[str, typer.Option("--on", help="Store of the coordinator, etcd://…; none: SQLite, embedded.")] = "",
 ) -> Any:
     """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""
+    check_wishes({}, {"policy": policy, "store": on})
     found = java()
     _need(found, found.verdict is not Verdict.FAIL)
     _need(spark(), bool(release("pyspark")))

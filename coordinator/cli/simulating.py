@@ -19,7 +19,7 @@ from rich.text import Text
 from coordinator.cli import output
 from coordinator.cli.changing import RULED, policy_of
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find, is_on_disk
+from coordinator.cli.finding import find, is_on_disk, nothing_said
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row
@@ -146,6 +146,8 @@ def code_of_none(found: Sequence[_Unread]) -> Exit:
 
 async def recordings_of(here: Here, logs: Sequence[str]) -> list[Recording]:
     """Everything that was named, once; where nothing was, all applications of the source."""
+    if "" in logs:
+        raise nothing_said("the name of a log", "a path, or an application")
     found = [recording for named in logs for recording in await _found(here, named, is_alone=len(logs) == 1)]
     if not logs:
         found = await _applications(here, "")

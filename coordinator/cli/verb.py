@@ -20,7 +20,7 @@ import typer
 
 from coordinator import logs
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.finding import nobody_named, pointed
+from coordinator.cli.finding import nobody_named, nothing_said, pointed
 from coordinator.cli.here import SOURCES, Here
 from coordinator.config import load
 
@@ -88,8 +88,7 @@ def prepare(before: dict[str, Any], behind: dict[str, Any], forms: Sequence[str]
     flags = {name: value for name, value in (*before.items(), *behind.items()) if value is not None}
     for name in SOURCES:
         if flags.get(name) == "":
-            told = f"--{name} is empty"
-            raise failure(Exit.USAGE, told, "a source, or no such option", "A variable of the shell may not be set.")
+            raise nothing_said(f"--{name}", "a source, or no such option")
     file = flags.pop("config", None)
     form = flags.pop("output") if flags.get("output") not in (None, *FORMS) else None
     loaded = load(flags, file=file)

@@ -37,7 +37,7 @@ _PAUSE_S = 0.2
 def open_server(config: Config) -> ServerSource:
     """The coordinators at these addresses; nothing is asked yet."""
     addresses = [address.strip() for address in config.server.split(",") if address.strip()]
-    for address in addresses:
+    for address in addresses or [config.server]:
         _check_address(address)
     return ServerSource(addresses, config.token.get_secret_value(), config.timeout_s, credentials_of(config))
 

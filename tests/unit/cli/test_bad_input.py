@@ -163,6 +163,30 @@ def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{theirs}\n"), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("simulate", ""), "the name of a log is empty; expected a path, or an application"),
+        (("learn", "", "--output", "lessons.json"), "the name of a log is empty"),
+        (("advise", ""), "the name of a directory is empty; expected a path or a URL"),
+        (("run", "--address", "", "nowhere.py"), "--address is empty"),
+        (("run", "--store", "", "nowhere.py"), "--store is empty"),
+        (("run", "--store", "memory:", "--address", "h:1", "nowhere.py"), "--address and --store are both given"),
+        (("serve", "--store", "memory:", "--data", "here", "--port", "0"), "--store and --data are both given"),
+        (("apps", "--server", ",,"), "the server's address is ',,'; expected host:port"),
+        (("demo", "--policy", "clever"), "'clever' is not known; expected one of observe"),
+        (("demo", "--on", "nowhere"), "the store address 'nowhere'"),
+    ],
+    ids=str,
+)
+def test_what_is_empty_or_contradicts_itself_is_refused(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], words: str
+) -> None:
+    """An empty name was the folder that a person stands in, and an empty address the coordinator of nobody."""
+    monkeypatch.chdir(tmp_path)
+    assert is_clear(shufflectl(*given), Exit.USAGE, words)
+
+
 def test_a_locked_store_says_who_holds_it(
     shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,6 +526,8 @@ def test_numbers_that_python_refuses_to_read(
         (("policy", "chain", "delayed", "--grace", "9999999999999d"), Exit.USAGE, "expected at most 36500d"),
         (("policy", "chain", "frontier", "--group", "caf\udce9"), Exit.USAGE, "--group is 'caf\\udce9'; expected text"),
         (("pin", "chain", "0", "--why", "caf\udce9"), Exit.USAGE, "--why is 'caf\\udce9'; expected text in UTF-8"),
+        (("pin", "chain", "0", "--why", "x" * 65_537), Exit.USAGE, "--why has 65,537 bytes; expected at most 65,536"),
+        (("policy", "chain", "eager", "--group", "é" * 32_769), Exit.USAGE, "--group has 65,538 bytes"),
     ],
 )
 def test_a_wish_that_no_log_can_hold(

@@ -46,6 +46,13 @@ async def test_who_follows_goes_on_at_the_next_coordinator() -> None:
     assert heard == log
 
 
+def test_who_follows_so_many_events_hears_no_more(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """The application goes on: without the limit it would be followed for ever."""
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    called = shufflectl("events", "--store", address, "-", "--follow", "--after", "2", "--limit", "3")
+    assert (called.code, [line.split()[0] for line in called.out.splitlines()]) == (Exit.OK, ["3", "4", "5"])
+
+
 async def test_who_follows_the_only_coordinator_hears_that_it_is_gone() -> None:
     async with running() as only:
         await register(only)
