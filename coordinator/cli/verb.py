@@ -93,7 +93,7 @@ def prepare(before: dict[str, Any], behind: dict[str, Any], forms: Sequence[str]
     form = flags.pop("output") if flags.get("output") not in (None, *FORMS) else None
     loaded = load(flags, file=file)
     _log_to_stderr(loaded.config.log_level)
-    return Here(loaded, _form(form or loaded.config.output, forms))
+    return Here(loaded, _form(loaded.config.output if form is None else form, forms))
 
 
 def shared(name: str) -> inspect.Parameter:

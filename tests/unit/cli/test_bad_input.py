@@ -173,6 +173,7 @@ def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
         (("run", "--store", "", "nowhere.py"), "--store is empty"),
         (("run", "--store", "memory:", "--address", "h:1", "nowhere.py"), "--address and --store are both given"),
         (("serve", "--store", "memory:", "--data", "here", "--port", "0"), "--store and --data are both given"),
+        (("apps", "--output", ""), "the form of the output is ''; expected one of table, json, yaml"),
         (("apps", "--server", ",,"), "the server's address is ',,'; expected host:port"),
         (("demo", "--policy", "clever"), "'clever' is not known; expected one of observe"),
         (("demo", "--on", "nowhere"), "the store address 'nowhere'"),
