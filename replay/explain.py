@@ -24,6 +24,7 @@ from coordinator.core.ids import (
 )
 from coordinator.core.state import State, empty
 from replay.blocks import Blocks
+from replay.causes import Causes
 from replay.ending import Ending, verdict
 from replay.holding import reasons
 from replay.names import Names
@@ -105,18 +106,17 @@ class Teller:
     call_site: str = ""
     announced: tuple[Span, ...] = ()
     blocks: Blocks = field(default_factory=Blocks)
-    cause: e.Recorded | None = None
+    causes: Causes = field(default_factory=Causes)
     told_last: int = 0
     last: e.Recorded | None = None
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event."""
-        if recorded.because == recorded.sequence:
-            self.cause = recorded
+        self.causes.hear(recorded, self.state)
         apply(self.state, recorded)
         self.names.hear(recorded)
         self._follow(recorded)
-        cause = self._cause_of(recorded)
+        cause = self.causes.of(recorded, self.state)
         scene = Scene(
             self.app_shuffle,
             self.state,
@@ -175,11 +175,6 @@ class Teller:
             reasons(self.state, generation, self.names) if generation is not None else (),
             shortened(self.chapters[shuffle_id]),
         )
-
-    def _cause_of(self, recorded: e.Recorded) -> e.Recorded | None:
-        """The fact that the event follows from; None where it is one itself."""
-        followed = self.cause is not None and self.cause.sequence == recorded.because != recorded.sequence
-        return self.cause if followed else None
 
     def _follow(self, recorded: e.Recorded) -> None:
         """Remembers who reads or writes a generation of ours until the stage has ended, and what was announced."""

@@ -28,6 +28,18 @@ ALL = ShuffleId(0)
 CHOSEN = (e.PolicyChanged, e.PinRemoved, e.DeletionResumed)
 
 
+#: From these nothing is lost.
+_NO_LOSS = (
+    e.OutputsLost,
+    e.GenerationLost,
+    e.JobStarted,
+    e.JobEnded,
+    e.StageCompleted,
+    e.ExecutionStarted,
+    e.ExecutionEnded,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What is known at the moment of an event."""
@@ -177,8 +189,8 @@ def _lost(scene: Scene, event: e.GenerationLost) -> Said:
 
 
 def _found(scene: Scene) -> str:
-    """One report tells what was lost of several: its first loss is no cause of the others."""
-    is_beside = scene.cause is not None and isinstance(scene.cause.event, e.OutputsLost | e.GenerationLost)
+    """One report tells what was lost of several, and a resync what has ended too: its first fact is no cause."""
+    is_beside = scene.cause is not None and isinstance(scene.cause.event, _NO_LOSS)
     return scene.after.replace("; follows from", "; found together with", 1) if is_beside else scene.after
 
 

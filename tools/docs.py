@@ -50,7 +50,8 @@ def events() -> str:
         "What the log holds. This page is written from `coordinator/core/events.py` by `make docs`. Times are",
         "milliseconds since the epoch, sizes are bytes, tuples are ascending unless they say otherwise. An event is",
         "stored as protobuf (`proto/shuffle_lifecycle/v1/events.proto`, one message each, the same field names) in a",
-        "record with its sequence number, its time, and `because`: the event that it follows from.",
+        "record with its sequence number, its time, and `because`: the event that it follows from, of a report of many",
+        "facts (a look, a resync) the first.",
         "",
     ]
     for node in ast.parse(source).body:

@@ -16,6 +16,7 @@ from coordinator.core.policies import policy_of
 from coordinator.core.state import State, empty
 from coordinator.core.values import Policy
 from replay.blocks import Blocks
+from replay.causes import Causes
 from replay.names import Known, Names
 from replay.numbers import Numbers
 from replay.phrases import phrase
@@ -86,7 +87,7 @@ class Heard:
     names: Names = field(default_factory=Names)
     going: dict[ShuffleId, Miss] = field(default_factory=dict)
     job_ms: Known[JobId, int] = field(default_factory=Known)
-    facts: dict[int, e.Recorded] = field(default_factory=dict)
+    causes: Causes = field(default_factory=Causes)
     misses: list[Miss] = field(default_factory=list)
     rewriting: dict[AppShuffle, Miss] = field(default_factory=dict)  #: Missed, and not complete again.
     beforehand: Beforehand = field(default_factory=Beforehand)
@@ -95,8 +96,7 @@ class Heard:
     def hear(self, recorded: e.Recorded) -> None:
         """One more event of the log."""
         event = recorded.event
-        if recorded.because == recorded.sequence:
-            self.facts = {recorded.sequence: recorded}
+        self.causes.hear(recorded, self.state)
         self.names.hear(recorded)
         self.beforehand.hear(event)
         if isinstance(event, e.JobStarted):
@@ -124,8 +124,8 @@ class Heard:
         generation = self.state.generations.get(event.shuffle_id)
         if generation is None or event.shuffle_id not in self.missed:
             return
-        fact = self.facts.get(recorded.because)
-        chain = [self._cause(fact)] if fact is not None and fact is not recorded else []
+        fact = self.causes.of(recorded, self.state)
+        chain = [self._cause(fact)] if fact is not None else []
         chain.append(self._cause(recorded))
         policy, app_shuffle = policy_of(self.state, generation), generation.app_shuffle
         self.going[event.shuffle_id] = Miss(event.shuffle_id, app_shuffle, policy, chain, recorded.time_ms)
@@ -142,7 +142,7 @@ class Heard:
         """The policy that lets it go, which somebody may have chosen since it expired."""
         generation = self.state.generations.get(going.shuffle_id)
         going.policy = policy_of(self.state, generation) if generation is not None else going.policy
-        fact = self.facts.get(recorded.because)
+        fact = self.causes.of(recorded, self.state)
         if fact is not None and isinstance(fact.event, CHOSEN):
             going.chain.append(self._cause(fact))
 
