@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 from coordinator.core import cuts, lineages, policies
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import Generation, State
+from coordinator.core.state import Gap, Generation, State
 from coordinator.core.values import Hold, Rule
 from replay.names import Names
-from replay.units import clock, few
+from replay.units import clock, count, few
 
 
 def reasons(state: State, generation: Generation, names: Names) -> tuple[str, ...]:
@@ -26,9 +26,18 @@ def reasons(state: State, generation: Generation, names: Names) -> tuple[str, ..
     if generation.life is Life.FENCING:
         return (f"the driver was asked to fence it (directive {generation.directive}) and has not answered yet",)
     if generation.life is Life.FENCED:
-        return ("it is fenced: nobody can read it, and its data are about to go",)
+        return (_going(state, generation),)
     found = (*_users(generation, names), *_holders(state, generation, names), *_doubts(state, generation))
     return found or (_not_released(state, generation, names),)
+
+
+def _going(state: State, generation: Generation) -> str:
+    """Fenced; its deletion may have failed."""
+    deletion = state.directives.get(generation.directive) if generation.directive is not None else None
+    if deletion is None or not deletion.failures:
+        return "it is fenced: nobody can read it, and its data are about to go"
+    failed = f"its deletion (directive {deletion.directive}) has failed {count(deletion.failures, 'time')}"
+    return f"it is fenced: nobody can read it, but {failed}; it is asked for again at {clock(deletion.due_ms)}"
 
 
 # --- expired, and not fenced ------------------------------------------------------------------------------------------
@@ -97,14 +106,22 @@ def _holders(state: State, generation: Generation, names: Names) -> Iterator[str
 def _doubts(state: State, generation: Generation) -> Iterator[str]:
     gap = state.meta.gap
     if gap is not None:
-        until = f"jobs {few(sorted(gap.until))} have ended" if gap.until else "the whole truth has been told again"
-        yield f"facts were missed, and nothing expires until {until}"
+        yield f"facts were missed, and nothing expires until {' and '.join(_awaited(gap))}"
     if not policies.may_not_be_guessed(state, generation):
         return
     if state.meta.settings.strict:
         yield "Spark calls it indeterminate, and `strict` fails jobs that miss such; delete.indeterminate allows it"
     elif policies.policy_of(state, generation).rule not in policies.PROVING:
         yield "Spark calls it indeterminate, and this policy guesses: only `reachable` may let it go"
+
+
+def _awaited(gap: Gap) -> Iterator[str]:
+    """What ends a gap."""
+    if not gap.resynced:
+        yield "the whole truth has been told again"
+    if gap.until:
+        jobs = few(sorted(gap.until))
+        yield f"job {jobs} has ended" if len(gap.until) == 1 else f"jobs {jobs} have ended"
 
 
 # --- wanted by nobody, and not yet released ---------------------------------------------------------------------------

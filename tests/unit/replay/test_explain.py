@@ -15,6 +15,7 @@ from replay.explain import UnknownShuffle, explain
 from replay.names import Names
 from replay.phrases import phrase
 from replay.story import Chapter, Line, shortened
+from replay.units import clock
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed, read_from_blocks
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
 
@@ -255,7 +256,23 @@ def test_facts_that_were_missed_are_why_it_is_held() -> None:
     told.stage(0, "map", writes=0)
     told.done(0, 5)
     told.say(c.ReportGap(7, "outbox"))
-    assert any("facts were missed" in why for why in chapter(told).held_by)
+    until = "facts were missed, and nothing expires until "
+    assert chapter(told).held_by[-1] == f"{until}the whole truth has been told again and job 0 has ended"
+    running = c.ReportJobStarted(JobId(0), StageId(2), (AppShuffle(1),), None, (Span(0, 2),))
+    told.say(c.Resync(jobs=(running,), outputs=(Outputs(AppShuffle(0), 4, 4),)))
+    assert chapter(told).held_by[-1] == f"{until}job 0 has ended"
+
+
+def test_a_deletion_that_fails_is_why_it_is_still_there() -> None:
+    told = Told()
+    told.whole_chain()
+    told.say(c.ReportOutcome(next(iter(told.state.directives)), c.Fenced(120_000_000)))
+    assert chapter(told).held_by == ("it is fenced: nobody can read it, and its data are about to go",)
+    deletion = next(iter(told.state.directives))
+    told.say(*[c.ReportOutcome(deletion, c.Failed("disk full"))] * 2)
+    again = clock(told.state.directives[deletion].due_ms)
+    failed = f"its deletion (directive {deletion}) has failed 2 times; it is asked for again at {again}"
+    assert chapter(told).held_by == (f"it is fenced: nobody can read it, but {failed}",)
 
 
 def test_a_reason_is_not_said_twice() -> None:
