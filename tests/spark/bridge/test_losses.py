@@ -30,8 +30,22 @@ def test_10_a_partly_lost_shuffle_is_completed_under_the_same_id(cluster: Any) -
         assert Counter(log.generations().values())[a] == 1
         assert log.events("premature_deletion") == []
         wait_for(lambda: a in log.app_shuffles("generation_deleted"), "A to go when a reader has succeeded")
+        assert_let_go_behind_a_second_attempt(log, a)
         assert b not in log.app_shuffles("generation_deleted")
         assert cluster.files(b)
+
+
+def assert_let_go_behind_a_second_attempt(log: Any, app_shuffle: int) -> None:
+    """Two attempts of one stage have read it, and it expired when one of them had succeeded."""
+    [generation] = [one for one, of in log.generations().items() if of == app_shuffle]
+    told = log.events("reader_registered", "stage_completed", "outputs_lost", "generation_expired")
+    about = [one for one in told if getattr(one, "shuffle_id", generation) == generation]
+    readers = [one.reader for one in about if type(one).__name__ == "ReaderRegistered"]
+    assert (len({reader.stage for reader in readers}), len({reader.attempt for reader in readers})) == (1, 2)
+    assert [one.available for one in about if type(one).__name__ == "OutputsLost"], "it was partial"
+    until = next(n for n, one in enumerate(about) if type(one).__name__ == "GenerationExpired")
+    ended = [one for one in about[:until] if type(one).__name__ == "StageCompleted" and one.stage in readers]
+    assert [bool(one.failure) for one in ended] == [True, False]
 
 
 def test_25_what_a_lost_executor_takes_is_computed_from_the_source(cluster: Any) -> None:
@@ -48,6 +62,7 @@ def test_25_what_a_lost_executor_takes_is_computed_from_the_source(cluster: Any)
         [recovery] = log.events("recovery_opened")
         generations = log.generations()
         assert {a, b} <= {generations[gone] for gone in recovery.gone}
+        assert c in {generations[named] for named in (*recovery.gone, *recovery.mixing)}
         attempts = Counter(log.map_stages()[3:])
         assert set(attempts) == {a, b, c}
         assert max(attempts.values()) == 1  # each stage once more
