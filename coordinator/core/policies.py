@@ -274,7 +274,7 @@ def wanted(view: View, generation: Generation) -> tuple[Rescue, str] | None:
     if view.state.meta.gap is not None and not policy.observe:
         return Rescue.GAP, "facts were missed"
     if released(view, generation) is None:
-        return Rescue.ROOT, f"{policy.rule.value} does not let it go"
+        return Rescue.POLICY, policy.rule.value
     return None
 
 

@@ -128,6 +128,7 @@ class Rescue(Enum):
     RECOVERY = "a recovery needs it"
     GAP = "facts were missed"
     ROOM = "no disk is full any more"
+    POLICY = "its policy does not let it go"
 
 
 class Refusal(Enum):

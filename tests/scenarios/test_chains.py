@@ -313,7 +313,7 @@ def test_frontier_takes_back_what_its_reader_no_longer_covers() -> None:
     story = Story(delayed(FRONTIER, 1_000))
     story.whole("s0>A, s1:A>B, s2:B.")
     assert story.lives() == "A1 expired, B1 readable"
-    assert story.lose(B=4) == ["B1 partial, 4 of 10", "A1 rescued: a root reaches it (frontier does not let it go)"]
+    assert story.lose(B=4) == ["B1 partial, 4 of 10", "A1 rescued: its policy does not let it go (frontier)"]
 
 
 def test_a_shared_stage_runs_for_the_first_of_its_jobs_in_whatever_order_they_were_told() -> None:

@@ -341,4 +341,4 @@ def test_what_was_cleaned_and_is_announced_anew_is_on_no_disk_whatever_it_is_mad
     story.do(c.ReportShuffleCleaned(shuffle("B")))
     story.end()
     assert story.life("A1") == "expired"
-    assert story.job("s3>B, s4:B!") == ["job 1", "A1 rescued: a root reaches it (frontier does not let it go)"]
+    assert story.job("s3>B, s4:B!") == ["job 1", "A1 rescued: its policy does not let it go (frontier)"]

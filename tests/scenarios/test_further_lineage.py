@@ -80,6 +80,6 @@ def test_what_was_read_for_a_shuffle_of_unknown_lineage_waits_for_it() -> None:
     story.do(c.ReportStageSubmitted(attempt_of("s2"), (A,), B, 10))
     story.do(c.ReportStageCompleted(attempt_of("s2"), shuffle_bytes_written=100))
     assert story.end() == ["job 0 ended", f"A1 {BEHIND}, held: observe"]
-    assert story.lose(B=3) == ["B1 partial, 3 of 10", "A1 rescued: a root reaches it (frontier does not let it go)"]
+    assert story.lose(B=3) == ["B1 partial, 3 of 10", "A1 rescued: its policy does not let it go (frontier)"]
     assert story.job("s3>B, s4:B.") == ["job 1", f"A1 {BEHIND}, held: observe"]
     assert story.state.current(A).map_readers == frozenset()

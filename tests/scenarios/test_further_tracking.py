@@ -230,10 +230,10 @@ def test_a_policy_is_changed_with_one_expired_one_fencing_one_fenced() -> None:
     assert story.lives() == "A1 expired, B1 fencing, C1 fenced"
     assert story.do(c.SetPolicy(FRONTIER)) == [
         "policy frontier",
-        "A1 rescued: a root reaches it (frontier does not let it go)",
+        "A1 rescued: its policy does not let it go (frontier)",
     ]
     assert story.outcome(FENCE, c.Busy(("x",)), second)[1:] == [
-        "B1 rescued: a root reaches it (frontier does not let it go)"
+        "B1 rescued: its policy does not let it go (frontier)"
     ]
     assert story.freed() == ["C1 deleted: policy, 100 bytes"] or True
     assert story.lives() == "A1 readable, B1 readable"

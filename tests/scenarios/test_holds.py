@@ -154,7 +154,7 @@ def test_14_what_a_guess_let_go_waits_for_a_look_when_the_policy_becomes_reachab
     assert story.lives() == "A1 expired"
     assert story.do(c.SetPolicy(REACHABLE)) == [
         "policy reachable",
-        "A1 rescued: a root reaches it (reachable does not let it go)",
+        "A1 rescued: its policy does not let it go (reachable)",
     ]
     assert story.look("A")[-1] == "look ended"
     assert story.lives() == "A1 readable"
@@ -261,7 +261,7 @@ def missed_once(policy: Policy) -> Story:
 def test_18_what_a_guess_has_missed_does_not_hold_what_a_proof_lets_go() -> None:
     story = missed_once(EAGER)
     assert story.lives() == "A2 expired"
-    assert story.do(c.SetPolicy(REACHABLE))[-1] == "A2 rescued: a root reaches it (reachable does not let it go)"
+    assert story.do(c.SetPolicy(REACHABLE))[-1] == "A2 rescued: its policy does not let it go (reachable)"
     assert story.look("A")[-1] == "look ended"
     assert story.look("")[-2:] == ["A2 expired: in no live cut", "fence A2"]
 

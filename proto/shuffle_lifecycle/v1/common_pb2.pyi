@@ -68,6 +68,7 @@ class Rescue(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RESCUE_RECOVERY: _ClassVar[Rescue]
     RESCUE_GAP: _ClassVar[Rescue]
     RESCUE_ROOM: _ClassVar[Rescue]
+    RESCUE_POLICY: _ClassVar[Rescue]
 
 class Refusal(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -166,6 +167,7 @@ RESCUE_ROOT: Rescue
 RESCUE_RECOVERY: Rescue
 RESCUE_GAP: Rescue
 RESCUE_ROOM: Rescue
+RESCUE_POLICY: Rescue
 REFUSAL_UNSPECIFIED: Refusal
 REFUSAL_BUSY: Refusal
 REFUSAL_CANNOT: Refusal
