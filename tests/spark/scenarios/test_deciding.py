@@ -230,3 +230,25 @@ def test_sql_without_adaptive_execution_lets_its_exchanges_go_and_recomputes_not
         wait_for(lambda: sorted(deleted(log)) == sorted(log.map_stages()), "all exchanges to go")
         assert Counter(log.map_stages()).most_common(1)[0][1] == 1  # also though sorting samples its input first
         assert log.events("premature_deletion") == []
+
+
+def test_18_deletion_that_missed_too_much_suspends_itself_and_says_so(
+    run: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with run.attached("frontier", budget_premature=0) as (attachment, log):
+        first = run.keyed()
+        expected = sorted(first.collect())
+        assert run.again(first).count() == 400
+        run.settled(attachment)
+        a = log.map_stages()[0]
+        wait_for(lambda: deleted(log) == [a], "A to go")
+        assert sorted(first.collect()) == expected
+        run.settled(attachment)
+        assert [event.why for event in log.events("deletion_suspended")] == [common_pb2.SUSPENSION_BUDGET]
+        told = f"`shufflectl resume {attachment.application}` lets deletion go on"
+        wait_for(lambda: told in caplog.text, "a line in the driver's log")
+        assert run.again(first).count() == 400
+        assert sorted(first.collect()) == expected
+        run.settled(attachment)
+        assert deleted(log) == [a]
+        assert (log.map_stages().count(a), len(log.events("premature_deletion"))) == (2, 1)
