@@ -244,6 +244,9 @@ def test_12a_adaptive_plans_outside_an_execution(program: Program) -> None:
     joined = left.join(right, "k").groupBy("w").count()
     assert joined.rdd.count() == 20
     assert len(list(joined.toLocalIterator())) == 20
+    joined.foreach(lambda row: None)
+    program.look()
+    joined.foreach(lambda row: None)
 
 
 def test_12a_a_half_consumed_iterator_goes_on(program: Program) -> None:
@@ -269,15 +272,20 @@ def test_13_a_temporary_goes_at_once(program: Program) -> None:
     program.wait_gone(*program.written())
 
 
-def test_18a_what_fit_wrote_stays_until_it_returns(program: Program) -> None:
+def test_18a_what_fit_wrote_stays_until_it_returns_and_then_what_its_model_reaches(program: Program) -> None:
     from pyspark.ml.recommendation import ALS
 
     ratings = program.spark.range(0, 600, 1, 4).selectExpr(
         "cast(id % 30 as int) as user", "cast(id % 17 as int) as item", "cast(id % 5 as float) as rating"
     )
     model = ALS(rank=2, maxIter=3, seed=7, numUserBlocks=2, numItemBlocks=2).fit(ratings)
+    program.look()
+    left = set(program.written()) - program.gone()
+    assert len(left) < len(program.written()), "what only its steps have read"
     assert model.userFactors.count() == 30
     assert model.itemFactors.count() == 17
+    del model
+    program.wait_gone(*program.written())
 
 
 class Holder:
