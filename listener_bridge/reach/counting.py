@@ -46,14 +46,14 @@ class Census:
 
     def __init__(self, handles: Sequence[Any], proxies: Sequence[Any], containers: Sequence[Any] = ()) -> None:
         self.handles, self.proxies = len(handles), len(proxies)
-        self._nodes: list[Any] = [*handles, *proxies, *map(vars, handles)]
+        self._nodes: list[Any] = [*handles, *proxies, *map(attributes_of, handles)]
         self._first_container = len(self._nodes)
         self._nodes += containers
         self._first_member = len(self._nodes)
         self._nodes += [member for proxy in proxies for member in _members(proxy)]
         self._places = {id(node): place for place, node in enumerate(self._nodes)}
         first = self.handles + self.proxies
-        self._passed = {first + at: _made_of(vars(handle)) for at, handle in enumerate(handles)}
+        self._passed = {first + at: _made_of(attributes_of(handle)) for at, handle in enumerate(handles)}
 
     def node(self, place: int) -> Any:
         return self._nodes[place]
@@ -116,6 +116,12 @@ class Census:
             proxy = places.get(id(getattr(member, "container", None)))
             holds.append([] if proxy is None else [proxy])
         return holds
+
+
+def attributes_of(handle: Any) -> dict[str, Any]:
+    """Not by `vars`: a class of the program's, made of PySpark's, may answer that with code of its own."""
+    found: dict[str, Any] = object.__getattribute__(handle, "__dict__")
+    return found
 
 
 def _made_of(attributes: Mapping[str, Any]) -> frozenset[int]:

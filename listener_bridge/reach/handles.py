@@ -33,7 +33,7 @@ from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import liveness, stacks, whose
 from listener_bridge.reach.containers import is_container
-from listener_bridge.reach.counting import Census, Counts, Reading
+from listener_bridge.reach.counting import Census, Counts, Reading, attributes_of
 from listener_bridge.reach.findings import Program, TargetId
 from listener_bridge.reach.liveness import Dead, Name, Wanted
 from listener_bridge.reach.registry import Kept, Registry, of_pyspark
@@ -207,7 +207,7 @@ def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) ->
             handle = census.node(place)
             known = names.names.get(id(handle)) or in_containers.get(id(handle), ())
             why, told = _why(known, kept.site), named if known else nameless
-            for value in list(vars(handle).values()):
+            for value in list(attributes_of(handle).values()):
                 if is_proxy(value):
                     told.setdefault(target(value), why)
     return {**nameless, **named}

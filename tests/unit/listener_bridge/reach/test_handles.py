@@ -202,6 +202,22 @@ def test_a_handle_with_a_finaliser_is_alive(registry: Registry, client: Client) 
     assert look(registry, client, names(rdd)).dead == frozenset()
 
 
+def test_a_handle_of_the_program_s_own_class_is_asked_nothing(registry: Registry, client: Client) -> None:
+    asked: list[str] = []
+
+    class Asked(Rdd):
+        def __getattribute__(self, name: str) -> Any:
+            asked.append(name)
+            return super().__getattribute__(name)
+
+    alive, dead = Asked(JavaObject("o1", client)), Asked(JavaObject("o2", client))
+    found = look(registry, client, names(dead))
+    assert found.dead == {"o2"}
+    assert set(found.names) == {"o1"}
+    assert asked == []
+    assert alive is not None
+
+
 def test_prev_of_dead_handles_does_not_count_to_any_depth(registry: Registry, client: Client) -> None:
     rdd = Rdd(JavaObject("o1", client))
     first = Pipelined(rdd)
