@@ -72,6 +72,19 @@ class K:
 probe("a")
 use(listed, outer, known, part, waiting, seven, inner)
 """,
+    "what functions within a function read of that one is no global": """
+class K:
+    def m(self, ra):
+        return [ra for _ in range(2)], lambda: use(ra), (use(ra, one) for one in range(2))
+def two(rb):
+    def within():
+        return (lambda: rb), use(rc)
+    return within
+listed = [two]
+ra = thing("a"); rb = thing("b"); rc = thing("c")
+probe("a b")
+use(K, listed)
+""",
     "a function that another name has": """
 def one(): return use(ra)
 ra = thing("a")

@@ -77,7 +77,7 @@ class Analysis:
     file: str
     line: int
     function: str
-    words: frozenset[str]  #: every name and text that could name a variable of its module, or of the code around it
+    words: frozenset[str]  #: every name and text that could name a variable of its module
     passing_words: frozenset[str]  #: the same of passing code, but for what that reads where it stands
     staying_words: Mapping[int, frozenset[str]]  #: the same of other nested code, of each that stands in it, by its id
     here: frozenset[str]  #: what it reads from around it while it runs, in passing code too
@@ -151,7 +151,7 @@ def _analysed(code: CodeType) -> Analysis:
     loaded = frozenset(_loaded_by_name(instructions))
     shared = _shared(code, within)
     texts = frozenset(_named_in_texts(code))
-    own_words = frozenset((*loaded, *code.co_freevars, *texts))
+    own_words = loaded | texts
     is_open = _reaches_own(instructions)
     is_optimized = bool(code.co_flags & CO_OPTIMIZED)
     described: Any = code  # co_qualname: since 3.11
@@ -174,7 +174,7 @@ def _analysed(code: CodeType) -> Analysis:
         is_optimized=is_optimized,
         is_open=is_open,
         is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
-        inspects=not INSPECTS.isdisjoint((*code.co_names, *own_words))
+        inspects=not INSPECTS.isdisjoint((*code.co_names, *code.co_freevars, *texts))
         or _passes_on(instructions)
         or _uses_inspect(instructions)
         or any(analysis.inspects for analysis in nested),
