@@ -125,6 +125,12 @@ def _is_plain(kind: type) -> bool:
     return all(_is_looked_into(owner) and "__del__" not in owner.__dict__ for owner in owners)
 
 
+def is_of_the_program(kind: type) -> bool:
+    """Whether a class of what is looked into is made of the program's classes alone."""
+    owners = [owner for owner in kind.__mro__ if owner not in _BASES]
+    return bool(owners) and not any(str(owner.__dict__.get("__module__")).startswith("pyspark.") for owner in owners)
+
+
 def _is_looked_into(owner: type) -> bool:
     name = owner.__dict__.get("__module__")
     if not isinstance(name, str):

@@ -14,14 +14,18 @@ Java's lists, maps and sets are in one from the start: py4j keeps members in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from py4j.java_gateway import JavaMember, JavaObject
 
-from listener_bridge.reach.containers import inside
+from listener_bridge.reach.attributes import named
+from listener_bridge.reach.containers import called, inside
+from listener_bridge.reach.liveness import Dead
+
+Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 Counts: TypeAlias = Callable[[list[Any]], list[int]]
 """References of each object of a list, but for those of the list and of the counting itself."""
@@ -29,11 +33,16 @@ Counts: TypeAlias = Callable[[list[Any]], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read at one moment. `inside`: the ids of what is in each container; `dead`: references by dead names."""
+    """What was read at one moment. `inside`: the ids of what is in each container; the places of nodes are in the rest.
+
+    `dead`: how many references of a node are by names that do not count. `parts`: of an object of which names use
+    attributes alone, what is in these.
+    """
 
     inside: tuple[tuple[int, ...], ...]
     counts: tuple[int, ...]
-    dead: tuple[tuple[int, int], ...]
+    dead: Pairs
+    parts: Pairs
 
 
 class Census:
@@ -65,14 +74,31 @@ class Census:
         """Of the nodes among these objects."""
         return {self._places[one] for one in ids if one in self._places}
 
-    def read(self, dead_names: Mapping[int, int], counts: Counts) -> Reading:
+    def read(self, names: Dead, counts: Counts) -> Reading:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
-        owned, dead = tuple(map(tuple, self._owned())), self.dead(dead_names)
-        return Reading(owned, tuple(counts(self._nodes)), dead)
+        owned, (dead, parts) = tuple(map(tuple, self._owned())), self.by_name(names)
+        return Reading(owned, tuple(counts(self._nodes)), dead, parts)
 
-    def dead(self, dead_names: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
-        """Places of nodes, with how many references of dead names each has."""
-        return tuple(sorted((self._places[one], count) for one, count in dead_names.items() if one in self._places))
+    def by_name(self, names: Dead) -> tuple[Pairs, Pairs]:
+        """What names say of the nodes: as in a reading, `dead` and `parts`."""
+        said = named(names, self._containers)
+        places = self._places
+        dead = sorted((places[one], count) for one, count in said.dead.items() if one in places)
+        parts = (
+            (places[one], place) for one, attributes in said.parts.items() for place in self._under(one, attributes)
+        )
+        return tuple(dead), tuple(sorted(parts))
+
+    def held(self, names: Dead) -> set[int]:
+        """Places of the nodes that live names hold as a whole."""
+        return self.places(named(names, self._containers).whole)
+
+    def _under(self, one: int, attributes: Collection[str]) -> Iterator[int]:
+        """Places of what is under these attributes of an object; its own where that is nothing that is counted."""
+        yield self._places[one]
+        for label, which in called(self.node(self._places[one])):
+            if label[1:] in attributes and which in self._places:
+                yield self._places[which]
 
     def reached(self, reading: Reading, also: AbstractSet[int] = frozenset()) -> set[int]:
         """Places of nodes to which something live refers, directly or through others; `also` counts as live."""
@@ -84,6 +110,7 @@ class Census:
             for place in held:
                 unexplained[place] -= 1
         todo = [place for place, count in enumerate(unexplained) if count != 0 or place in also]  # below 0: in doubt
+        todo += [place for owner, place in reading.parts if place != owner]
         found = set(todo)
         while todo:
             here = todo.pop()
@@ -95,6 +122,10 @@ class Census:
         return found
 
     @property
+    def _containers(self) -> list[Any]:
+        return self._nodes[self._first_container : self._first_member]
+
+    @property
     def containers(self) -> range:
         """Places of containers."""
         return range(self._first_container, self._first_member)
@@ -103,8 +134,8 @@ class Census:
         """The ids of what can change between two readings: of members, of attributes, of what containers hold."""
         members = map(_members, self._nodes[self.handles : self.handles + self.proxies])
         attributes = self._nodes[self.handles + self.proxies : self._first_container]
-        held = self._nodes[self._first_container : self._first_member]
-        return [*([*map(id, each)] for each in (*members, *map(dict.values, attributes))), *map(inside, held)]
+        held = map(inside, self._containers)
+        return [*([*map(id, each)] for each in (*members, *map(dict.values, attributes))), *held]
 
     def _holds(self, reading: Reading) -> list[list[int]]:
         """Of each node the places of the nodes that it refers to."""

@@ -108,7 +108,7 @@ class Handles:
         if first is None or first != second or not self._are_still(census, first):
             return None
         # By name too: in a loop, a dead one may be there whenever names are read, and gone whenever all is counted.
-        reached = census.reached(first, revived | census.places(names.names))
+        reached = census.reached(first, revived | census.held(names))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _first_names(self, handles: set[int]) -> tuple[Dead, list[Any]]:
@@ -119,10 +119,10 @@ class Handles:
     def _are_still(self, census: Census, reading: Reading) -> bool:
         """Whether names hold what they held: a loop could have come by at another place whenever all was counted."""
         names = self._read_names(whose.is_own)
-        return not names.moved and census.dead(names.references) == reading.dead
+        return not names.moved and census.by_name(names) == (reading.dead, reading.parts)
 
     def _reading(self, census: Census, names: Dead) -> Reading | None:
-        return None if names.moved else census.read(names.references, self._counts)
+        return None if names.moved else census.read(names, self._counts)
 
 
 def counts_are_exact() -> bool:

@@ -17,13 +17,11 @@ import types
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tests.property.liveness_programs import program
-from tests.support.liveness import in_a_thread, liveness, looking, main_module, run_as_python_does
-
-Census, is_container, leading, revived, Kept = looking()
+from tests.support.liveness import Kept, in_a_thread, liveness, main_module, out_of_reach, run_as_python_does
 
 STEPS_MAX = 400
 
@@ -147,6 +145,7 @@ class World:
             "sharing": sharing,
             "view": view,
             "weak": weak,
+            "cached_property": functools.cached_property,
             "called": lambda *things, **more: self.step(),
             "chance": self.chance,
             "driven": driven,
@@ -155,6 +154,7 @@ class World:
             "keep": self.keep,
             "new": thing,
             "pairs": lambda *read: Both((thing(), thing()) for _ in range(self.few())),
+            "passed": passed,
             "probe": self.probe,
             "r": self.used,
             "rounds": lambda *read: iter(range(1, self.few() + 1)),
@@ -228,23 +228,9 @@ class World:
 
     def _look_into_boxes(self) -> None:
         """As a look does: what every reference of comes from dead names, or from what these alone hold."""
-        things = self._alive()
-        names, boxes = self._names_and_boxes(set(map(id, things)))
-        census = Census(things, [], boxes)
-        del boxes, things
-        first = census.read(names.references, liveness.counts)
-        also = revived(census)
-        again = liveness.dead_references(self.is_own)
-        if names.moved or again.moved or first != census.read(again.references, liveness.counts):
-            return
-        reached = census.reached(first, also)
-        for thing in (census.node(place) for place in range(census.handles) if place not in reached):
+        for thing in out_of_reach(self._alive, self.is_own):
             self.found.dead_in_boxes += not thing.is_said_dead
             thing.is_said_dead = True
-
-    def _names_and_boxes(self, things: set[int]) -> tuple[Any, list[Any]]:
-        names = liveness.dead_references(self.is_own, is_container)
-        return replace(names, held=()), leading(names.held, things)
 
     def is_own(self, frame: types.FrameType) -> bool:
         return frame.f_code.co_filename == self.file
@@ -256,6 +242,11 @@ class Box:
     def __init__(self, *held: object) -> None:
         self.held = held
         self.first = held[0]
+
+
+def passed(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that puts a function of its own in the place of a method."""
+    return lambda *args: method(*args)
 
 
 def flat(box: Any) -> list[Any]:
@@ -390,7 +381,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
-    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects, defined"
+    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects, defined, by_attributes"
     parser.add_argument("--favoured", default="", metavar="FORM", help=forms)
     asked = parser.parse_args()
     found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)

@@ -48,7 +48,7 @@ class Writer:
             self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
             self.global_written, self.subscripts, self.handed, self.boxed, self.boxed_in_objects,
-            self.defined,
+            self.defined, self.by_attributes,
         ]  # fmt: skip
         self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
@@ -410,6 +410,69 @@ class Writer:
         yield from (use.format(box, one) for use in self.chance.sample(uses, self.chance.randint(0, 2)))
         yield self.chance.choice(last).format(box, one)
         yield "probe()"
+
+    def by_attributes(self, scope: Scope) -> Iterator[str]:
+        """An object of which names use attributes and methods alone, or, every other time, all of it after all."""
+        kind, box, one = self.fresh("K"), self.fresh("box"), self.chance.choice(scope.names)
+        is_plain = self.chance.random() < 0.5
+        yield f"class {kind}:"
+        yield from indented(list(self.members(is_plain)))
+        yield f"{box} = {kind}()"
+        plain = [
+            "{0}.m0()", "{0}.m1()", "{0}.m2()", "{0}.m3()", "r({0}.one)", "r({0}.two)", "{0}.six = new()",
+            "r({0}.held)", "{0}.two += probe()", "{0}.one, {0}.six = {0}.six, {0}.one", "{0}.sit()",
+            "probe()", "while chance():\n    {0}.m0(); probe()\n    {0}.one = new()", "probe()",
+            "del {0}.six; probe(); {0}.six = new()",
+            "if chance():\n    {0}.m1()\nelse:\n    r({0}.one)", "{1} = {0}.one; probe(); r({1}); {1} = new()",
+            "for k in range(2):\n    probe(); {0}.m3()", "{0}.m0 = lambda: probe(); {0}.m0()",
+        ]  # fmt: skip
+        wild = [
+            "threaded(lambda box: box.m2(), {0})", "go = {0}.m1; probe(); go(); go = probe()", "{2}.m1 = {2}.m2",
+            "{2}.held = property(lambda box: r(box.six)); probe(); r({0}.held)", "r(getattr({0}, 'eno'[::-1]))",
+            "def more(box): return r(box.six)\n{2}.more = more; probe(); {0}.more()", "r({0}.__dict__['one'])",
+            "{0} = [{0}]; probe(); {0} = {0}.pop()", "{2}.m2 = lambda box: r(box.one)", "r({0}.known)",
+            "other = {0}; {0} = {2}(); probe(); r(other.two); other = probe()",
+            "go = {0}.m2; probe(); r(go.__self__.six); go = probe()",
+        ]  # fmt: skip
+        for use in self.chance.choices(plain if is_plain else plain + wild * 2, k=self.chance.randint(2, 6)):
+            yield from use.format(box, one, kind).split("\n")
+            yield "probe()"
+        yield from self.statement(scope) if scope.depth < DEPTH_MAX - 1 else ()
+        last = ["{0}.m0()", "r({0}.six)", "{0} = probe()", "probe()", *([] if is_plain else ["flat({0})"])]
+        yield self.chance.choice(last).format(box)
+        yield "probe()"
+
+    def members(self, is_plain: bool) -> Iterator[str]:
+        """Methods that read attributes, call one another, or let somebody have the object."""
+        yield "def __init__(self): self.one, self.two, self.six = new(), new(), new()"
+        plain = [
+            "r(self.one)", "r(self.two)", "r(self.six)", "self.one = new()", "self.two = new(r(self.six))", "probe()",
+            "self.two += probe()", "self.one, self.two = self.two, self.one", "probe()", "r(self.held)", "self.sit()",
+            "if chance(): return r(self.two)", "for k in range(2):\n    probe(); r(self.one)",
+            "called(self.one, probe())",
+            "try:\n    boom(); r(self.one)\nexcept Boom:\n    probe(); r(self.two)\nfinally:\n    r(self.six)",
+            "while chance():\n    self.six = new(r(self.one)); probe()", "self.__class__; probe()", "self = probe()",
+            "if chance(): self.m3()", "if chance(): self.m1()", "del self.one; probe(); self.one = new()",
+        ]  # fmt: skip
+        wild = [
+            "[r(self.one) for k in range(2) if not probe()]", "sum(bool(r(self.two)) for k in range(2) if not probe())",
+            "(lambda: r(self.six))()", "me = self; self = probe(); r(me.one); self = me", "r(self.known)", "flat(self)",
+            "wait = (one for one in [self]); probe(); r(next(wait).two)", "called(self, probe())",
+        ]  # fmt: skip
+        for number in range(4):
+            yield from [] if is_plain else self.chance.choice(["", "", "@keep\n", "@passed\n"]).split("\n")[:-1]
+            yield f"def m{number}(self):"
+            chosen = self.chance.choices(plain if is_plain else plain + wild * 2, k=self.chance.randint(1, 4))
+            chosen += [f"self.m{number - 1}()"] * (number > 0)
+            self.chance.shuffle(chosen)
+            yield from indented([line for step in chosen for line in step.split("\n")])
+        read = self.chance.choice(["self.one", "self.two", "self.six"])
+        yield self.chance.choice(["@property", "@cached_property"])
+        yield f"def held(self): probe(); return new(r({read}))"
+        yield self.chance.choice(["@staticmethod", "@classmethod"])
+        yield "def sit(*given): probe()"
+        hooks = ["known = property(flat)", "known = None", f"def __getattr__(self, name): return {read}"]
+        yield "known = None" if is_plain else self.chance.choice(hooks)
 
     def defined(self, scope: Scope) -> Iterator[str]:
         """A function alone reads a global, and is found again by its name, by another one, or otherwise."""

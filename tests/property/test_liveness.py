@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach.counting import Census, Reading
-from listener_bridge.reach.liveness import borrowing, codes, counting, dataflow, functions, opcodes, passing, survey
+from listener_bridge.reach.liveness import (
+    borrowing,
+    codes,
+    counting,
+    dataflow,
+    functions,
+    methods,
+    opcodes,
+    passing,
+    survey,
+    using,
+)
 from listener_bridge.reach.liveness.passing import Passing
 from tests.support.liveness import LENDS, ROOT, VERSIONS, pythons
 
@@ -54,14 +65,22 @@ def test_what_functions_read_is_not_dead_while_anybody_can_call_them() -> None:
     assert (found.violations, found.dead > 0) == ([], True)
 
 
+def test_what_an_attribute_holds_is_not_dead_while_anybody_can_read_that() -> None:
+    found = liveness_oracle.judged(range(8000, 8008), "by_attributes")
+    assert (found.violations, found.dead_in_boxes > 0) == ([], True)
+
+
+FORMS = ("", "comprehension", "handed", "boxed", "boxed_in_objects", "defined", "by_attributes")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("favoured", ["", "comprehension", "handed", "boxed", "boxed_in_objects", "defined"])
+@pytest.mark.parametrize("favoured", FORMS)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_on_every_python_that_is_read(version: str, favoured: str) -> None:
     python = pythons()[version]
     if python is None:
         pytest.skip(f"there is no python{version} on PATH or in ~/.pyenv/versions")
-    programs = "50" if favoured == "boxed_in_objects" else "100"  # these are long
+    programs = "50" if favoured in ("boxed_in_objects", "by_attributes") else "100"  # these are long
     asked = [python, "-m", "tests.property.liveness_oracle", "--seed", "5000", "--programs", programs]
     asked += ["--favoured", favoured]
     ran = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)
@@ -88,7 +107,7 @@ def no_jumps_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_nested_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey.Survey, "alive", lambda found, later, by_name: later)
+    monkeypatch.setattr(survey.Survey, "named", lambda found, later, by_name: frozenset())
 
 
 def functions_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +173,30 @@ def containers_are_always_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Census, "reached", ignoring)
 
 
+def methods_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "_of_first_argument", lambda code: ())
+
+
+def classes_answer_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "_ON_READING", ())
+
+
+def classes_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "_assigned", lambda code: frozenset())
+
+
+def whoever_gets_an_object_reads_one_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one(instructions: Any, at: int) -> using.Use | None:
+        is_fast = instructions[at].opname.startswith("LOAD_FAST")
+        return use(instructions, at) or (using.Use(using.How.READ, "one") if is_fast else None)
+
+    use = using._use
+    monkeypatch.setattr(using, "_use", one)
+
+
 PLANTED = [
+    *(methods_read_nothing, classes_answer_for_nothing, classes_stay_as_they_are),
+    whoever_gets_an_object_reads_one_attribute,
     containers_are_always_dead,
     *(no_handlers, no_jumps_back, no_nested_code, no_branches, functions_are_made_once),
     *(functions_are_not_counted, code_is_not_counted),
@@ -164,6 +206,10 @@ PLANTED = [
 
 FAVOURED: dict[object, str] = {
     containers_are_always_dead: "boxed",
+    methods_read_nothing: "by_attributes",
+    classes_answer_for_nothing: "by_attributes",
+    classes_stay_as_they_are: "by_attributes",
+    whoever_gets_an_object_reads_one_attribute: "by_attributes",
     functions_are_made_once: "defined",
     functions_are_not_counted: "defined",
     code_is_not_counted: "defined",

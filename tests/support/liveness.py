@@ -20,6 +20,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def package() -> Any:
 liveness = package()
 
 
-def looking() -> tuple[Any, ...]:
+def _looking() -> tuple[Any, ...]:
     """Of a look `Census`, `is_container`, `leading`, `_revived` and `Kept`, with or without py4j."""
     if importlib.util.find_spec("py4j") is None:
         package, gateway = types.ModuleType("py4j"), types.ModuleType("py4j.java_gateway")
@@ -58,6 +59,28 @@ def looking() -> tuple[Any, ...]:
     ways = importlib.import_module("listener_bridge.reach.ways")
     handles = importlib.import_module("listener_bridge.reach.handles")
     return counting.Census, containers.is_container, ways.leading, handles._revived, handles.Kept
+
+
+Census, is_container, leading, revived, Kept = _looking()
+
+
+def out_of_reach(alive: Callable[[], list[Any]], is_own: Callable[[types.FrameType], bool]) -> list[Any]:
+    """As a look does: those to which nothing leads but dead names, and what these alone hold. None where names move."""
+    census, names = _census(alive, is_own)
+    first = census.read(names, liveness.counts)
+    also = revived(census)
+    again = liveness.dead_references(is_own)
+    if names.moved or again.moved or first != census.read(again, liveness.counts):
+        return []
+    reached = census.reached(first, also | census.held(again))
+    return [census.node(place) for place in range(census.handles) if place not in reached]
+
+
+def _census(alive: Callable[[], list[Any]], is_own: Callable[[types.FrameType], bool]) -> tuple[Any, Any]:
+    """It alone holds what it counts."""
+    things = alive()
+    names = liveness.dead_references(is_own, is_container)
+    return Census(things, [], leading(names.held, set(map(id, things)))), replace(names, held=())
 
 
 def pythons() -> dict[str, str | None]:
@@ -106,7 +129,7 @@ class Program:
 
     def thing(self, label: str) -> Thing:
         made = Thing(label)
-        self._things.append(weakref.ref(made))
+        self._things.append(Kept(made))
         return made
 
     def probe(self, expected: str, unless_lent: str = "") -> None:
@@ -136,6 +159,17 @@ class Program:
 
     def is_own(self, frame: types.FrameType) -> bool:
         return frame.f_code.co_filename == self.file
+
+
+class Looking(Program):
+    """One whose objects are looked into."""
+
+    def _unused(self) -> Iterator[str]:
+        def alive() -> list[Any]:
+            return list(filter(None, map(_referent, self._things)))
+
+        for thing in out_of_reach(alive, self.is_own):
+            yield thing.label
 
 
 def run_as_python_does(code: types.CodeType, namespace: dict[str, Any]) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 
+from tests.support.attribute_rules import ATTRIBUTES
 from tests.support.calling_rules import CALLED
 from tests.support.lending_rules import LENT
-from tests.support.liveness import Program
+from tests.support.liveness import Looking, Program
 
 RULES = {
     "a script with a name for every step": """
@@ -63,6 +64,7 @@ g(thing("p"), thing("q"), thing("r"))
 """,
     **CALLED,
     **LENT,
+    **ATTRIBUTES,
     "pairs of variables in one instruction": """
 def f(a, b, c, d):
     probe("", "c d")
@@ -665,7 +667,7 @@ f()
 
 def failures(named: str) -> list[str]:
     """What a program's probes found against what they expect; none of them run is a failure."""
-    program = Program(RULES[named]).run()
+    program = (Looking if named in ATTRIBUTES else Program)(RULES[named]).run()
     return program.failures if program.probes else ["no probe ran"]
 
 

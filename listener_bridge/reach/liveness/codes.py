@@ -3,7 +3,7 @@
 Responsible for: the words of a code object and of all code nested in it; the ways around bytecode (`locals()`, `eval`,
 frames of callers, the modules' table); a bounded cache of what was found.
 Refuses to know: frames, values, modules.
-Invariant: a variable that a code object could read without an instruction for it is in `always`, or the code `is_open`.
+Invariant: a variable that a code object could read without an instruction for it is in `otherwise`, or it is open.
 An analysis holds text and numbers, never the code object or its constants.
 """
 
@@ -22,6 +22,7 @@ from listener_bridge.reach.liveness import borrowing
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
+from listener_bridge.reach.liveness.using import Use, uses
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
@@ -85,9 +86,11 @@ class Analysis:
     free: frozenset[str]  #: the variables of the code around it that it has a part in
     kept: frozenset[str]  #: the variables that nested code has a part in which may run at any time
     runners: frozenset[str]  #: the builtins that run passing code of it, if the names are still theirs
+    assigned: frozenset[str]  #: the attributes that it gives to objects
     nested: frozenset[int]  #: ids of the code and of all nested code
     variables: tuple[str, ...]  #: its own that are no cells, or that passing code alone has a part in
-    always: frozenset[str]  #: its own variables that live whatever the flow says
+    otherwise: frozenset[str]  #: its own variables that may be read otherwise than its flow says
+    uncounted: frozenset[str]  #: its own variables that may hold what is only lent to them
     lives: Lives | None
     is_optimized: bool
     is_open: bool  #: all of its own variables may be read by other ways
@@ -96,6 +99,11 @@ class Analysis:
     embeds: bool  #: may so where a shell is loaded
     reaches_modules: bool  #: may read the globals of a module that it does not belong to
     unpickles: bool  #: may so read functions
+
+    @property
+    def always(self) -> frozenset[str]:
+        """Its own variables that live whatever the flow says."""
+        return self.otherwise | self.uncounted
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +175,12 @@ def _analysed(code: CodeType) -> Analysis:
         free=frozenset(code.co_freevars),
         kept=within.kept,
         runners=within.runners,
+        assigned=_union((_assigned(instructions), *(analysis.assigned for analysis in nested))),
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
         variables=tuple(name for name in _variables(code) if name not in shared),
-        always=_always(code, shared) | _uncounted(code, instructions),
-        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within),
+        otherwise=_read_otherwise(code, shared),
+        uncounted=_uncounted(code, instructions),
+        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within, uses(instructions)),
         is_optimized=is_optimized,
         is_open=is_open,
         is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
@@ -211,15 +221,17 @@ def _variables(code: CodeType) -> Iterator[str]:
     return iter(dict.fromkeys((*code.co_varnames, *code.co_cellvars)))
 
 
-def _lives(code: CodeType, instructions: Sequence[dis.Instruction], space: Space, within: _Within) -> Lives | None:
+def _lives(
+    code: CodeType, instructions: Sequence[dis.Instruction], space: Space, within: _Within, used: Mapping[int, Use]
+) -> Lives | None:
     called = {place: one.here for place, one in within.called.items()}
     try:
-        return lives_of(code, instructions, space, called=called)
+        return lives_of(code, instructions, space, called=called, used=used)
     except Exception:  # noqa: BLE001 - a graph that does not close, as hand-made code may have, is not understood
         return None
 
 
-def _always(code: CodeType, shared: frozenset[str]) -> frozenset[str]:
+def _read_otherwise(code: CodeType, shared: frozenset[str]) -> frozenset[str]:
     """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame."""
     first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
     return frozenset({*shared, *code.co_freevars, *first, *_named_in_texts(code)})
@@ -265,6 +277,10 @@ def _texts(constants: tuple[object, ...] | frozenset[object]) -> Iterator[str]:
 
 def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
     return (str(instruction.argval) for instruction in instructions if instruction.opname in BY_NAME)
+
+
+def _assigned(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
+    return (one.argval for one in instructions if one.opname in ("STORE_ATTR", "DELETE_ATTR"))
 
 
 def _uses_inspect(instructions: Sequence[dis.Instruction]) -> bool:

@@ -21,10 +21,13 @@ from typing import Any, cast
 
 from listener_bridge.reach.liveness import borrowing, opcodes
 from listener_bridge.reach.liveness.opcodes import Act, Space
+from listener_bridge.reach.liveness.using import Use
+from listener_bridge.reach.liveness.variables import Later, Part, Variables
 
 Version = tuple[int, int]
 
 NOTHING_CALLED: Mapping[int, Collection[str]] = MappingProxyType({})
+NOTHING_USED: Mapping[int, Use] = MappingProxyType({})
 
 RUNNING: Version = (sys.version_info[0], sys.version_info[1])
 
@@ -44,18 +47,27 @@ class Step:
 class Lives:
     """What may be read later, by the offset at which a frame stands."""
 
-    names: tuple[str, ...]
+    variables: Variables
     offsets: tuple[int, ...]
     live: tuple[int, ...]
-    _known: dict[int, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[int, Later] = field(default_factory=dict, compare=False, repr=False)
 
     def read_later(self, lasti: int) -> frozenset[str] | None:
         """None: the frame stands nowhere that we know. `lasti` may point into the inline caches of an instruction."""
+        found = self._later(lasti)
+        return None if found is None else found[0]
+
+    def used_later(self, lasti: int) -> Mapping[str, frozenset[Use]]:
+        """Of these, the variables of which attributes alone are used, with their uses."""
+        found = self._later(lasti)
+        return {} if found is None else found[1]
+
+    def _later(self, lasti: int) -> Later | None:
         at = bisect_right(self.offsets, lasti) - 1
         if lasti < 0 or at < 0:
             return None
         if at not in self._known:
-            self._known[at] = frozenset(name for bit, name in enumerate(self.names) if self.live[at] >> bit & 1)
+            self._known[at] = self.variables.later(self.live[at])
         return self._known[at]
 
 
@@ -65,27 +77,41 @@ def lives_of(
     space: Space,
     version: Version = RUNNING,
     called: Mapping[int, Collection[str]] = NOTHING_CALLED,
+    used: Mapping[int, Use] = NOTHING_USED,
 ) -> Lives | None:
     """None where an instruction is not understood. `instructions`: as `dis` tells those of the code.
 
-    `called`: by place, what code that runs within that instruction reads of these variables. That a module may make a
-    function later is told as one more name that it may read (`making`).
+    `called`: by place, what code that runs within that instruction reads of these variables. `used`: by place, the one
+    attribute that is used of the variable that is loaded there last. That a module may make a function later is told as
+    one more name that it may read (`making`).
     """
     known = opcodes.KNOWN.get(version, frozenset())
     if not instructions or any(instruction.opname not in known for instruction in instructions):
         return None
     made = dict(_made(instructions)) if space is Space.NAMED else {}
     names = tuple(dict.fromkeys((*_names(code, space), *made.values())))
-    bits = {name: 1 << bit for bit, name in enumerate(names)}
-    steps = _steps(code, instructions, bits, space)
+    variables = Variables(names, tuple(dict.fromkeys(_parts(instructions, space, used))))
+    steps = _steps(code, instructions, variables, space, used)
     for place, read in called.items():
-        steps[place] = _reading_too(steps[place], sum(bits[name] for name in read if name in bits))
+        steps[place] = _reading_too(steps[place], variables.read(read))
     for place, name in made.items():
-        steps[place] = _reading_too(steps[place], bits[name])
+        steps[place] = _reading_too(steps[place], variables.read([name]))
     if space is Space.FAST and version >= borrowing.SINCE:
         for place, lent in enumerate(borrowing.lent(instructions)):
-            steps[place] = replace(steps[place], touches=steps[place].touches | sum(bits[name] for name in lent))
-    return Lives(names, tuple(instruction.offset for instruction in instructions), live_variables(steps))
+            steps[place] = replace(steps[place], touches=steps[place].touches | variables.read(lent))
+    return Lives(variables, tuple(instruction.offset for instruction in instructions), live_variables(steps))
+
+
+def _parts(instructions: Sequence[dis.Instruction], space: Space, used: Mapping[int, Use]) -> Iterator[Part]:
+    loads = opcodes.ACTS[space]
+    return (
+        (_loaded(instructions[place])[-1], use) for place, use in used.items() if instructions[place].opname in loads
+    )
+
+
+def _loaded(instruction: dis.Instruction) -> tuple[str, ...]:
+    """The variables that an instruction is about, in the order in which it acts on them."""
+    return instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
 
 
 def making(code: int) -> str:
@@ -138,13 +164,19 @@ def _sources(steps: Sequence[Step]) -> list[list[int]]:
     return sources
 
 
-def _steps(code: CodeType, instructions: Sequence[dis.Instruction], bits: dict[str, int], space: Space) -> list[Step]:
+def _steps(
+    code: CodeType,
+    instructions: Sequence[dis.Instruction],
+    variables: Variables,
+    space: Space,
+    used: Mapping[int, Use],
+) -> list[Step]:
     table: bytes = cast("Any", code).co_exceptiontable  # since 3.11
     at = {instruction.offset: place for place, instruction in enumerate(instructions)}
     handlers = list(exception_ranges(table))
     return [
         Step(
-            *_effect(instruction, bits, space),
+            *_effect(instruction, variables, space, used.get(place)),
             _successors(instruction, place, len(instructions), at),
             tuple({at[target] for start, end, target in handlers if start <= instruction.offset < end}),
         )
@@ -152,16 +184,18 @@ def _steps(code: CodeType, instructions: Sequence[dis.Instruction], bits: dict[s
     ]
 
 
-def _effect(instruction: dis.Instruction, bits: dict[str, int], space: Space) -> tuple[int, int, int]:
+def _effect(instruction: dis.Instruction, variables: Variables, space: Space, use: Use | None) -> tuple[int, int, int]:
     reads = touches = writes = 0
     acts = opcodes.ACTS[space].get(instruction.opname, ())
-    variables = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-    for act, name in zip(acts, variables if acts else (), strict=True):
+    names = _loaded(instruction) if acts else ()
+    for place, (act, name) in enumerate(zip(acts, names, strict=True), 1):
         if act is Act.WRITE:
-            writes |= bits[name]
+            writes |= variables.written(name)
             continue
-        touches |= bits[name]
-        reads |= bits[name] & ~writes
+        is_part = use is not None and place == len(acts)
+        read = variables.read([(name, use) if is_part and use else name])
+        touches |= read
+        reads |= read & ~writes
     return reads, touches, writes
 
 

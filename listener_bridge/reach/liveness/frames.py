@@ -33,7 +33,8 @@ from listener_bridge.reach.liveness.survey import (
     namespace_of_main,
     surveyed,
 )
-from listener_bridge.reach.liveness.words import Dead, Name, Wanted
+from listener_bridge.reach.liveness.using import Use
+from listener_bridge.reach.liveness.words import Dead, Name, Used, Wanted
 from listener_bridge.reach.stacks import other_frames, outwards
 
 IsOwn = Callable[[FrameType], bool]
@@ -195,23 +196,46 @@ def _told(
 ) -> Dead:
     references: dict[int, int] = {}
     names: dict[int, list[Name]] = {}
+    uses: dict[int, list[frozenset[Use] | None]] = {}
     for stand in stands:
         analysis = analyses[stand.code]
-        alive = _alive(stand, analysis, survey, by_name)
+        how = _how_read(stand, analysis, survey, by_name)
         for name, target in stand.held:
-            if alive is not None and name not in alive and not name.startswith("__"):
+            if (used := how(name)) is _NEVER:
                 references[target] = references.get(target, 0) + 1
-            else:
-                found = Name(name, analysis.file, analysis.line, analysis.function)
-                names.setdefault(target, []).append(found)
-    return Dead(references, {target: tuple(found) for target, found in names.items()})
+                continue
+            names.setdefault(target, []).append(Name(name, analysis.file, analysis.line, analysis.function))
+            uses.setdefault(target, []).append(used)
+    parts = {target: _used(each) for target, each in uses.items()}
+    return Dead(
+        references,
+        {target: tuple(found) for target, found in names.items()},
+        used={target: used for target, used in parts.items() if used is not None},
+        assigned=survey.assigned,
+    )
 
 
-def _alive(
+def _used(uses: list[frozenset[Use] | None]) -> Used | None:
+    parts = [use for use in uses if use is not None]
+    return Used(len(uses), frozenset[Use]().union(*parts)) if len(parts) == len(uses) else None
+
+
+_NEVER: frozenset[Use] = frozenset()
+
+
+def _how_read(
     stand: _Stand, analysis: Analysis, survey: Survey, by_name: Mapping[int, frozenset[str]]
-) -> frozenset[str] | None:
-    """None: all of the frame's names."""
+) -> Callable[[str], frozenset[Use] | None]:
+    """How what a name of the frame holds may still be used by that name: never, by attributes alone, or in any way."""
     later = _later(analysis, stand.lasti)
-    if later is None:
-        return None
-    return survey.alive(later, by_name) if stand.is_module else later | analysis.always
+    others = analysis.always if not stand.is_module else survey.named(later, by_name) if later is not None else None
+    if later is None or others is None or analysis.lives is None:
+        return lambda _: None
+    parts = analysis.lives.used_later(stand.lasti)
+
+    def used(name: str) -> frozenset[Use] | None:
+        if name in others or name.startswith("__"):
+            return None
+        return parts.get(name) if name in later else _NEVER
+
+    return used

@@ -42,6 +42,9 @@ _WRAPPERS: Mapping[type, tuple[str, ...]] = {
     type(functools.cache(int)): ("__wrapped__",),
 }
 
+#: Who names one of these may give objects attributes of any name.
+_ASSIGNS = frozenset({"delattr", "monkeypatch", "patch", "setattr"})
+
 _CLASS_DICTIONARY = type.__dict__["__dict__"]
 
 
@@ -65,15 +68,16 @@ class Survey:
     """`is_closed`: no code reads variables of other code. The rest is about the main module.
 
     `globals_alive`: what any code but that of its functions and classes could name; None is all of them. `nested`: the
-    words of that code, by its id.
+    words of that code, by its id. `assigned`: attributes that code of the program gives to objects; None is any.
     """
 
     is_closed: bool
     globals_alive: frozenset[str] | None
     nested: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    assigned: frozenset[str] | None = None
 
-    def alive(self, later: frozenset[str], by_name: Mapping[int, frozenset[str]]) -> frozenset[str] | None:
-        """The globals that may still be read, where the module's own code may still read `later`.
+    def named(self, later: frozenset[str], by_name: Mapping[int, frozenset[str]]) -> frozenset[str] | None:
+        """The globals that other code may still read, where the module's own code may still read `later`. None: all.
 
         `by_name`: the functions that only their names could call, as `functions` has found them. One that may be made
         again is called by what is made then.
@@ -86,13 +90,13 @@ class Survey:
             for name in names:
                 called_by.setdefault(name, []).append(code)
         others = (words for code, words in self.nested.items() if code not in waiting)
-        alive = set[str](self.globals_alive.union(later, *others))
-        more = list(alive)
+        named = set[str](self.globals_alive.union(*others))
+        more = [*later, *named]
         while more:
             for code in called_by.pop(more.pop(), ()):
-                more += self.nested[code] - alive
-                alive |= self.nested[code]
-        return frozenset(alive)
+                more += self.nested[code] - named
+                named |= self.nested[code]
+        return frozenset(named)
 
 
 def namespace_of_main() -> Namespace | None:
@@ -145,9 +149,10 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     if not _is_all_there_is(module, running, defined):
         return Survey(True, None)
     alive = _globals_alive(module, around, beside)
+    assigned = _assigned((module, *around, *beside)) if alive is not None else None
     if alive is not None and any(analysis.unpickles for analysis in (module, *around, *beside)):
-        return Survey(True, alive.union(*module.staying_words.values()))
-    return Survey(True, alive, module.staying_words)
+        return Survey(True, alive.union(*module.staying_words.values()), assigned=assigned)
+    return Survey(True, alive, module.staying_words, assigned)
 
 
 def _is_all_there_is(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
@@ -170,6 +175,12 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
     if module.is_open_within or any(analysis.reaches_modules for analysis in (module, *others)):
         return None
     return module.passing_words.union(module.always, *(analysis.words for analysis in others))
+
+
+def _assigned(code: Sequence[Analysis]) -> frozenset[str] | None:
+    if any(not _ASSIGNS.isdisjoint(analysis.words) for analysis in code):
+        return None
+    return frozenset[str]().union(*(analysis.assigned for analysis in code))
 
 
 class _Passed:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
+
+from listener_bridge.reach.liveness.using import Use
 
 Wanted: TypeAlias = Callable[[type], bool]
 """Whether objects of a class are asked for."""
@@ -26,6 +28,13 @@ class Name:
     function: str
 
 
+class Used(NamedTuple):
+    """An object of which live names use attributes alone: how many names, and which uses."""
+
+    names: int
+    uses: frozenset[Use]
+
+
 @dataclass(frozen=True, slots=True)
 class Dead:
     """What the program will never read again.
@@ -33,9 +42,13 @@ class Dead:
     `references`: id of an object -> how many references to it are names that are proven dead. `names`: id of an object
     -> the live names that hold it, for people. `moved`: frames moved while they were read; then nothing is said.
     `held`: what names hold, dead or alive, of the kinds that were asked for; it may have changed since.
+    `used`: id of an object -> how the live names use it, where none of them uses all of it. `assigned`: attributes that
+    the program gives to objects, so that their classes may not be what they are now; None is any.
     """
 
     references: Mapping[int, int] = field(default_factory=dict)
     names: Mapping[int, tuple[Name, ...]] = field(default_factory=dict)
     moved: bool = False
     held: tuple[object, ...] = ()
+    used: Mapping[int, Used] = field(default_factory=dict)
+    assigned: frozenset[str] | None = None

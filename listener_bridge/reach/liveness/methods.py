@@ -1,0 +1,89 @@
+"""Which attributes of an object may be read by whoever uses it by its attributes alone.
+
+    job.clean()             # of `job` what `Job.clean` reads of its `self`, and what the methods do that it calls
+
+Responsible for: following uses through the methods and properties of the object's class.
+Refuses to know: objects, and who uses them.
+Invariant: nothing of the class runs. Where an attribute's meaning is not plain from the dictionaries of the classes, or
+might be another one by then, every attribute may be read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable
+from types import CodeType, FunctionType, MemberDescriptorType
+from typing import Any
+
+from listener_bridge.reach.liveness.codes import analysis_of
+from listener_bridge.reach.liveness.using import How, Use
+
+_CLASS_DICTIONARY: Any = type.__dict__["__dict__"]
+_MISSING = object()
+_ON_READING = ("__getattribute__", "__getattr__")
+_ON_SETTING = ("__setattr__", "__delattr__")
+_OF_CLASSES = frozenset({*_ON_READING, "__bases__"})  #: Who gives a class one of these changes what all others mean.
+_NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: What they are made of is not given the object.
+_NOT_COUNTED_HERE = (MemberDescriptorType,)  #: A slot: what it holds has a reference that is not explained.
+
+
+def attributes_read(kind: type, uses: Iterable[Use], assigned: Collection[str]) -> frozenset[str] | None:
+    """Their names; None: any. `assigned`: attributes that code of the program gives to objects, or to classes."""
+    if _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned):
+        return None
+    found, todo = set[Use](), list(uses)
+    while todo:
+        use = todo.pop()
+        if use in found:
+            continue
+        found.add(use)
+        more = _set(kind, use.attribute) if use.how is How.SET else _read(kind, use, assigned)
+        if more is None:
+            return None
+        todo += more
+    return frozenset(use.attribute for use in found if use.how is not How.SET)
+
+
+def _set(kind: type, attribute: str) -> Iterable[Use] | None:
+    of_class = type(_looked_up(kind, attribute))
+    return None if _has_any(kind, _ON_SETTING) or _has_any(of_class, ("__set__", "__delete__")) else ()
+
+
+def _read(kind: type, use: Use, assigned: Collection[str]) -> Iterable[Use] | None:
+    """What else is used then of the object: that an attribute of its own may stand there is told by its name."""
+    of_class: Any = _looked_up(kind, use.attribute)
+    if of_class is _MISSING and use.how is How.CALL:  # the class may be given a method of that name
+        return None
+    if use.attribute == "__class__" or not _has_any(type(of_class), ("__get__",)):
+        return ()
+    if use.attribute in assigned:  # so may it here, in the place of this one
+        return None
+    if type(of_class) in (*_NOT_OF_THE_OBJECT, *_NOT_COUNTED_HERE):
+        return ()
+    function = of_class if use.how is How.CALL else None  # a method that is not called then and there has the object
+    if type(of_class) is property:
+        function = of_class.fget
+    elif type(of_class) is functools.cached_property:
+        function = of_class.func
+    return _of_first_argument(function.__code__) if type(function) is FunctionType else None
+
+
+def _of_first_argument(code: CodeType) -> Iterable[Use] | None:
+    analysis = analysis_of(code)
+    first = code.co_varnames[0] if code.co_argcount else ""
+    if not first or first in analysis.otherwise or analysis.is_open or analysis.inspects or analysis.lives is None:
+        return None
+    if first not in (analysis.lives.read_later(0) or ()):
+        return ()
+    return analysis.lives.used_later(0).get(first)
+
+
+def _looked_up(kind: type, attribute: str) -> object:
+    """What the class has there, as it is; not by `getattr`, which would ask it."""
+    owners = (_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__)
+    return next((own[attribute] for own in owners if attribute in own), _MISSING)
+
+
+def _has_any(kind: type, names: Iterable[str]) -> bool:
+    owners = [_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__ if owner is not object]
+    return any(name in own for own in owners for name in names)

@@ -1,0 +1,80 @@
+"""What an instruction uses of the variable that it loads: all of it, or one attribute.
+
+    self.events.count()     # of `self` the attribute `events`, and nothing else
+    show(self)              # all of it: whoever has the object may read any attribute
+
+Responsible for: telling these apart, load by load.
+Refuses to know: objects, and what an attribute of theirs is (`methods`).
+Invariant: a load is of one attribute only where the next instruction takes that and leaves nothing of the object on the
+stack; or where the object lies there for the assignment alone that ends the statement (`self.count += 1`).
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from listener_bridge.reach.liveness.opcodes import ACTS, ALWAYS_JUMPS, ENDS, MAY_JUMP, Act
+
+_JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
+_LOADS_METHODS = sys.version_info >= (3, 12)  # `LOAD_ATTR` does, where the lowest bit of its argument is set
+
+
+class How(enum.Enum):
+    """What is done with an attribute. To delete it is to set it."""
+
+    READ = "read"
+    CALL = "call"
+    SET = "set"
+
+
+class Use(NamedTuple):
+    """One attribute of an object."""
+
+    how: How
+    attribute: str
+
+
+def uses(instructions: Sequence[dis.Instruction]) -> Mapping[int, Use]:
+    """Of each place that loads a variable, the last one where there are two, the one attribute that is used of it."""
+    places = [place for place, one in enumerate(instructions) if one.opname != "EXTENDED_ARG"]
+    told = [instructions[place] for place in places]
+    found = ((place, _use(told, at)) for at, place in enumerate(places) if _loads(told[at]))
+    return {place: use for place, use in found if use is not None}
+
+
+def _loads(instruction: dis.Instruction) -> bool:
+    acts = next((acts[instruction.opname] for acts in ACTS.values() if instruction.opname in acts), ())
+    return acts[-1:] == (Act.READ,)
+
+
+def _use(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
+    following = instructions[at + 1 : at + 3]
+    if len(following) == 2 and (following[0].opname, following[0].arg) == ("COPY", 1):
+        return _given_back(instructions, at + 2)
+    return _of_attribute(following[0]) if following else None
+
+
+def _of_attribute(taking: dis.Instruction) -> Use | None:
+    if taking.opname in ("STORE_ATTR", "DELETE_ATTR"):
+        return Use(How.SET, taking.argval)
+    if taking.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+        return None
+    is_called = bool((taking.arg or 0) & 1) if _LOADS_METHODS else taking.opname == "LOAD_METHOD"
+    return Use(How.CALL if is_called else How.READ, taking.argval)
+
+
+def _given_back(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
+    """`self.count += 1`: a copy is taken the attribute of at this place; then the object takes what came of that."""
+    use = _of_attribute(instructions[at])
+    height = 2  # of the object, and of what is made of its attribute
+    for here, after in zip(instructions[at + 1 :], instructions[at + 2 :], strict=False):
+        if (here.opname, here.arg, height) == ("SWAP", 2, 2):
+            return use if _of_attribute(after) == (How.SET, use.attribute if use else "") else None
+        height += 0 if here.opname in _JUMPS else dis.stack_effect(here.opcode, here.arg)
+        if here.opname in _JUMPS or height < 2:
+            return None
+    return None

@@ -1,0 +1,247 @@
+"""Rules of liveness about attributes: read as long as anything may read them of their object (`liveness_rules`).
+
+Each probe names what nothing can lead to but names and attributes that are never read again.
+"""
+
+from __future__ import annotations
+
+JOB = """
+class Job:
+    def __init__(self):
+        self.ra = thing("a"); self.rb = thing("b"); self.rc = thing("c"); self.n = 0
+    def one(self):
+        return use(self.ra)
+    def two(self):
+        self.one()
+        probe(IN_TWO)
+        return use(self.rb)
+"""
+
+ATTRIBUTES = {
+    "methods that are called one after the other": JOB.replace("IN_TWO", "'', 'a c'") + """
+job = Job()
+probe("c")
+job.one()
+probe("c")
+job.two()
+probe("a b c")
+""",
+    "a method reads on while it runs, and so does who has called it": JOB.replace("IN_TWO", "'', 'c'") + """
+def run():
+    job = Job()
+    job.two()
+    probe("b c")
+    use(job.ra)
+    probe("a b c")
+run()
+""",
+    "an attribute that is given anew is read no more before that": """
+class Job:
+    pass
+job = Job()
+job.ra = thing("a"); job.rb = thing("b")
+probe("a")
+job.ra = thing("c")
+use(job.rb)
+probe("b c")
+""",
+    "numbers are counted on": """
+class Job:
+    def __init__(self):
+        self.ra = thing("a"); self.rb = thing("b"); self.n = 0
+    def run(self, k):
+        self.n += k; self.n *= 2
+        probe("", "b")
+        use(self.ra)
+        self.n += 1
+Job().run(1)
+""",
+    "properties, and what is cached by one": """
+import functools
+class Job:
+    def __init__(self):
+        self.ra = thing("a"); self.rb = thing("b"); self.rc = thing("c")
+    @property
+    def both(self):
+        return use(self.ra)
+    @functools.cached_property
+    def kept(self):
+        return use(self.rb)
+    @staticmethod
+    def sit():
+        probe("c")
+job = Job()
+job.sit()
+use(job.both, job.kept)
+""",
+    "a base class of the program's has methods, too": """
+class Base:
+    def __init__(self):
+        self.ra = thing("a"); self.rb = thing("b")
+    def base(self): return use(self.ra)
+    def over(self): return use(self.ra)
+class Job(Base):
+    def over(self): return use(self.rb)
+job = Job()
+probe("")
+job.over()
+probe("b")
+job.base()
+probe("a b")
+Job().over()
+""",
+    "who gets the object itself may read any": """
+import threading
+class Job:
+    def __init__(self):
+        self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return use(self.rb)
+def handed(): job = Job(); probe(""); use(job)
+def method(): job = Job(); probe(""); use(job.run)
+def copied(): job = Job(); probe(""); other = job; job = None; probe(""); use(other, other.rb)
+def nested(): job = Job(); probe(""); return [use(job.rb) for _ in range(2)], (lambda: job.rb)()
+def compared(): job = Job(); probe(""); return job == 1
+def listed(): job = Job(); jobs = [job]; probe(""); use(job.rb); use(jobs[0].rb)
+def told(): job = Job(); probe(""); use(job.__dict__)
+def asked(): job = Job(); probe(""); use(getattr(job, "rb"))
+def begun(): job = Job(); worker = threading.Thread(target=job.run); probe(""); worker.start(); worker.join()
+for each in (handed, method, copied, nested, compared, listed, told, asked, begun): each()
+""",
+    "methods that let somebody have it": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def hand(self): return use(self)
+    def close(self): return (lambda: self.rb)()
+    def wait(self): yield self.rb
+    def more(self, *given, last=None): return use(self.rb)
+    def any(*given): return use(given[0].rb)
+class Super(Job):
+    def hand(self): return super().hand()
+def one(): job = Job(); probe(""); job.hand()
+def two(): job = Job(); probe(""); job.close()
+def six(): job = Job(); probe(""); job.any()
+def ten(): job = Super(); probe(""); job.hand()
+def all(): job = Job(); probe("a"); job.more()
+for each in (one, two, six, ten, all): each()
+""",
+    "a generator that waits has it": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def each(self):
+        yield 1
+        probe("", "a")
+        use(self.rb)
+job = Job()
+each = job.each()
+next(each)
+probe("")
+list(each)
+probe("a b")
+""",
+    "a class that answers for attributes itself": """
+class Any:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def __getattr__(self, name): return use(self.ra)
+class All(Any):
+    def __getattribute__(self, name): return object.__getattribute__(self, name)
+class Set(Any):
+    __getattr__ = property(lambda self: use(self.ra))
+    def __setattr__(self, name, value): use(self); object.__setattr__(self, name, value)
+def one(): some = Any(); probe(""); use(some.rb)
+def two(): some = All(); probe(""); use(some.rb)
+def six(): some = Set(); probe(""); some.rc = 1
+for each in (one, two, six): each()
+""",
+    "a class that is given another method": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return use(self.rb)
+job = Job()
+probe("")
+Job.run = lambda job: use(job.ra)
+job.run()
+""",
+    "a class that is given one more method": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+job = Job()
+probe("")
+Job.run = lambda job: use(job.ra)
+job.run()
+""",
+    "a class that is given another base, or answers for attributes later": """
+class Base: pass
+class Job(Base):
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+class Other(Base):
+    @property
+    def rc(self): return use(self.ra)
+job = Job()
+probe("")
+Job.__bases__ = (Other,)
+use(job.rb, job.rc)
+""",
+    "somebody runs a text": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return use(self.rb)
+def patched(): exec("Job.run = lambda job: use(job.ra)", globals())
+def run():
+    job = Job()
+    probe("")
+    patched()
+    job.run()
+run()
+""",
+    "somebody gives attributes by names that are computed": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return use(self.rb)
+job = Job()
+probe("")
+setattr(Job, "run", lambda job: use(job.ra))
+job.run()
+""",
+    "a function of the module may read it, and a text": """
+class Job:
+    def __init__(self, one, two): self.ra = thing(one); self.rb = thing(two)
+def show(): use(job)
+job = Job("a", "b"); other = Job("c", "d")
+probe("c")
+show(); use(job.rb, other.rb)
+probe("a b c d")
+text = Job("e", "f")
+probe("a b c d")
+use("{text}", text.rb)
+""",
+    "a slot, a class of somebody else's": """
+import types
+class Job:
+    __slots__ = ("ra", "rb")
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+def one(): job = Job(); probe(""); use(job.rb)
+def six(): space = types.SimpleNamespace(ra=thing("e"), rb=thing("f")); probe(""); use(space.rb)
+one(); six()
+""",
+    "the object of an attribute is another's matter": """
+class Conf:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+class Job:
+    def __init__(self): self.conf = Conf(); self.rc = thing("c")
+    def run(self): return use(self.conf.ra)
+job = Job()
+probe("c")
+job.run()
+probe("a b c")
+""",
+    "attributes change places": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b"); self.rc = thing("c")
+    def turn(self):
+        for k in range(3):
+            probe("", "c")
+            self.ra, self.rb = self.rb, self.ra
+            use(self.ra)
+Job().turn()
+""",
+}  # fmt: skip
