@@ -24,6 +24,10 @@ KEY_MAX = 32
 """Of characters, of a text by which a dictionary's value is called; of bits, of a number."""
 
 
+UNTOLD = ".…"
+"""What an attribute is called whose key is no plain name; a key of a class made of `str` may equal any."""
+
+
 class _Access(NamedTuple):
     """How objects of a class hold others.
 
@@ -106,7 +110,7 @@ def _attributes(kind: type) -> _Access | None:
         return None
 
     def called(one: Any) -> Iterator[tuple[str, int]]:
-        return _entries(found.__get__(one), lambda key: f".{key}" if _is_name(key) else ".…")
+        return _entries(found.__get__(one), lambda key: f".{key}" if _is_name(key) else UNTOLD)
 
     return _Access(lambda _: 1, lambda one: (found.__get__(one),), called)
 

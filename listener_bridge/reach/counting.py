@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from py4j.java_gateway import JavaMember, JavaObject
 
 from listener_bridge.reach.attributes import named
-from listener_bridge.reach.containers import called, inside
+from listener_bridge.reach.containers import UNTOLD, called, inside
 from listener_bridge.reach.liveness import Dead
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
@@ -97,7 +97,7 @@ class Census:
         """Places of what is under these attributes of an object; its own where that is nothing that is counted."""
         yield self._places[one]
         for label, which in called(self.node(self._places[one])):
-            if label[1:] in attributes and which in self._places:
+            if (label[1:] in attributes or label == UNTOLD) and which in self._places:
                 yield self._places[which]
 
     def reached(self, reading: Reading, also: AbstractSet[int] = frozenset()) -> set[int]:

@@ -182,13 +182,14 @@ def classes_answer_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def classes_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "_assigned", lambda code: frozenset())
+    nothing = using.Assigned(frozenset(), frozenset())
+    monkeypatch.setattr(survey, "_assigned", lambda code, folders: nothing)
 
 
 def whoever_gets_an_object_reads_one_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
     def one(instructions: Any, at: int) -> using.Use | None:
         is_fast = instructions[at].opname.startswith("LOAD_FAST")
-        return use(instructions, at) or (using.Use(using.How.READ, "one") if is_fast else None)
+        return use(instructions, at) or (using.Use(using.How.READ, "__doc__") if is_fast else None)
 
     use = using._use
     monkeypatch.setattr(using, "_use", one)

@@ -37,11 +37,11 @@ run()
 """,
     "an attribute that is given anew is read no more before that": """
 class Job:
-    pass
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def again(self): self.ra = thing("c")
 job = Job()
-job.ra = thing("a"); job.rb = thing("b")
 probe("a")
-job.ra = thing("c")
+job.again()
 use(job.rb)
 probe("b c")
 """,
@@ -180,6 +180,67 @@ job = Job()
 probe("")
 Job.__bases__ = (Other,)
 use(job.rb, job.rc)
+""",
+    "a class that is given what it had nothing of, or something plain": """
+class Job:
+    hook = None
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return self.hook and self.hook()
+def one(): job = Job(); probe(""); Job.hook = lambda self: use(self.ra); job.run()
+def two(): job = Job(); probe(""); Job.act = lambda self: use(self.ra); act = job.act; act()
+def six(): job = Job(); probe(""); Job.total = property(lambda self: use(self.ra)); use(job.total)
+for each in (one, two, six): each()
+""",
+    "a validator that is given the object": """
+class Limited:
+    def __set_name__(self, owner, name): self.name = name
+    def __set__(self, one, value): use(one.ra); one.__dict__[self.name] = value
+class Job:
+    n = Limited()
+    def __init__(self): self.ra = thing("a"); self.n = 0
+class Own:
+    n = 0
+    def __init__(self): self.__dict__["ra"] = thing("b")
+    def __setattr__(self, name, value): use(self.ra)
+def one(): job = Job(); probe(""); job.n += 1
+def two(): own = Own(); probe(""); own.n += 1
+one(); two()
+""",
+    "a class whose methods are patched": """
+from unittest import mock
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return use(self.rb)
+job = Job()
+probe("")
+with mock.patch.object(Job, "run", lambda self: use(self.ra)): job.run()
+""",
+    "so it is where somebody does it for the program": """
+from unittest.mock import patch as fake
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def run(self): return use(self.rb)
+job = Job()
+probe("")
+with fake.object(Job, "run", lambda self: use(self.ra)): job.run()
+""",
+    "attributes under keys that are no plain texts": """
+import enum
+class Stage(str, enum.Enum): RAW = "raw"
+class Job:
+    def __init__(self): self.__dict__.update({Stage.RAW: thing("a")})
+job = Job()
+probe("")
+use(job.raw)
+""",
+    "a class that stands for another": """
+class Proxy:
+    def __init__(self, of): self.of = of
+    @property
+    def __class__(self): return type(self.of)
+proxy = Proxy(thing("a"))
+probe("")
+use(proxy.__class__)
 """,
     "somebody runs a text": """
 class Job:

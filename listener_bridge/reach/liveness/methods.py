@@ -11,25 +11,29 @@ might be another one by then, every attribute may be read.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from types import CodeType, FunctionType, MemberDescriptorType
 from typing import Any
 
 from listener_bridge.reach.liveness.codes import analysis_of
-from listener_bridge.reach.liveness.using import How, Use
+from listener_bridge.reach.liveness.using import Assigned, How, Use
 
 _CLASS_DICTIONARY: Any = type.__dict__["__dict__"]
 _MISSING = object()
+_CLASS = object.__dict__["__class__"]
 _ON_READING = ("__getattribute__", "__getattr__")
 _ON_SETTING = ("__setattr__", "__delattr__")
-_OF_CLASSES = frozenset({*_ON_READING, "__bases__"})  #: Who gives a class one of these changes what all others mean.
+#: Who gives a class one of these changes what all others mean.
+_OF_CLASSES = frozenset({
+    *_ON_READING, *_ON_SETTING, "__bases__", "__code__", "__del__", "__delete__", "__get__", "__set__",
+})  # fmt: skip
 _NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: What they are made of is not given the object.
 _NOT_COUNTED_HERE = (MemberDescriptorType,)  #: A slot: what it holds has a reference that is not explained.
 
 
-def attributes_read(kind: type, uses: Iterable[Use], assigned: Collection[str]) -> frozenset[str] | None:
+def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> frozenset[str] | None:
     """Their names; None: any. `assigned`: attributes that code of the program gives to objects, or to classes."""
-    if _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned):
+    if _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned.names):
         return None
     found, todo = set[Use](), list(uses)
     while todo:
@@ -37,26 +41,29 @@ def attributes_read(kind: type, uses: Iterable[Use], assigned: Collection[str]) 
         if use in found:
             continue
         found.add(use)
-        more = _set(kind, use.attribute) if use.how is How.SET else _read(kind, use, assigned)
-        if more is None:
+        read = () if use.how is How.SET else _read(kind, use, assigned)
+        written = _set(kind, use.attribute, assigned) if use.how in (How.SET, How.UPDATE) else ()
+        if read is None or written is None:
             return None
-        todo += more
+        todo += (*read, *written)
     return frozenset(use.attribute for use in found if use.how is not How.SET)
 
 
-def _set(kind: type, attribute: str) -> Iterable[Use] | None:
+def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None:
     of_class = type(_looked_up(kind, attribute))
+    if attribute in assigned.others:  # the class may be given a descriptor of that name
+        return None
     return None if _has_any(kind, _ON_SETTING) or _has_any(of_class, ("__set__", "__delete__")) else ()
 
 
-def _read(kind: type, use: Use, assigned: Collection[str]) -> Iterable[Use] | None:
-    """What else is used then of the object: that an attribute of its own may stand there is told by its name."""
+def _read(kind: type, use: Use, assigned: Assigned) -> Iterable[Use] | None:
+    """What else is used then of the object. What it has there of its own is not given the object."""
     of_class: Any = _looked_up(kind, use.attribute)
-    if of_class is _MISSING and use.how is How.CALL:  # the class may be given a method of that name
-        return None
-    if use.attribute == "__class__" or not _has_any(type(of_class), ("__get__",)):
+    if use.attribute in assigned.others or (of_class is _MISSING and use.how is How.CALL):
+        return None  # the class may be given a method, or a property, of that name
+    if of_class is _CLASS or not _has_any(type(of_class), ("__get__",)):
         return ()
-    if use.attribute in assigned:  # so may it here, in the place of this one
+    if use.attribute in assigned.names:  # so may it here, in the place of this one
         return None
     if type(of_class) in (*_NOT_OF_THE_OBJECT, *_NOT_COUNTED_HERE):
         return ()

@@ -10,10 +10,11 @@ Invariant: nothing is imported, called or loaded: modules are read through their
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from listener_bridge.reach.liveness import codes
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
+from listener_bridge.reach.liveness.using import Assigned
 
 Namespace = dict[str, Any]
 
@@ -41,9 +43,6 @@ _WRAPPERS: Mapping[type, tuple[str, ...]] = {
     functools.singledispatchmethod: ("func",),
     type(functools.cache(int)): ("__wrapped__",),
 }
-
-#: Who names one of these may give objects attributes of any name.
-_ASSIGNS = frozenset({"delattr", "monkeypatch", "patch", "setattr"})
 
 _CLASS_DICTIONARY = type.__dict__["__dict__"]
 
@@ -74,7 +73,7 @@ class Survey:
     is_closed: bool
     globals_alive: frozenset[str] | None
     nested: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    assigned: frozenset[str] | None = None
+    assigned: Assigned | None = None
 
     def named(self, later: frozenset[str], by_name: Mapping[int, frozenset[str]]) -> frozenset[str] | None:
         """The globals that other code may still read, where the module's own code may still read `later`. None: all.
@@ -149,7 +148,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     if not _is_all_there_is(module, running, defined):
         return Survey(True, None)
     alive = _globals_alive(module, around, beside)
-    assigned = _assigned((module, *around, *beside)) if alive is not None else None
+    assigned = _assigned((module, *around, *beside), _folders(namespace["__file__"])) if alive is not None else None
     if alive is not None and any(analysis.unpickles for analysis in (module, *around, *beside)):
         return Survey(True, alive.union(*module.staying_words.values()), assigned=assigned)
     return Survey(True, alive, module.staying_words, assigned)
@@ -177,10 +176,38 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
     return module.passing_words.union(module.always, *(analysis.words for analysis in others))
 
 
-def _assigned(code: Sequence[Analysis]) -> frozenset[str] | None:
-    if any(not _ASSIGNS.isdisjoint(analysis.words) for analysis in code):
+def _assigned(code: Sequence[Analysis], folders: tuple[str, ...]) -> Assigned | None:
+    """None: any. What a module of the program's does to classes is not known before it is imported."""
+    if any(analysis.assigns_any or _imports_later(analysis, folders) for analysis in code):
         return None
-    return frozenset[str]().union(*(analysis.assigned for analysis in code))
+    others = _union(analysis.assigned_to_others for analysis in code)
+    return Assigned(_union(analysis.assigned for analysis in code), others)
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset(itertools.chain.from_iterable(sets))
+
+
+def _imports_later(analysis: Analysis, folders: tuple[str, ...]) -> bool:
+    """Does it name a module of the program's that is not there yet?"""
+    beside = (os.path.join(os.path.dirname(analysis.file), ""),)  # noqa: PTH118, PTH120
+    return any(
+        _may_be_own(beside, name[1:]) and not _is_there(name) if name.startswith(".") else _may_be_own(folders, name)
+        for name in analysis.imported - sys.modules.keys()
+    )
+
+
+def _is_there(relative: str) -> bool:
+    """Whether a module's name ends so."""
+    return any(name.endswith(relative) for name in sys.modules.copy())
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_be_own(folders: tuple[str, ...], name: str) -> bool:
+    """Whether a module of that name lies in one of these folders."""
+    path = name.replace(".", os.sep)
+    places = (f"{folder}{path}{end}" for folder in folders for end in (".py", "/__init__.py"))
+    return any(map(os.path.exists, places))
 
 
 class _Passed:

@@ -29,6 +29,7 @@ class How(enum.Enum):
     READ = "read"
     CALL = "call"
     SET = "set"
+    UPDATE = "update"  #: read, and then set
 
 
 class Use(NamedTuple):
@@ -36,6 +37,13 @@ class Use(NamedTuple):
 
     how: How
     attribute: str
+
+
+class Assigned(NamedTuple):
+    """Attributes that code of the program gives to objects, or to classes. `others`: to what is not called `self`."""
+
+    names: frozenset[str]
+    others: frozenset[str]
 
 
 def uses(instructions: Sequence[dis.Instruction]) -> Mapping[int, Use]:
@@ -73,7 +81,8 @@ def _given_back(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
     height = 2  # of the object, and of what is made of its attribute
     for here, after in zip(instructions[at + 1 :], instructions[at + 2 :], strict=False):
         if (here.opname, here.arg, height) == ("SWAP", 2, 2):
-            return use if _of_attribute(after) == (How.SET, use.attribute if use else "") else None
+            is_same = use is not None and _of_attribute(after) == (How.SET, use.attribute)
+            return Use(How.UPDATE, use.attribute) if use is not None and is_same else None
         height += 0 if here.opname in _JUMPS else dis.stack_effect(here.opcode, here.arg)
         if here.opname in _JUMPS or height < 2:
             return None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from listener_bridge.reach.liveness.using import Use
+from listener_bridge.reach.liveness.using import Assigned, Use
 
 Wanted: TypeAlias = Callable[[type], bool]
 """Whether objects of a class are asked for."""
@@ -51,4 +51,4 @@ class Dead:
     moved: bool = False
     held: tuple[object, ...] = ()
     used: Mapping[int, Used] = field(default_factory=dict)
-    assigned: frozenset[str] | None = None
+    assigned: Assigned | None = None
