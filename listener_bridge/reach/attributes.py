@@ -1,4 +1,4 @@
-"""What names say of the objects that a look counts: which they hold, which they never read, of which a part alone.
+"""What objects that names hold are used for, where that is a part of them alone.
 
     job.clean()         # `clean` reads `self.events`, so nothing reads `job.raw` any more
 
@@ -9,39 +9,21 @@ Invariant: only of objects whose classes are all the program's own; of any other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from listener_bridge.reach.containers import is_of_the_program
 from listener_bridge.reach.liveness import Dead, attributes_read
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """By ids of objects. `dead`: references that do not count, those of the names in `parts` among them.
-
-    `whole`: what live names hold; `parts`: of what they hold otherwise, the attributes that may be read.
-    """
-
-    dead: Mapping[int, int]
-    whole: frozenset[int]
-    parts: Mapping[int, frozenset[str]]
+def parts(names: Dead, containers: Iterable[Any]) -> dict[int, frozenset[str]]:
+    """By the ids of those of these that names use by attributes alone: the attributes that may be read."""
+    found = {id(one): _part(names, one) for one in containers if id(one) in names.used}
+    return {one: attributes for one, attributes in found.items() if attributes is not None}
 
 
-def named(names: Dead, containers: Iterable[Any]) -> Named:
-    """What is said of any object, and of these containers in particular."""
-    parts = dict(_parts(names, containers))
-    dead = {**names.references, **{one: names.references.get(one, 0) + names.used[one].names for one in parts}}
-    return Named(dead, frozenset(names.names.keys() - parts.keys()), parts)
-
-
-def _parts(names: Dead, containers: Iterable[Any]) -> Iterable[tuple[int, frozenset[str]]]:
-    if names.assigned is None:
-        return
-    for one in containers:
-        used = names.used.get(id(one))
-        if used is not None and is_of_the_program(type(one)):
-            attributes = attributes_read(type(one), used.uses, names.assigned)
-            if attributes is not None:
-                yield id(one), attributes
+def _part(names: Dead, container: Any) -> frozenset[str] | None:
+    """None: any attribute, or the object itself."""
+    if names.assigned is None or not is_of_the_program(type(container)):
+        return None
+    return attributes_read(type(container), names.used[id(container)].uses, names.assigned)

@@ -24,10 +24,6 @@ KEY_MAX = 32
 """Of characters, of a text by which a dictionary's value is called; of bits, of a number."""
 
 
-UNTOLD = ".…"
-"""What an attribute is called whose key is no plain name; a key of a class made of `str` may equal any."""
-
-
 class _Access(NamedTuple):
     """How objects of a class hold others.
 
@@ -105,14 +101,19 @@ def _found_in(kind: type) -> Iterator[_Access]:
 
 def _attributes(kind: type) -> _Access | None:
     """An object's attributes are one reference: to the dictionary that they are in."""
-    found: Any = next((owner.__dict__["__dict__"] for owner in kind.__mro__ if "__dict__" in owner.__dict__), None)
+    found = _descriptor(kind)
     if type(found) not in _DESCRIPTORS:
         return None
 
     def called(one: Any) -> Iterator[tuple[str, int]]:
-        return _entries(found.__get__(one), lambda key: f".{key}" if _is_name(key) else UNTOLD)
+        return _entries(found.__get__(one), lambda key: f".{key}" if _is_name(key) else ".…")
 
     return _Access(lambda _: 1, lambda one: (found.__get__(one),), called)
+
+
+def _descriptor(kind: type) -> Any:
+    """Of the dictionary that an object's attributes are in."""
+    return next((owner.__dict__["__dict__"] for owner in kind.__mro__ if "__dict__" in owner.__dict__), None)
 
 
 def _is_name(key: Any) -> bool:
@@ -180,6 +181,13 @@ def called(container: Any) -> list[tuple[str, int]]:
         return [each for access in _accesses(type(container)) for each in access.called(container)]
     except Exception:  # noqa: BLE001 - as in `inside`
         return []
+
+
+def under(container: Any, names: Collection[str]) -> list[int]:
+    """The ids of what it has as attributes of these names. A key of a class made of `str` may equal any name."""
+    attributes = _descriptor(type(container)).__get__(container)
+    held = _entries(attributes, lambda key: key if type(key) is str else "")
+    return [which for key, which in held if not key or key in names]
 
 
 def length(container: Any) -> int:

@@ -14,15 +14,16 @@ Java's lists, maps and sets are in one from the start: py4j keeps members in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from py4j.java_gateway import JavaMember, JavaObject
 
-from listener_bridge.reach.attributes import named
-from listener_bridge.reach.containers import UNTOLD, called, inside
+from listener_bridge.reach.attributes import parts
+from listener_bridge.reach.containers import inside, under
 from listener_bridge.reach.liveness import Dead
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
@@ -35,8 +36,8 @@ Counts: TypeAlias = Callable[[list[Any]], list[int]]
 class Reading:
     """What was read at one moment. `inside`: the ids of what is in each container; the places of nodes are in the rest.
 
-    `dead`: how many references of a node are by names that do not count. `parts`: of an object of which names use
-    attributes alone, what is in these.
+    `dead`: how many references of a node are by names that do not count. `parts`: each object of which names use
+    attributes alone, with itself and with each node that these attributes hold.
     """
 
     inside: tuple[tuple[int, ...], ...]
@@ -81,24 +82,19 @@ class Census:
 
     def by_name(self, names: Dead) -> tuple[Pairs, Pairs]:
         """What names say of the nodes: as in a reading, `dead` and `parts`."""
-        said = named(names, self._containers)
-        places = self._places
-        dead = sorted((places[one], count) for one, count in said.dead.items() if one in places)
-        parts = (
-            (places[one], place) for one, attributes in said.parts.items() for place in self._under(one, attributes)
-        )
-        return tuple(dead), tuple(sorted(parts))
+        places, used = self._places, parts(names, self._containers)
+        explained = Counter(names.references) + Counter({one: names.used[one].names for one in used})
+        dead = sorted((places[one], count) for one, count in explained.items() if one in places)
+        read = ((places[one], place) for one, attributes in used.items() for place in self._part(one, attributes))
+        return tuple(dead), tuple(sorted(read))
 
-    def held(self, names: Dead) -> set[int]:
+    def _part(self, one: int, attributes: Collection[str]) -> set[int]:
+        """Places of an object and of what it has under these attributes."""
+        return self.places([one, *under(self.node(self._places[one]), attributes)])
+
+    def held(self, names: Dead, reading: Reading) -> set[int]:
         """Places of the nodes that live names hold as a whole."""
-        return self.places(named(names, self._containers).whole)
-
-    def _under(self, one: int, attributes: Collection[str]) -> Iterator[int]:
-        """Places of what is under these attributes of an object; its own where that is nothing that is counted."""
-        yield self._places[one]
-        for label, which in called(self.node(self._places[one])):
-            if (label[1:] in attributes or label == UNTOLD) and which in self._places:
-                yield self._places[which]
+        return self.places(names.names) - {owner for owner, _ in reading.parts}
 
     def reached(self, reading: Reading, also: AbstractSet[int] = frozenset()) -> set[int]:
         """Places of nodes to which something live refers, directly or through others; `also` counts as live."""

@@ -108,7 +108,7 @@ class Handles:
         if first is None or first != second or not self._are_still(census, first):
             return None
         # By name too: in a loop, a dead one may be there whenever names are read, and gone whenever all is counted.
-        reached = census.reached(first, revived | census.held(names))
+        reached = census.reached(first, revived | census.held(names, first))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _first_names(self, handles: set[int]) -> tuple[Dead, list[Any]]:

@@ -26,6 +26,7 @@ from listener_bridge.reach.liveness import (
     survey,
     using,
 )
+from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.passing import Passing
 from tests.support.liveness import LENDS, ROOT, VERSIONS, pythons
 
@@ -182,7 +183,7 @@ def classes_answer_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def classes_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = using.Assigned(frozenset(), frozenset())
+    nothing = Assigned(frozenset(), frozenset(), any=False)
     monkeypatch.setattr(survey, "_assigned", lambda code, folders: nothing)
 
 

@@ -19,8 +19,9 @@ from types import CodeType
 from typing import Any
 
 from listener_bridge.reach.liveness import borrowing
+from listener_bridge.reach.liveness.assigning import Assigned, assigned, together
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
-from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, FAST, MAY_JUMP, Act, Space
+from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
 from listener_bridge.reach.liveness.using import Use, uses
 
@@ -56,13 +57,6 @@ PICKLES = frozenset({"_pickle", "apscheduler", "cPickle", "cloudpickle", "dill",
 
 _MAIN = "__main__"
 
-_GIVES = ("STORE_ATTR", "DELETE_ATTR")
-
-#: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name.
-ASSIGNS = frozenset({
-    "delattr", "monkeypatch", "patch", "patch_function_wrapper", "setattr", "wrap_function_wrapper", "wrap_object",
-})  # fmt: skip
-
 _NULL_IS_BEHIND = RUNNING >= (3, 13)
 
 #: Of these builtins, those that give values: whoever is handed one reads the variables of the code that calls it there.
@@ -93,10 +87,8 @@ class Analysis:
     free: frozenset[str]  #: the variables of the code around it that it has a part in
     kept: frozenset[str]  #: the variables that nested code has a part in which may run at any time
     runners: frozenset[str]  #: the builtins that run passing code of it, if the names are still theirs
-    assigned: frozenset[str]  #: the attributes that it gives to objects
-    assigned_to_others: frozenset[str]  #: of these, those not to what is called `self`
+    assigned: Assigned  #: the attributes that it gives to objects
     imported: frozenset[str]  #: modules, or what is in them
-    assigns_any: bool  #: it may give attributes of any name
     nested: frozenset[int]  #: ids of the code and of all nested code
     variables: tuple[str, ...]  #: its own that are no cells, or that passing code alone has a part in
     otherwise: frozenset[str]  #: its own variables that may be read otherwise than its flow says
@@ -185,12 +177,8 @@ def _analysed(code: CodeType) -> Analysis:
         free=frozenset(code.co_freevars),
         kept=within.kept,
         runners=within.runners,
-        assigned=_union((_assigned(instructions), *(analysis.assigned for analysis in nested))),
-        assigned_to_others=_union(
-            (_assigned_to_others(instructions), *(analysis.assigned_to_others for analysis in nested))
-        ),
+        assigned=together((_assigned(code, instructions), *(analysis.assigned for analysis in nested))),
         imported=_union((_imported(instructions), *(analysis.imported for analysis in nested))),
-        assigns_any=_assigns_any(code, instructions) or any(analysis.assigns_any for analysis in nested),
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
         variables=tuple(name for name in _variables(code) if name not in shared),
         otherwise=_read_otherwise(code, shared),
@@ -294,24 +282,9 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
     return (str(instruction.argval) for instruction in instructions if instruction.opname in BY_NAME)
 
 
-def _assigned(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
-    return (one.argval for one in instructions if one.opname in _GIVES)
-
-
-def _assigned_to_others(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
-    """To anything but what is called `self`, which is hardly a class."""
-    told = _without_prefixes(instructions)
-    around = zip((None, None, *told), (None, *told), told, strict=False)
-    return (
-        here.argval
-        for value, before, here in around
-        if here.opname in _GIVES and not _is_self(before) and not _is_sum(value, before)
-    )
-
-
-def _is_sum(made: dis.Instruction | None, swap: dis.Instruction | None) -> bool:
-    """`job.count += 1`: what an operator makes is no descriptor."""
-    return made is not None and swap is not None and (made.opname, swap.opname) == ("BINARY_OP", "SWAP")
+def _assigned(code: CodeType, instructions: Sequence[dis.Instruction]) -> Assigned:
+    named = (*code.co_names, *_variables(code), *code.co_freevars, *_texts(code.co_consts))
+    return assigned(_without_prefixes(instructions), named)
 
 
 def _imported(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
@@ -324,22 +297,6 @@ def _imported(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
             yield package
         elif one.opname == "IMPORT_FROM":
             yield f"{package.rstrip('.')}.{one.argval}"
-
-
-def _assigns_any(code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
-    """Also by `type.__setattr__(Job, name, method)`."""
-    named = (*code.co_names, *_variables(code), *code.co_freevars, *_texts(code.co_consts))
-    if not ASSIGNS.isdisjoint(named):
-        return True
-    following = zip(instructions, instructions[1:], strict=False)  # noqa: RUF007 - Python 3.10 imports this
-    return any(one.argval == "type" and after.argval in ("__setattr__", "__delattr__") for one, after in following)
-
-
-def _is_self(loaded: dis.Instruction | None) -> bool:
-    if loaded is None or FAST.get(loaded.opname, ())[-1:] != (Act.READ,):
-        return False
-    name: object = loaded.argval[-1] if isinstance(loaded.argval, tuple) else loaded.argval
-    return name == "self"
 
 
 def _uses_inspect(instructions: Sequence[dis.Instruction]) -> bool:

@@ -201,7 +201,7 @@ def _told(
         analysis = analyses[stand.code]
         how = _how_read(stand, analysis, survey, by_name)
         for name, target in stand.held:
-            if (used := how(name)) is _NEVER:
+            if (used := how(name)) == _NEVER:
                 references[target] = references.get(target, 0) + 1
                 continue
             names.setdefault(target, []).append(Name(name, analysis.file, analysis.line, analysis.function))
@@ -228,8 +228,10 @@ def _how_read(
 ) -> Callable[[str], frozenset[Use] | None]:
     """How what a name of the frame holds may still be used by that name: never, by attributes alone, or in any way."""
     later = _later(analysis, stand.lasti)
-    others = analysis.always if not stand.is_module else survey.named(later, by_name) if later is not None else None
-    if later is None or others is None or analysis.lives is None:
+    if later is None or analysis.lives is None:
+        return lambda _: None
+    others = survey.named(later, by_name) if stand.is_module else analysis.always
+    if others is None:
         return lambda _: None
     parts = analysis.lives.used_later(stand.lasti)
 

@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, MemberDescriptorType
 from typing import Any
 
+from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.codes import analysis_of
-from listener_bridge.reach.liveness.using import Assigned, How, Use
+from listener_bridge.reach.liveness.using import How, Use
 
 _CLASS_DICTIONARY: Any = type.__dict__["__dict__"]
 _MISSING = object()
@@ -33,7 +34,7 @@ _NOT_COUNTED_HERE = (MemberDescriptorType,)  #: A slot: what it holds has a refe
 
 def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> frozenset[str] | None:
     """Their names; None: any. `assigned`: attributes that code of the program gives to objects, or to classes."""
-    if _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned.names):
+    if assigned.any or _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned.names):
         return None
     found, todo = set[Use](), list(uses)
     while todo:

@@ -10,19 +10,18 @@ Invariant: nothing is imported, called or loaded: modules are read through their
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from listener_bridge.reach.liveness import codes
+from listener_bridge.reach.liveness.assigning import Assigned, together
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
-from listener_bridge.reach.liveness.using import Assigned
 
 Namespace = dict[str, Any]
 
@@ -67,7 +66,7 @@ class Survey:
     """`is_closed`: no code reads variables of other code. The rest is about the main module.
 
     `globals_alive`: what any code but that of its functions and classes could name; None is all of them. `nested`: the
-    words of that code, by its id. `assigned`: attributes that code of the program gives to objects; None is any.
+    words of that code, by its id. `assigned`: attributes that code of the program gives to objects; None: not known.
     """
 
     is_closed: bool
@@ -177,15 +176,10 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
 
 
 def _assigned(code: Sequence[Analysis], folders: tuple[str, ...]) -> Assigned | None:
-    """None: any. What a module of the program's does to classes is not known before it is imported."""
-    if any(analysis.assigns_any or _imports_later(analysis, folders) for analysis in code):
+    """None: what a module of the program's does to classes is not known before it is imported."""
+    if any(_imports_later(analysis, folders) for analysis in code):
         return None
-    others = _union(analysis.assigned_to_others for analysis in code)
-    return Assigned(_union(analysis.assigned for analysis in code), others)
-
-
-def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset(itertools.chain.from_iterable(sets))
+    return together(analysis.assigned for analysis in code)
 
 
 def _imports_later(analysis: Analysis, folders: tuple[str, ...]) -> bool:

@@ -39,13 +39,6 @@ class Use(NamedTuple):
     attribute: str
 
 
-class Assigned(NamedTuple):
-    """Attributes that code of the program gives to objects, or to classes. `others`: to what is not called `self`."""
-
-    names: frozenset[str]
-    others: frozenset[str]
-
-
 def uses(instructions: Sequence[dis.Instruction]) -> Mapping[int, Use]:
     """Of each place that loads a variable, the last one where there are two, the one attribute that is used of it."""
     places = [place for place, one in enumerate(instructions) if one.opname != "EXTENDED_ARG"]
@@ -78,11 +71,13 @@ def _of_attribute(taking: dis.Instruction) -> Use | None:
 def _given_back(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
     """`self.count += 1`: a copy is taken the attribute of at this place; then the object takes what came of that."""
     use = _of_attribute(instructions[at])
+    if use is None:
+        return None
     height = 2  # of the object, and of what is made of its attribute
     for here, after in zip(instructions[at + 1 :], instructions[at + 2 :], strict=False):
         if (here.opname, here.arg, height) == ("SWAP", 2, 2):
-            is_same = use is not None and _of_attribute(after) == (How.SET, use.attribute)
-            return Use(How.UPDATE, use.attribute) if use is not None and is_same else None
+            is_same = _of_attribute(after) == Use(How.SET, use.attribute)
+            return Use(How.UPDATE, use.attribute) if is_same else None
         height += 0 if here.opname in _JUMPS else dis.stack_effect(here.opcode, here.arg)
         if here.opname in _JUMPS or height < 2:
             return None

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from listener_bridge.reach.liveness.using import Assigned, Use
+from listener_bridge.reach.liveness.assigning import Assigned
+from listener_bridge.reach.liveness.using import Use
 
 Wanted: TypeAlias = Callable[[type], bool]
 """Whether objects of a class are asked for."""
@@ -43,7 +44,7 @@ class Dead:
     -> the live names that hold it, for people. `moved`: frames moved while they were read; then nothing is said.
     `held`: what names hold, dead or alive, of the kinds that were asked for; it may have changed since.
     `used`: id of an object -> how the live names use it, where none of them uses all of it. `assigned`: attributes that
-    the program gives to objects, so that their classes may not be what they are now; None is any.
+    the program gives to objects, so that their classes may not be what they are now; None: not known.
     """
 
     references: Mapping[int, int] = field(default_factory=dict)

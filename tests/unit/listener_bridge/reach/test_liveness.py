@@ -21,8 +21,8 @@ import pytest
 
 from listener_bridge.reach import liveness
 from listener_bridge.reach.liveness import borrowing, codes, dataflow, frames, functions, opcodes, survey, values
+from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.dataflow import Step
-from listener_bridge.reach.liveness.using import Assigned
 from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, main_module, pythons
 from tests.support.liveness_rules import RULES, failures
 
@@ -269,7 +269,7 @@ def test_a_program_that_is_a_link_has_its_modules_where_it_leads(
 def test_what_modules_that_come_later_give_to_classes_is_not_known(told: str, tmp_path: Path) -> None:
     code = [codes.analysis_of(compile(f"{told}\nf.a = 1", str(tmp_path / "program.py"), "exec"))]
     folders = (f"{tmp_path}/",)
-    assert survey._assigned(code, folders) == Assigned(frozenset({"a"}), frozenset({"a"}))
+    assert survey._assigned(code, folders) == Assigned(frozenset({"a"}), frozenset({"a"}), any=False)
     (tmp_path / "jobs_of_later.py").touch()
     survey._may_be_own.cache_clear()
     assert survey._assigned(code, folders) is None
