@@ -184,9 +184,12 @@ def called(container: Any) -> list[tuple[str, int]]:
 
 
 def under(container: Any, names: Collection[str]) -> list[int]:
-    """The ids of what it has as attributes of these names. A key of a class made of `str` may equal any name."""
-    attributes = _descriptor(type(container)).__get__(container)
-    held = _entries(attributes, lambda key: key if type(key) is str else "")
+    """The ids of what it has as attributes of these names, or a dictionary under these keys.
+
+    A key of a class made of `str` may equal any of them.
+    """
+    entries = container if type(container) is dict else _descriptor(type(container)).__get__(container)
+    held = _entries(entries, lambda key: key if type(key) is str else "")
     return [which for key, which in held if not key or key in names]
 
 

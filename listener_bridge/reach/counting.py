@@ -36,13 +36,14 @@ Counts: TypeAlias = Callable[[list[Any]], list[int]]
 class Reading:
     """What was read at one moment. `inside`: the ids of what is in each container; the places of nodes are in the rest.
 
-    `dead`: how many references of a node are by names that do not count. `parts`: each object of which names use
-    attributes alone, with itself and with each node that these attributes hold.
+    `dead`: how many references of a node are by names that do not count. `used`: the objects of which names use parts
+    alone; `parts`: these, each with each node that such a part holds, which may be the object itself.
     """
 
     inside: tuple[tuple[int, ...], ...]
     counts: tuple[int, ...]
     dead: Pairs
+    used: tuple[int, ...]
     parts: Pairs
 
 
@@ -77,24 +78,24 @@ class Census:
 
     def read(self, names: Dead, counts: Counts) -> Reading:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
-        owned, (dead, parts) = tuple(map(tuple, self._owned())), self.by_name(names)
-        return Reading(owned, tuple(counts(self._nodes)), dead, parts)
+        owned, by_name = tuple(map(tuple, self._owned())), self.by_name(names)
+        return Reading(owned, tuple(counts(self._nodes)), *by_name)
 
-    def by_name(self, names: Dead) -> tuple[Pairs, Pairs]:
-        """What names say of the nodes: as in a reading, `dead` and `parts`."""
+    def by_name(self, names: Dead) -> tuple[Pairs, tuple[int, ...], Pairs]:
+        """What names say of the nodes: as in a reading, `dead`, `used` and `parts`."""
         places, used = self._places, parts(names, self._containers)
         explained = Counter(names.references) + Counter({one: names.used[one].names for one in used})
         dead = sorted((places[one], count) for one, count in explained.items() if one in places)
         read = ((places[one], place) for one, attributes in used.items() for place in self._part(one, attributes))
-        return tuple(dead), tuple(sorted(read))
+        return tuple(dead), tuple(sorted(places[one] for one in used)), tuple(sorted(read))
 
-    def _part(self, one: int, attributes: Collection[str]) -> set[int]:
-        """Places of an object and of what it has under these attributes."""
-        return self.places([one, *under(self.node(self._places[one]), attributes)])
+    def _part(self, one: int, names: Collection[str]) -> set[int]:
+        """Places of what an object has as attributes of these names, or under these keys."""
+        return self.places(under(self.node(self._places[one]), names))
 
     def held(self, names: Dead, reading: Reading) -> set[int]:
         """Places of the nodes that live names hold as a whole."""
-        return self.places(names.names) - {owner for owner, _ in reading.parts}
+        return self.places(names.names).difference(reading.used)
 
     def reached(self, reading: Reading, also: AbstractSet[int] = frozenset()) -> set[int]:
         """Places of nodes to which something live refers, directly or through others; `also` counts as live."""
@@ -106,7 +107,7 @@ class Census:
             for place in held:
                 unexplained[place] -= 1
         todo = [place for place, count in enumerate(unexplained) if count != 0 or place in also]  # below 0: in doubt
-        todo += [place for owner, place in reading.parts if place != owner]
+        todo += [place for _, place in reading.parts]
         found = set(todo)
         while todo:
             here = todo.pop()

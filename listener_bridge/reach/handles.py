@@ -119,7 +119,7 @@ class Handles:
     def _are_still(self, census: Census, reading: Reading) -> bool:
         """Whether names hold what they held: a loop could have come by at another place whenever all was counted."""
         names = self._read_names(whose.is_own)
-        return not names.moved and census.by_name(names) == (reading.dead, reading.parts)
+        return not names.moved and census.by_name(names) == (reading.dead, reading.used, reading.parts)
 
     def _reading(self, census: Census, names: Dead) -> Reading | None:
         return None if names.moved else census.read(names, self._counts)

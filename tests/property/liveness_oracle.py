@@ -381,7 +381,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
-    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects, defined, by_attributes"
+    forms = "a form of which there are many: comprehension, handed, boxed, boxed_in_objects, defined, "
+    forms += "by_attributes, by_items"
     parser.add_argument("--favoured", default="", metavar="FORM", help=forms)
     asked = parser.parse_args()
     found = judged(range(asked.seed, asked.seed + asked.programs), asked.favoured)

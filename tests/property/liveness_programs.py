@@ -48,7 +48,7 @@ class Writer:
             self.match, self.function, self.function, self.generator, self.coroutine, self.comprehension, self.klass,
             self.thread, self.starred, self.walrus, self.leave, self.conditional, self.text, self.lambdas,
             self.global_written, self.subscripts, self.handed, self.boxed, self.boxed_in_objects,
-            self.defined, self.by_attributes,
+            self.defined, self.by_attributes, self.by_items,
         ]  # fmt: skip
         self.forms += [getattr(self, self.favoured)] * len(self.forms) if self.favoured else []
 
@@ -325,6 +325,10 @@ class Writer:
         name = self.fresh("h")
         one, two = self.chance.sample(scope.names, 2)
         yield f"share({one}, {two})"
+        if self.chance.random() < 0.5:
+            decorator = self.fresh("deco")
+            yield from self.decorator(decorator, is_named=True)
+            yield f"@{decorator}"
         yield f"def {name}(p, q, *rest, **more):"
         lines = [
             "r(p)", "probe()", "r(q)", "[q, p, probe()]", "r(p if rest else q)", "p = probe()", "called(q, probe(), p)",
@@ -414,9 +418,10 @@ class Writer:
     def by_attributes(self, scope: Scope) -> Iterator[str]:
         """An object of which names use attributes and methods alone, or, every other time, all of it after all."""
         kind, box, one = self.fresh("K"), self.fresh("box"), self.chance.choice(scope.names)
-        is_plain = self.chance.random() < 0.5
+        is_plain, decorator = self.chance.random() < 0.5, self.fresh("deco")
+        yield from self.decorator(decorator, is_plain)
         yield f"class {kind}:"
-        yield from indented(list(self.members(is_plain)))
+        yield from indented(list(self.members(is_plain, decorator)))
         yield f"{box} = {kind}()"
         plain = [
             "{0}.m0()", "{0}.m1()", "{0}.m2()", "{0}.m3()", "r({0}.one)", "r({0}.two)", "{0}.six = new()",
@@ -442,7 +447,61 @@ class Writer:
         yield self.chance.choice(last).format(box)
         yield "probe()"
 
-    def members(self, is_plain: bool) -> Iterator[str]:
+    def by_items(self, scope: Scope) -> Iterator[str]:
+        """A dictionary of which names use what is under keys alone, or, every other time, all of it after all."""
+        state, one = self.fresh("state"), self.chance.choice(scope.names)
+        is_plain = self.chance.random() < 0.5
+        begins = ["{0} = {{}}", "{0} = {{'two': new(), 'n': 1}}", "{0} = dict(two=new())"]
+        yield self.chance.choice(begins).format(state)
+        yield f"{state}['one'] = new(); {state}['two'] = new(); {state}['six'] = new()"
+        plain = [
+            "r({0}['one'])", "r({0}['two'])", "r({0}['six'])", "{0}['one'] = new()", "probe()",
+            "{0}['two'] = new(r({0}['six']))", "if chance(): r({0}['six'])", "{0}['two'] = probe()",
+            "for k in range(2):\n    probe(); r({0}['one'])", "called({0}['one'], probe())",
+            "{0}['one'], {0}['six'] = {0}['six'], {0}['one']", "{1} = {0}['two']; {1} = new()",
+            "try:\n    boom(); r({0}['one'])\nexcept Boom:\n    probe(); r({0}['two'])\nfinally:\n    r({0}['six'])",
+            "while chance():\n    {0}['six'] = new(r({0}['one'])); probe()",
+            "del {0}['one']; probe(); {0}['one'] = new()",
+        ]  # fmt: skip
+        wild = [
+            "key = 'two'; probe(); r({0}[key])", "r({0}.get('six'))", "[r(each) for each in flat({0}) if not probe()]",
+            "other = {0}; {0} = probe(); r(other['two']); {0} = other", "(lambda: r({0}['six']))()",
+            "{0} = [{0}]; probe(); {0} = {0}.pop()", "wait = iter({0}.values()); probe(); r(*[next(wait)])",
+            "threaded(lambda it: r(it['two']), {0})", "[r({0}['one']) for k in range(2) if not probe()]",
+            "called({0}, probe())", "{0}['me'] = {0}; probe(); r({0}['me']['six']); del {0}['me']", "r(first({0}))",
+        ]  # fmt: skip
+        for use in self.chance.choices(plain if is_plain else plain + wild, k=self.chance.randint(2, 7)):
+            yield from use.format(state, one).split("\n")
+            yield "probe()"
+        yield from self.statement(scope) if scope.depth < DEPTH_MAX - 1 else ()
+        last = ["r({0}['six'])", "{0} = probe()", "probe()", "r({0}['one'])", "flat({0})"]
+        yield self.chance.choice(last).format(state)
+        yield "probe()"
+
+    def decorator(self, name: str, is_plain: bool = False, is_named: bool = False) -> Iterator[str]:
+        """It hands on what it is given, or does something else with it as well. `is_named`: by names, too."""
+        plain = ["return step(*given)", "found = step(*given); probe(); return found", "probe(); return step(*given)"]
+        wild = [
+            "step(*given); probe(); return step(*given)", "step(*given); probe(); return one_of(given)",
+            "here = given; step(*given); probe(); return one_of(here)", "return step(given[0], *given[1:])",
+            "wait = iter(given); step(*given); probe(); return one_of([*wait])", "return step(*given, *[])",
+            "for each in given: probe(); step(*given)", "given = [*given]; probe(); return step(*given)",
+            "nonlocal step; step(*given); step = lambda box, *more, **named: one_of([box])",
+            "def call(): return step(*given)\nreturn call()",
+            "try:\n    return step(*given)\nfinally:\n    probe(); one_of(given)",
+            "step(*given); return max(*given, given, key=lambda one: probe() or 0)",
+        ]  # fmt: skip
+        chosen = self.chance.choice(plain if is_plain else plain * 3 + wild)
+        if is_named or self.chance.random() < 0.5:
+            chosen = chosen.replace("step(*given)", "step(*given, **more)")
+        yield f"def {name}(step):"
+        read = self.chance.choice(["one", "two", "six"])
+        yield f"    def one_of(these): return new(r(getattr(these[0], '{read}', these[0])))"
+        yield "    def wrapper(*given, **more):"
+        yield from indented(indented(chosen.split("\n")))
+        yield "    return wrapper"
+
+    def members(self, is_plain: bool, decorator: str) -> Iterator[str]:
         """Methods that read attributes, call one another, or let somebody have the object."""
         yield "def __init__(self): self.one, self.two, self.six = new(), new(), new()"
         plain = [
@@ -460,7 +519,8 @@ class Writer:
             "wait = (one for one in [self]); probe(); r(next(wait).two)", "called(self, probe())",
         ]  # fmt: skip
         for number in range(4):
-            yield from [] if is_plain else self.chance.choice(["", "", "@keep\n", "@passed\n"]).split("\n")[:-1]
+            decorated = ["", f"@{decorator}", *([] if is_plain else ["", "@keep", "@passed"])]
+            yield from filter(None, [self.chance.choice(decorated), self.chance.choice(decorated[:2])])
             yield f"def m{number}(self):"
             chosen = self.chance.choices(plain if is_plain else plain + wild * 2, k=self.chance.randint(1, 4))
             chosen += [f"self.m{number - 1}()"] * (number > 0)

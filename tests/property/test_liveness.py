@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from listener_bridge.reach import attributes
 from listener_bridge.reach.counting import Census, Reading
 from listener_bridge.reach.liveness import (
     borrowing,
@@ -71,7 +72,12 @@ def test_what_an_attribute_holds_is_not_dead_while_anybody_can_read_that() -> No
     assert (found.violations, found.dead_in_boxes > 0) == ([], True)
 
 
-FORMS = ("", "comprehension", "handed", "boxed", "boxed_in_objects", "defined", "by_attributes")
+def test_what_is_under_a_key_is_not_dead_while_anybody_can_read_that() -> None:
+    found = liveness_oracle.judged(range(9000, 9010), "by_items")
+    assert (found.violations, found.dead_in_boxes > 0) == ([], True)
+
+
+FORMS = ("", "comprehension", "handed", "boxed", "boxed_in_objects", "defined", "by_attributes", "by_items")
 
 
 @pytest.mark.slow
@@ -92,7 +98,8 @@ def test_on_every_python_that_is_read(version: str, favoured: str) -> None:
 def test_a_program_is_the_same_for_the_same_seed() -> None:
     assert program(7) == program(7)
     assert program(7) != program(8)
-    assert program(7, "comprehension").count(" for ") > program(7).count(" for ")
+    favoured, others = ("".join(program(seed, form) for seed in range(7, 12)) for form in ("comprehension", ""))
+    assert favoured.count(" for ") > others.count(" for ")
 
 
 def no_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +203,12 @@ def whoever_gets_an_object_reads_one_attribute(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(using, "_use", one)
 
 
+def whoever_gets_a_dictionary_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attributes, "items_read", lambda uses: frozenset())
+
+
 PLANTED = [
+    whoever_gets_a_dictionary_reads_nothing,
     *(methods_read_nothing, classes_answer_for_nothing, classes_stay_as_they_are),
     whoever_gets_an_object_reads_one_attribute,
     containers_are_always_dead,
@@ -212,6 +224,7 @@ FAVOURED: dict[object, str] = {
     classes_answer_for_nothing: "by_attributes",
     classes_stay_as_they_are: "by_attributes",
     whoever_gets_an_object_reads_one_attribute: "by_attributes",
+    whoever_gets_a_dictionary_reads_nothing: "by_items",
     functions_are_made_once: "defined",
     functions_are_not_counted: "defined",
     code_is_not_counted: "defined",
@@ -222,12 +235,16 @@ FAVOURED: dict[object, str] = {
 }
 
 
+#: From where on there is a program that shows it before long.
+SEEDS: dict[object, int] = {classes_answer_for_nothing: 220}
+
+
 @pytest.mark.parametrize("planted", PLANTED)
 def test_the_oracle_finds_a_planted_fault(
     planted: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codes, "_cache", {})
     planted(monkeypatch)
-    favoured = FAVOURED.get(planted, "")
-    found = (liveness_oracle.run(program(seed, favoured), seed).violations for seed in range(1, 200))
+    favoured, first = FAVOURED.get(planted, ""), SEEDS.get(planted, 1)
+    found = (liveness_oracle.run(program(seed, favoured), seed).violations for seed in range(first, first + 200))
     assert next(filter(None, found), []) != []

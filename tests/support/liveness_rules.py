@@ -10,6 +10,8 @@ import sys
 
 from tests.support.attribute_rules import ATTRIBUTES
 from tests.support.calling_rules import CALLED
+from tests.support.forwarding_rules import FORWARDED
+from tests.support.item_rules import ITEMS
 from tests.support.lending_rules import LENT
 from tests.support.liveness import Looking, Program
 
@@ -65,6 +67,8 @@ g(thing("p"), thing("q"), thing("r"))
     **CALLED,
     **LENT,
     **ATTRIBUTES,
+    **FORWARDED,
+    **ITEMS,
     "pairs of variables in one instruction": """
 def f(a, b, c, d):
     probe("", "c d")
@@ -667,7 +671,7 @@ f()
 
 def failures(named: str) -> list[str]:
     """What a program's probes found against what they expect; none of them run is a failure."""
-    program = (Looking if named in ATTRIBUTES else Program)(RULES[named]).run()
+    program = (Looking if named in {**ATTRIBUTES, **FORWARDED, **ITEMS} else Program)(RULES[named]).run()
     return program.failures if program.probes else ["no probe ran"]
 
 

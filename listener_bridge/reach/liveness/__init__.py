@@ -10,6 +10,7 @@ does so after this, with `counts`, and does both twice: what is equal both times
 from listener_bridge.reach.liveness.counting import counts
 from listener_bridge.reach.liveness.frames import dead_references
 from listener_bridge.reach.liveness.methods import attributes_read
+from listener_bridge.reach.liveness.using import items_read
 from listener_bridge.reach.liveness.words import Dead, Name, Wanted
 
-__all__ = ["Dead", "Name", "Wanted", "attributes_read", "counts", "dead_references"]
+__all__ = ["Dead", "Name", "Wanted", "attributes_read", "counts", "dead_references", "items_read"]

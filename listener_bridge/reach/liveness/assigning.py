@@ -17,6 +17,7 @@ from typing import NamedTuple
 from listener_bridge.reach.liveness.opcodes import FAST, Act
 
 _GIVES = ("STORE_ATTR", "DELETE_ATTR")
+_REBINDS = ("STORE_DEREF", "DELETE_DEREF")
 
 #: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name.
 _GIVERS = frozenset({
@@ -25,26 +26,32 @@ _GIVERS = frozenset({
 
 
 class Assigned(NamedTuple):
-    """Attributes that code gives to objects, or to classes. `others`: to what is not called `self`; `any`: all."""
+    """Attributes that code gives to objects, or to classes. `others`: to what is not called `self`; `any`: all.
+
+    `rebound`: variables of the code around it to which it gives something else.
+    """
 
     names: frozenset[str]
     others: frozenset[str]
     any: bool
+    rebound: frozenset[str] = frozenset()
 
 
-def assigned(instructions: Sequence[dis.Instruction], named: Collection[str]) -> Assigned:
-    """By these instructions, without prefixes, of code that names all of `named`."""
+def assigned(instructions: Sequence[dis.Instruction], named: Collection[str], free: Collection[str]) -> Assigned:
+    """By these instructions, without prefixes, of code that names all of `named`, and `free` of the code around it."""
     names = frozenset(one.argval for one in instructions if one.opname in _GIVES)
     any_name = not _GIVERS.isdisjoint(named) or _gives_to_types(instructions)
-    return Assigned(names, frozenset(_to_others(instructions)), any_name)
+    rebound = frozenset(one.argval for one in instructions if one.opname in _REBINDS and one.argval in free)
+    return Assigned(names, frozenset(_to_others(instructions)), any_name, rebound)
 
 
 def together(each: Iterable[Assigned]) -> Assigned:
     """By several pieces of code."""
-    names, others, any_name = frozenset[str](), frozenset[str](), False
+    names, others, any_name, rebound = frozenset[str](), frozenset[str](), False, frozenset[str]()
     for one in each:
-        names, others, any_name = names | one.names, others | one.others, any_name or one.any
-    return Assigned(names, others, any_name)
+        names, others, rebound = names | one.names, others | one.others, rebound | one.rebound
+        any_name = any_name or one.any
+    return Assigned(names, others, any_name, rebound)
 
 
 def _to_others(instructions: Sequence[dis.Instruction]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import Any
 from listener_bridge.reach.liveness import borrowing
 from listener_bridge.reach.liveness.assigning import Assigned, assigned, together
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
+from listener_bridge.reach.liveness.forwarding import Forwarded, forwarded, forwards_all
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
 from listener_bridge.reach.liveness.using import Use, uses
@@ -93,6 +94,8 @@ class Analysis:
     variables: tuple[str, ...]  #: its own that are no cells, or that passing code alone has a part in
     otherwise: frozenset[str]  #: its own variables that may be read otherwise than its flow says
     uncounted: frozenset[str]  #: its own variables that may hold what is only lent to them
+    forwarded: Mapping[int, Forwarded]  #: calls that hand on its arguments, by their offsets
+    forwards_all: str  #: the variable to which it does nothing else with these by position; empty: none
     lives: Lives | None
     is_optimized: bool
     is_open: bool  #: all of its own variables may be read by other ways
@@ -183,6 +186,8 @@ def _analysed(code: CodeType) -> Analysis:
         variables=tuple(name for name in _variables(code) if name not in shared),
         otherwise=_read_otherwise(code, shared),
         uncounted=_uncounted(code, instructions),
+        forwarded=forwarded(code, instructions),
+        forwards_all=forwards_all(code, instructions),
         lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within, uses(instructions)),
         is_optimized=is_optimized,
         is_open=is_open,
@@ -284,7 +289,7 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
 
 def _assigned(code: CodeType, instructions: Sequence[dis.Instruction]) -> Assigned:
     named = (*code.co_names, *_variables(code), *code.co_freevars, *_texts(code.co_consts))
-    return assigned(_without_prefixes(instructions), named)
+    return assigned(_without_prefixes(instructions), named, code.co_freevars)
 
 
 def _imported(instructions: Sequence[dis.Instruction]) -> Iterator[str]:

@@ -16,7 +16,7 @@ import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from listener_bridge.reach.liveness import codes, values
@@ -51,6 +51,7 @@ def _compiles() -> bool:
     return jit is not None and bool(jit.is_enabled())
 
 
+_KEEPS_ARGUMENTS = sys.version_info < (3, 12)
 _reader = values.reader()
 _IS_KNOWN = (
     sys.implementation.name == "cpython"
@@ -68,6 +69,7 @@ class _Stand(NamedTuple):
     lasti: int
     is_module: bool
     held: list[tuple[str, int]]
+    handed_on: str  #: of its variables, the one that has the arguments of the call that it stands in
 
 
 def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
@@ -145,7 +147,7 @@ def _running(frame: FrameType, is_own: bool, namespace: Namespace | None) -> Run
 def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:
     """None: code runs that did not run at the survey."""
     stands: list[_Stand] = []
-    for frame in _frames():
+    for inner, frame in _with_inner():
         if not is_own(frame):
             continue
         code = id(frame.f_code)
@@ -154,8 +156,31 @@ def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespa
             return None
         lasti = frame.f_lasti
         is_module = is_module_frame(frame, namespace)
-        stands.append(_Stand(id(frame), code, lasti, is_module, _held(frame, analysis, lasti, is_module)))
+        held, handed_on = _held(frame, analysis, lasti, is_module), _handed_on(frame, analysis, lasti, inner)
+        stands.append(_Stand(id(frame), code, lasti, is_module, held, handed_on))
     return stands
+
+
+def _with_inner() -> Iterator[tuple[CodeType | None, FrameType]]:
+    """The same frames, each with the code of the frame that it has called."""
+    for innermost in other_frames().values():
+        inner: CodeType | None = None
+        for frame in outwards(innermost):
+            yield inner, frame
+            inner = frame.f_code
+
+
+def _handed_on(frame: FrameType, analysis: Analysis, lasti: int, inner: CodeType | None) -> str:
+    """The variable whose tuple the call that is under way has on the stack, too, and will not read again.
+
+    A function of Python's has taken the arguments out of it when it begins. Since 3.12 the stack is rid of it by then
+    (`_PyEvalFramePushAndInit_Ex`), before that only when the function has returned.
+    """
+    call = analysis.forwarded.get(lasti) if _KEEPS_ARGUMENTS else None
+    if call is None or inner is None or not _is_readable(analysis, lasti):
+        return ""
+    called = [one.__code__ for one in values.value_of(frame, call.function) if type(one) is FunctionType]
+    return call.arguments if called == [inner] else ""
 
 
 def _held(frame: FrameType, analysis: Analysis, lasti: int, is_module: bool) -> list[tuple[str, int]]:
@@ -202,7 +227,7 @@ def _told(
         how = _how_read(stand, analysis, survey, by_name)
         for name, target in stand.held:
             if (used := how(name)) == _NEVER:
-                references[target] = references.get(target, 0) + 1
+                references[target] = references.get(target, 0) + 1 + (name == stand.handed_on)
                 continue
             names.setdefault(target, []).append(Name(name, analysis.file, analysis.line, analysis.function))
             uses.setdefault(target, []).append(used)

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType, MemberDescriptorType
 from typing import Any
 
 from listener_bridge.reach.liveness.assigning import Assigned
-from listener_bridge.reach.liveness.codes import analysis_of
+from listener_bridge.reach.liveness.codes import Analysis, analysis_of
 from listener_bridge.reach.liveness.using import How, Use
 
 _CLASS_DICTIONARY: Any = type.__dict__["__dict__"]
@@ -42,6 +42,8 @@ def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> froz
         if use in found:
             continue
         found.add(use)
+        if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says
+            return None
         read = () if use.how is How.SET else _read(kind, use, assigned)
         written = _set(kind, use.attribute, assigned) if use.how in (How.SET, How.UPDATE) else ()
         if read is None or written is None:
@@ -73,17 +75,38 @@ def _read(kind: type, use: Use, assigned: Assigned) -> Iterable[Use] | None:
         function = of_class.fget
     elif type(of_class) is functools.cached_property:
         function = of_class.func
+    while type(function) is FunctionType and not function.__code__.co_argcount:
+        function = _decorated(function, assigned)
     return _of_first_argument(function.__code__) if type(function) is FunctionType else None
+
+
+def _decorated(wrapper: FunctionType, assigned: Assigned) -> object:
+    """What a function hands all of its arguments to, which it does nothing else with. None: nothing, or in doubt."""
+    analysis = analysis_of(wrapper.__code__)
+    name = analysis.forwards_all
+    if not name or name in assigned.rebound or _is_odd(analysis):
+        return None
+    cells = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=False))
+    try:
+        found: object = cells[name].cell_contents
+    except ValueError:  # it is empty
+        return None
+    return found if found is not wrapper else None
 
 
 def _of_first_argument(code: CodeType) -> Iterable[Use] | None:
     analysis = analysis_of(code)
     first = code.co_varnames[0] if code.co_argcount else ""
-    if not first or first in analysis.otherwise or analysis.is_open or analysis.inspects or analysis.lives is None:
+    if not first or first in analysis.otherwise or _is_odd(analysis):
         return None
-    if first not in (analysis.lives.read_later(0) or ()):
+    if analysis.lives is None or first not in (analysis.lives.read_later(0) or ()):
         return ()
     return analysis.lives.used_later(0).get(first)
+
+
+def _is_odd(analysis: Analysis) -> bool:
+    """Whether variables may be read otherwise than its flow says."""
+    return analysis.is_open or analysis.inspects or analysis.lives is None
 
 
 def _looked_up(kind: type, attribute: str) -> object:

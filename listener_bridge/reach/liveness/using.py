@@ -1,12 +1,14 @@
-"""What an instruction uses of the variable that it loads: all of it, or one attribute.
+"""What an instruction uses of the variable that it loads: all of it, one attribute, or what it has under one key.
 
     self.events.count()     # of `self` the attribute `events`, and nothing else
     show(self)              # all of it: whoever has the object may read any attribute
+    state["events"]         # of `state` what it has there, if it is a dictionary
 
 Responsible for: telling these apart, load by load.
 Refuses to know: objects, and what an attribute of theirs is (`methods`).
-Invariant: a load is of one attribute only where the next instruction takes that and leaves nothing of the object on the
-stack; or where the object lies there for the assignment alone that ends the statement (`self.count += 1`).
+Invariant: a load is of one part only where the next instruction takes that and leaves nothing of the object on the
+stack; or where the object lies there for the assignment alone that ends the statement (`self.count += 1`). A key is a
+text that stands in the code.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import dis
 import enum
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from listener_bridge.reach.liveness.opcodes import ACTS, ALWAYS_JUMPS, ENDS, MAY_JUMP, Act
@@ -24,16 +26,18 @@ _LOADS_METHODS = sys.version_info >= (3, 12)  # `LOAD_ATTR` does, where the lowe
 
 
 class How(enum.Enum):
-    """What is done with an attribute. To delete it is to set it."""
+    """What is done with an attribute, or with what is under a key. To delete it is to set it."""
 
     READ = "read"
     CALL = "call"
     SET = "set"
     UPDATE = "update"  #: read, and then set
+    READ_ITEM = "read item"
+    SET_ITEM = "set item"
 
 
 class Use(NamedTuple):
-    """One attribute of an object."""
+    """One attribute of an object, or what it has under one key."""
 
     how: How
     attribute: str
@@ -56,7 +60,23 @@ def _use(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
     following = instructions[at + 1 : at + 3]
     if len(following) == 2 and (following[0].opname, following[0].arg) == ("COPY", 1):
         return _given_back(instructions, at + 2)
-    return _of_attribute(following[0]) if following else None
+    return (_of_attribute(following[0]) or _of_item(*following[:2])) if following else None
+
+
+def _of_item(key: dis.Instruction, taking: dis.Instruction | None = None) -> Use | None:
+    if taking is None or key.opname != "LOAD_CONST" or type(key.argval) is not str:
+        return None
+    if taking.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+        return Use(How.SET_ITEM, key.argval)
+    is_read = taking.opname == "BINARY_SUBSCR" or (taking.opname, taking.argrepr) == ("BINARY_OP", "[]")  # since 3.14
+    return Use(How.READ_ITEM, key.argval) if is_read else None
+
+
+def items_read(uses: Iterable[Use]) -> frozenset[str] | None:
+    """The keys under which a dictionary is read that is used so alone. None: it is used otherwise, too."""
+    found = frozenset(uses)
+    is_by_keys = all(use.how in (How.READ_ITEM, How.SET_ITEM) for use in found)
+    return frozenset(use.attribute for use in found if use.how is How.READ_ITEM) if is_by_keys else None
 
 
 def _of_attribute(taking: dis.Instruction) -> Use | None:

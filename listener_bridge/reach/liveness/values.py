@@ -105,11 +105,12 @@ def kind_of(frame: FrameType, name: str) -> type | None:
     """
     if name in frame.f_code.co_cellvars:
         return None
-    values = _values(frame, name)
+    values = value_of(frame, name)
     return None if not values else values[0] if isinstance(values[0], type) else type(values[0])
 
 
-def _values(frame: FrameType, name: str) -> list[object]:
+def value_of(frame: FrameType, name: str) -> list[object]:
+    """What a variable holds, in a list; nothing where that cannot be told, or it is not bound."""
     version = sys.version_info[:2]
     if version in _WITH_VIEW:
         seen = frame.f_locals  # read by name alone: among all of them are cells that a comprehension hides (gh-128396)

@@ -12,15 +12,25 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
 from listener_bridge.reach import liveness
-from listener_bridge.reach.liveness import borrowing, codes, dataflow, frames, functions, opcodes, survey, values
+from listener_bridge.reach.liveness import (
+    borrowing,
+    codes,
+    dataflow,
+    forwarding,
+    frames,
+    functions,
+    opcodes,
+    survey,
+    values,
+)
 from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.dataflow import Step
 from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, main_module, pythons
@@ -264,6 +274,15 @@ def test_a_program_that_is_a_link_has_its_modules_where_it_leads(
 
 
 @bytecode
+def test_the_rules_find_decorators_that_are_taken_for_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
+        return next((each.function for each in forwarding.forwarded(code, instructions).values()), "")
+
+    monkeypatch.setattr(codes, "_cache", {})
+    monkeypatch.setattr(codes, "forwards_all", first)
+    assert failures("decorators that use the object themselves, or give the method up") != []
+
+
 @bytecode
 @pytest.mark.parametrize("told", ["import jobs_of_later", "def f():\n    from . import jobs_of_later"])
 def test_what_modules_that_come_later_give_to_classes_is_not_known(told: str, tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""What a function hands on as it has got it, which is what decorators do.
+
+    def timed(step):
+        def wrapper(*args, **kwargs):
+            return step(*args, **kwargs)        # nothing of `args` is used here but by `step`
+
+Responsible for: the calls of a code object that hand all of its arguments by position to a variable of the code around
+it, and nothing else by position.
+Refuses to know: which function that is, and what it does with them.
+Invariant: a call is named only where its instructions are such as the compiler makes of such a call, one for one.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
+from typing import NamedTuple
+
+_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
+_BEFORE = (["PUSH_NULL", "LOAD_DEREF"], ["LOAD_DEREF", "PUSH_NULL"])  #: Loads what is called; since 3.13 the second.
+_KEYWORDS = ["BUILD_MAP", "LOAD_FAST", "DICT_MERGE"]
+_CALL = "CALL_FUNCTION_EX"
+_BETWEEN: tuple[list[str], ...] = ([], ["PUSH_NULL"], _KEYWORDS)  #: The second: since 3.14, without any by name.
+
+
+class Forwarded(NamedTuple):
+    """`arguments`: the variable that has them; `function`: the one that is called with them."""
+
+    arguments: str
+    function: str
+
+
+def forwarded(code: CodeType, instructions: Sequence[dis.Instruction]) -> Mapping[int, Forwarded]:
+    """By the offset of the call."""
+    arguments = _rest(code)
+    return {call.offset: Forwarded(arguments, function) for call, function in _calls(arguments, instructions)}
+
+
+def forwards_all(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
+    """The one variable to which the code hands all of its arguments by position, for which it has no other use.
+
+    Empty: there is none.
+    """
+    arguments = "" if code.co_argcount else _rest(code)
+    called = [function for _, function in _calls(arguments, instructions)]
+    is_all = len(called) == sum(_is_about(one, arguments) for one in instructions)
+    return called[0] if is_all and len({*called}) == 1 else ""
+
+
+def _rest(code: CodeType) -> str:
+    """The variable of `*args`; empty: there is none, or nested code has a part in it."""
+    if not code.co_flags & inspect.CO_VARARGS:
+        return ""
+    name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+    return "" if name in code.co_cellvars else name
+
+
+def _calls(arguments: str, instructions: Sequence[dis.Instruction]) -> Iterator[tuple[dis.Instruction, str]]:
+    """The calls, with what is called."""
+    told = [one for one in instructions if one.opname != "EXTENDED_ARG"] if arguments else []
+    for at, here in enumerate(told):
+        before, call = told[max(at - 2, 0) : at], _call_behind(told[at + 1 : at + 5])
+        if here.opname in _LOADS and here.argval == arguments and call and _names(before) in _BEFORE:
+            yield call, next(one.argval for one in before if one.opname == "LOAD_DEREF")
+
+
+def _call_behind(following: Sequence[dis.Instruction]) -> dis.Instruction | None:
+    """The call, where it is given these arguments alone, and perhaps some by name."""
+    names = _names(following)
+    at = next((len(between) for between in _BETWEEN if names[: len(between) + 1] == [*between, _CALL]), None)
+    return None if at is None or (at == len(_KEYWORDS) and following[0].arg) else following[at]
+
+
+def _names(instructions: Sequence[dis.Instruction]) -> list[str]:
+    return [one.opname.removesuffix("_BORROW") for one in instructions]
+
+
+def _is_about(instruction: dis.Instruction, variable: str) -> bool:
+    """Whether it loads, sets or deletes this variable, perhaps among others."""
+    named: object = instruction.argval
+    return "_FAST" in instruction.opname and variable in (named if isinstance(named, tuple) else (named,))
