@@ -156,7 +156,7 @@ def several_inserts_of_one_query(spark: Any, step: Step) -> Any:
     return found
 
 
-@since("4.0")
+@since("4.1")
 def a_script_with_variables(spark: Any, step: Step) -> Any:
     with views(spark, orders=orders(spark)):
         found = spark.sql("""
