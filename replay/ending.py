@@ -7,7 +7,7 @@ was being fenced has neither read nor written it, unless the fence was refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coordinator.core import events as e
 from coordinator.core.ids import ShuffleId, StageAttempt
@@ -102,7 +102,8 @@ class Ending:
             return
         app_shuffle = names.shuffle_of.get(asked.shuffle_id)
         if app_shuffle is None or not is_unread(state, event, app_shuffle, asked.shuffle_id):
-            self.last = max(self.last, asked)
+            told = replace(asked, name=f"{asked.name}, which failed") if event.failure else asked
+            self.last = max(self.last, told)
 
     def _name(self, event: e.Event, names: Names) -> None:
         """Who wrote, read and missed it, so that its reader finds the line in the program."""

@@ -124,6 +124,29 @@ def ten(): job = Super(); probe(""); job.hand()
 def all(): job = Job(); probe("a"); job.more()
 for each in (one, two, six, ten, all): each()
 """,
+    "who asks for the class reads none of them": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def tell(self): return type(self).__name__, use(self.rb), f"{type(self).__qualname__}"
+    def again(self): return type(self)().rb
+def one(): job = Job(); probe("a"); job.tell()
+def two(): job = Job(); probe("a b"); job.again()
+def three(): job = Job(); probe("a b"); return type(job)
+def four(): job = Job(); probe(""); return type(job), type("Made", (), {"job": job})
+def five(): job = Job(); probe(""); return type(use(job))
+def six(): job = Job(); probe(""); return isinstance(job, Job)
+def seven(): job = Job(); probe(""); return type(job).tell(job)
+for each in (one, two, three, four, five, six, seven): each()
+""",
+    "a function of its own of that name": """
+def type(it): return use(it.ra)
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def tell(self): return type(self), use(self.rb)
+def one(): job = Job(); probe(""); job.tell()
+def two(): job = Job(); probe(""); type(job)
+for each in (one, two): each()
+""",
     "a generator that waits has it": """
 class Job:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")

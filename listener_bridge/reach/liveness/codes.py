@@ -24,7 +24,7 @@ from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.forwarding import Forwarded, forwarded, forwards_all
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
-from listener_bridge.reach.liveness.using import Use, uses
+from listener_bridge.reach.liveness.using import TYPE, How, Use, uses
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
@@ -87,7 +87,7 @@ class Analysis:
     later: frozenset[str]  #: of its words, those that may be read when it has run
     free: frozenset[str]  #: the variables of the code around it that it has a part in
     kept: frozenset[str]  #: the variables that nested code has a part in which may run at any time
-    runners: frozenset[str]  #: the builtins that run passing code of it, if the names are still theirs
+    builtins: frozenset[str]  #: those of which it matters here that the names are still theirs
     assigned: Assigned  #: the attributes that it gives to objects
     imported: frozenset[str]  #: modules, or what is in them
     nested: frozenset[int]  #: ids of the code and of all nested code
@@ -165,6 +165,7 @@ def _analysed(code: CodeType) -> Analysis:
     shared = _shared(code, within)
     texts = frozenset(_named_in_texts(code))
     own_words = loaded | texts
+    used = uses(instructions)
     is_open = _reaches_own(instructions)
     is_optimized = bool(code.co_flags & CO_OPTIMIZED)
     described: Any = code  # co_qualname: since 3.11
@@ -179,7 +180,7 @@ def _analysed(code: CodeType) -> Analysis:
         later=texts.union(within.passing_words(within.read_here), *within.staying_words.values()),
         free=frozenset(code.co_freevars),
         kept=within.kept,
-        runners=within.runners,
+        builtins=within.runners.union(TYPE for use in used.values() if use.how is How.CLASS),
         assigned=together((_assigned(code, instructions), *(analysis.assigned for analysis in nested))),
         imported=_union((_imported(instructions), *(analysis.imported for analysis in nested))),
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
@@ -188,7 +189,7 @@ def _analysed(code: CodeType) -> Analysis:
         uncounted=_uncounted(code, instructions),
         forwarded=forwarded(code, instructions),
         forwards_all=forwards_all(code, instructions),
-        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within, uses(instructions)),
+        lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within, used),
         is_optimized=is_optimized,
         is_open=is_open,
         is_open_within=is_open or any(analysis.is_open_within for analysis in nested),
@@ -216,7 +217,7 @@ def _within(code: CodeType, instructions: Sequence[dis.Instruction]) -> _Within:
     called = {place: analysis_of(each.code) for place, each in found.items()}
     own = frozenset(each.run_by for each in found.values() if each.run_by)
     staying = {id(constant): analysis_of(constant) for constant in nested}
-    return _Within(called, own | _union(one.runners for one in called.values()), staying)
+    return _Within(called, own | _union(one.builtins for one in called.values()), staying)
 
 
 def _shared(code: CodeType, within: _Within) -> frozenset[str]:

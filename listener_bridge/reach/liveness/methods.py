@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from types import CodeType, FunctionType, MemberDescriptorType
+from types import FunctionType, MemberDescriptorType
 from typing import Any
 
 from listener_bridge.reach.liveness.assigning import Assigned
@@ -42,6 +42,8 @@ def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> froz
         if use in found:
             continue
         found.add(use)
+        if use.how is How.CLASS:
+            continue
         if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says
             return None
         read = () if use.how is How.SET else _read(kind, use, assigned)
@@ -49,7 +51,7 @@ def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> froz
         if read is None or written is None:
             return None
         todo += (*read, *written)
-    return frozenset(use.attribute for use in found if use.how is not How.SET)
+    return frozenset(use.attribute for use in found if use.how not in (How.SET, How.CLASS))
 
 
 def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None:
@@ -77,7 +79,7 @@ def _read(kind: type, use: Use, assigned: Assigned) -> Iterable[Use] | None:
         function = of_class.func
     while type(function) is FunctionType and not function.__code__.co_argcount:
         function = _decorated(function, assigned)
-    return _of_first_argument(function.__code__) if type(function) is FunctionType else None
+    return _of_first_argument(function) if type(function) is FunctionType else None
 
 
 def _decorated(wrapper: FunctionType, assigned: Assigned) -> object:
@@ -94,10 +96,13 @@ def _decorated(wrapper: FunctionType, assigned: Assigned) -> object:
     return found if found is not wrapper else None
 
 
-def _of_first_argument(code: CodeType) -> Iterable[Use] | None:
+def _of_first_argument(function: FunctionType) -> Iterable[Use] | None:
+    code = function.__code__
     analysis = analysis_of(code)
     first = code.co_varnames[0] if code.co_argcount else ""
     if not first or first in analysis.otherwise or _is_odd(analysis):
+        return None
+    if any(name in function.__globals__ for name in analysis.builtins):
         return None
     if analysis.lives is None or first not in (analysis.lives.read_later(0) or ()):
         return ()

@@ -50,8 +50,8 @@ _CLASS_DICTIONARY = type.__dict__["__dict__"]
 class Running:
     """The code of a frame. `is_main`: its globals are the main module's; `is_own`: it is the program's.
 
-    `is_whole`: it is the main module's own code, begun as a program is. `taken`: names of builtins (`passing.RUNNERS`)
-    that are something else in its module.
+    `is_whole`: it is the main module's own code, begun as a program is. `taken`: names of builtins (`passing.RUNNERS`,
+    `using.TYPE`) that are something else in its module.
     """
 
     code: CodeType
@@ -136,7 +136,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
     if any(analysis.inspects or (is_interactive and analysis.embeds) for analysis in (*around, *beside)):
         return Survey(False, None)
-    if any(each.taken & codes.analysis_of(each.code).runners for each in running):
+    if any(each.taken & codes.analysis_of(each.code).builtins for each in running):
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)

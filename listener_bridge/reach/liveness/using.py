@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from listener_bridge.reach.liveness.opcodes import ACTS, ALWAYS_JUMPS, ENDS, MAY_JUMP, Act
 
+TYPE = "type"  #: The builtin's name.
 _JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
 _LOADS_METHODS = sys.version_info >= (3, 12)  # `LOAD_ATTR` does, where the lowest bit of its argument is set
 
@@ -34,10 +35,11 @@ class How(enum.Enum):
     UPDATE = "update"  #: read, and then set
     READ_ITEM = "read item"
     SET_ITEM = "set item"
+    CLASS = "class"  #: it is asked for its class by `type`, if that is the builtin
 
 
 class Use(NamedTuple):
-    """One attribute of an object, or what it has under one key."""
+    """One attribute of an object, or what it has under one key; empty where it is none of what it has."""
 
     how: How
     attribute: str
@@ -60,7 +62,16 @@ def _use(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
     following = instructions[at + 1 : at + 3]
     if len(following) == 2 and (following[0].opname, following[0].arg) == ("COPY", 1):
         return _given_back(instructions, at + 2)
+    if _is_asked_for_its_class(instructions[at - 1] if at else None, following):
+        return Use(How.CLASS, "")
     return (_of_attribute(following[0]) or _of_item(*following[:2])) if following else None
+
+
+def _is_asked_for_its_class(before: dis.Instruction | None, following: Sequence[dis.Instruction]) -> bool:
+    """`type(self)`: a function's name is loaded together with the null that stands beside what is called."""
+    is_type = before is not None and (before.opname, before.argval, (before.arg or 0) & 1) == ("LOAD_GLOBAL", TYPE, 1)
+    calls = [one.arg for one in following if one.opname in ("PRECALL", "CALL")]
+    return is_type and bool(calls) and following[0].opname in ("PRECALL", "CALL") and calls[0] == 1
 
 
 def _of_item(key: dis.Instruction, taking: dis.Instruction | None = None) -> Use | None:

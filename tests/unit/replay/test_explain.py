@@ -194,6 +194,17 @@ def test_who_asked_by_mistake_has_not_read_it_however_it_ended(failure: str, tol
     assert "read last by stage 1.0 (groupBy at chain.py:14)" in chapter(told).verdict
 
 
+def test_a_reader_that_failed_is_told_as_one_that_did() -> None:
+    told = Told(policy=Policy(Rule.FRONTIER, observe=True))
+    told.whole_chain()
+    told.say(c.ReportJobStarted(JobId(1), StageId(3), (AppShuffle(0),), stages=(Span(2, 3),)))
+    told.stage(3, "collect at chain.py:20", reads=(0,))
+    told.say(c.GetShuffleId(AppShuffle(0), attempt(3)))
+    told.done(3, failure="no room on the disk")
+    told.say(c.EndApplication(Ending.ENDED))
+    assert ", read last by stage 3.0 (collect at chain.py:20) of job 1, which failed." in chapter(told).verdict
+
+
 def test_a_failure_without_a_word_is_told_without_one() -> None:
     told = Told()
     told.chain_job()
