@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from listener_bridge.reach.containers import is_of_the_program
+from listener_bridge.reach import whose
+from listener_bridge.reach.containers import has_plain_keys, is_of_the_program
 from listener_bridge.reach.liveness import Dead, attributes_read, items_read
 
 
@@ -27,8 +28,11 @@ def parts(names: Dead, containers: Iterable[Any]) -> dict[int, frozenset[str]]:
 
 def _part(names: Dead, container: Any) -> frozenset[str] | None:
     """None: any of them, or the object itself."""
-    if type(container) is dict:
-        return items_read(names.used[id(container)].uses)
-    if names.assigned is None or not is_of_the_program(type(container)):
+    is_dictionary = type(container) is dict
+    if not (is_dictionary or is_of_the_program(type(container))) or not has_plain_keys(container):
         return None
-    return attributes_read(type(container), names.used[id(container)].uses, names.assigned)
+    if is_dictionary:
+        return items_read(names.used[id(container)].uses)
+    if names.assigned is None:
+        return None
+    return attributes_read(type(container), names.used[id(container)].uses, names.assigned, whose.is_own_file)

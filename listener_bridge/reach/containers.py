@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from listener_bridge.reach import whose
 
+_PLAIN_KEYS = frozenset({bool, bytes, float, int, str, type(None)})
 KEY_MAX = 32
 """Of characters, of a text by which a dictionary's value is called; of bits, of a number."""
 
@@ -183,13 +184,21 @@ def called(container: Any) -> list[tuple[str, int]]:
         return []
 
 
+def has_plain_keys(container: Any) -> bool:
+    """Whether no key of a dictionary, or of an object's attributes, has code that compares it, or holds anything."""
+    return all(kind in _PLAIN_KEYS for kind in {*map(type, [*dict.keys(_dictionary(container))])})
+
+
+def _dictionary(container: Any) -> Any:
+    return container if type(container) is dict else _descriptor(type(container)).__get__(container)
+
+
 def under(container: Any, names: Collection[str]) -> list[int]:
     """The ids of what it has as attributes of these names, or a dictionary under these keys.
 
     A key of a class made of `str` may equal any of them.
     """
-    entries = container if type(container) is dict else _descriptor(type(container)).__get__(container)
-    held = _entries(entries, lambda key: key if type(key) is str else "")
+    held = _entries(_dictionary(container), lambda key: key if type(key) is str else "")
     return [which for key, which in held if not key or key in names]
 
 

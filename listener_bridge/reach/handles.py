@@ -97,6 +97,13 @@ class Handles:
         return Program()
 
     def _read(self) -> Program | None:
+        """None: frames moved meanwhile, or what was read did."""
+        try:
+            return self._read_once()
+        except RuntimeError:  # a dictionary, or a set, changed its size
+            return None
+
+    def _read_once(self) -> Program | None:
         kept = self._registry.alive()
         sites = [reference for _, reference in kept]
         names, containers = self._first_names({id(handle) for handle, _ in kept})

@@ -120,19 +120,104 @@ def two(): job = Job(); probe(""); job.two()
 def three(): job = Job(); probe(""); job.three()
 for each in (one, two, three): each()
 """,
-    "a method that is decorated by one of the program's that binds what it calls anew": """
+    "what is called is bound anew, by who made the wrapper or by somebody else": """
 def late(step):
-    def wrapper(*args):
-        return step(*args)
+    def wrapper(*args): return step(*args)
     chosen = step
     def step(self): return use(self.ra)
     return wrapper
+def lazily(step):
+    def wrapper(*args): return step(*args)
+    yield wrapper
+    step = other
+def other(self): return use(self.ra)
 class Job:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")
-    @late
-    def one(self): return use(self.rb)
-def run(): job = Job(); probe("b"); job.one()
+    def step(self): return use(self.rb)
+    one = late(step)
+    waiting = lazily(step)
+    two = next(waiting)
+def first(): job = Job(); probe(""); job.one()
+def second(): job = Job(); probe(""); job.two(); next(Job.waiting, None); job.two()
+def main():
+    def load(self): self.kept = self.ra
+    def train(self): use(self.kept, self.rb)
+    again = load
+    def turn(*args): return again(*args)
+    class Job:
+        def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+        run = turn
+    job = Job()
+    probe("")
+    job.run()
+    again = train
+    job.run()
+for each in (first, second, main): each()
+""",
+    "a cell that is given something else": TIMED + """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    @plain
+    def one(self): return use(self.ra)
+def other(self): return use(self.rb)
+def run():
+    job = Job()
+    probe("")
+    Job.one.__closure__[0].cell_contents = other
+    job.one()
 run()
+""",
+    "a text that names the arguments": """
+def tells(step):
+    def wrapper(*args):
+        found = step(*args)
+        use("{args[0].rb}")
+        return found
+    return wrapper
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    @tells
+    def one(self): return use(self.ra)
+def run(): job = Job(); probe(""); job.one()
+run()
+""",
+    "arguments that are a list by then, which somebody else has": """
+def listed(step):
+    def wrapper(*args):
+        args = [*args]
+        waiting.append(lambda more=args: more)
+        return step(*args)
+    return wrapper
+waiting = []
+@listed
+def one(p):
+    waiting[0]().append(thing("q"))
+    probe("")
+    use(waiting[0]())
+one(thing("p"))
+""",
+    "variables of its own, and functions that hand on to one another for ever": """
+def own(step):
+    def wrapper(*args):
+        called = step
+        keep = lambda: called
+        return called(*args)
+    return wrapper
+def ring():
+    def one(*args): return two(*args)
+    def two(*args): return one(*args)
+    return one
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    @own
+    def one(self): return use(self.ra)
+    two = ring()
+def one(): job = Job(); probe(""); job.one()
+def two(never=False):
+    job = Job()
+    probe("")
+    if never: job.two()
+for each in (one, two): each()
 """,
     "what a function is given that a builtin calls": """
 def each(*args):

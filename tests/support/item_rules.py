@@ -55,7 +55,14 @@ def two(): state = State(b=thing("a")); probe(""); use(state["a"])
 def three(): job = Job(); probe(""); use(job["b"])
 def four(): state = defaultdict(list, b=thing("a")); probe(""); use(state["a"])
 def five(): state = OrderedDict(b=thing("a"), a=1); probe(""); use(state["a"])
-for each in (one, two, three, four, five): each()
+class Column:
+    def __init__(self, frame): self.frame = frame
+    def __hash__(self): return hash("id")
+    def __eq__(self, other): return use(self.frame) is None
+def six(): state = {Column(thing("a")): 1}; probe(""); use(state["id"])
+def seven(): state = {Column(thing("a")): 1}; probe(""); state["id"] = 2
+def eight(): job = Job(); vars(job)[Column(thing("b"))] = 1; probe(""); use(job.id)
+for each in (one, two, three, four, five, six, seven, eight): each()
 """,
     "what has itself under one": """
 class Job:

@@ -3,7 +3,8 @@
     self.raw = frame            # to an object: its class has what it had
     Job.run = faster            # to what may be a class
 
-Responsible for: the names of such attributes, and the ways to give one of any name.
+Responsible for: the names of such attributes, and the ways to give one of any name; the variables that functions share
+and code gives something to.
 Refuses to know: objects, and what is concluded (`methods`).
 Invariant: an attribute that instructions give by its name is named; in doubt what it is given to is a class.
 """
@@ -28,7 +29,7 @@ _GIVERS = frozenset({
 class Assigned(NamedTuple):
     """Attributes that code gives to objects, or to classes. `others`: to what is not called `self`; `any`: all.
 
-    `rebound`: variables of the code around it to which it gives something else.
+    `rebound`: variables that several functions share, to which it gives something.
     """
 
     names: frozenset[str]
@@ -37,11 +38,11 @@ class Assigned(NamedTuple):
     rebound: frozenset[str] = frozenset()
 
 
-def assigned(instructions: Sequence[dis.Instruction], named: Collection[str], free: Collection[str]) -> Assigned:
-    """By these instructions, without prefixes, of code that names all of `named`, and `free` of the code around it."""
+def assigned(instructions: Sequence[dis.Instruction], named: Collection[str]) -> Assigned:
+    """By these instructions, without prefixes, of code that names all of `named`."""
     names = frozenset(one.argval for one in instructions if one.opname in _GIVES)
     any_name = not _GIVERS.isdisjoint(named) or _gives_to_types(instructions)
-    rebound = frozenset(one.argval for one in instructions if one.opname in _REBINDS and one.argval in free)
+    rebound = frozenset(one.argval for one in instructions if one.opname in _REBINDS)
     return Assigned(names, frozenset(_to_others(instructions)), any_name, rebound)
 
 

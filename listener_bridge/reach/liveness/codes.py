@@ -21,7 +21,7 @@ from typing import Any
 from listener_bridge.reach.liveness import borrowing
 from listener_bridge.reach.liveness.assigning import Assigned, assigned, together
 from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
-from listener_bridge.reach.liveness.forwarding import Forwarded, forwarded, forwards_all
+from listener_bridge.reach.liveness.forwarding import Forwarded, forwarded, handed_to
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
 from listener_bridge.reach.liveness.using import TYPE, How, Use, uses
@@ -95,7 +95,7 @@ class Analysis:
     otherwise: frozenset[str]  #: its own variables that may be read otherwise than its flow says
     uncounted: frozenset[str]  #: its own variables that may hold what is only lent to them
     forwarded: Mapping[int, Forwarded]  #: calls that hand on its arguments, by their offsets
-    forwards_all: str  #: the variable to which it does nothing else with these by position; empty: none
+    handed_to: Forwarded | None  #: what it does with its arguments by position, where that is all
     lives: Lives | None
     is_optimized: bool
     is_open: bool  #: all of its own variables may be read by other ways
@@ -188,7 +188,7 @@ def _analysed(code: CodeType) -> Analysis:
         otherwise=_read_otherwise(code, shared),
         uncounted=_uncounted(code, instructions),
         forwarded=forwarded(code, instructions),
-        forwards_all=forwards_all(code, instructions),
+        handed_to=handed_to(code, instructions),
         lives=_lives(code, instructions, Space.FAST if is_optimized else Space.NAMED, within, used),
         is_optimized=is_optimized,
         is_open=is_open,
@@ -290,7 +290,7 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
 
 def _assigned(code: CodeType, instructions: Sequence[dis.Instruction]) -> Assigned:
     named = (*code.co_names, *_variables(code), *code.co_freevars, *_texts(code.co_consts))
-    return assigned(_without_prefixes(instructions), named, code.co_freevars)
+    return assigned(_without_prefixes(instructions), named)
 
 
 def _imported(instructions: Sequence[dis.Instruction]) -> Iterator[str]:

@@ -7,7 +7,8 @@
 Responsible for: the calls of a code object that hand all of its arguments by position to a variable of the code around
 it, and nothing else by position.
 Refuses to know: which function that is, and what it does with them.
-Invariant: a call is named only where its instructions are such as the compiler makes of such a call, one for one.
+Invariant: a call is named only where its instructions are such as the compiler makes of such a call, one for one, and
+where the code gives neither variable anything else: what is handed on is the tuple that the call has made.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from types import CodeType
 from typing import NamedTuple
 
 _LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
+_REBINDS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
 _BEFORE = (["PUSH_NULL", "LOAD_DEREF"], ["LOAD_DEREF", "PUSH_NULL"])  #: Loads what is called; since 3.13 the second.
 _KEYWORDS = ["BUILD_MAP", "LOAD_FAST", "DICT_MERGE"]
 _CALL = "CALL_FUNCTION_EX"
@@ -34,36 +36,40 @@ class Forwarded(NamedTuple):
 
 def forwarded(code: CodeType, instructions: Sequence[dis.Instruction]) -> Mapping[int, Forwarded]:
     """By the offset of the call."""
-    arguments = _rest(code)
-    return {call.offset: Forwarded(arguments, function) for call, function in _calls(arguments, instructions)}
+    arguments = _rest(code, instructions)
+    return {call.offset: Forwarded(arguments, function) for call, function in _calls(code, arguments, instructions)}
 
 
-def forwards_all(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
-    """The one variable to which the code hands all of its arguments by position, for which it has no other use.
-
-    Empty: there is none.
-    """
-    arguments = "" if code.co_argcount else _rest(code)
-    called = [function for _, function in _calls(arguments, instructions)]
+def handed_to(code: CodeType, instructions: Sequence[dis.Instruction]) -> Forwarded | None:
+    """Where the code hands all of its arguments by position, if it has no other use for them."""
+    arguments = "" if code.co_argcount else _rest(code, instructions)
+    called = [function for _, function in _calls(code, arguments, instructions)]
     is_all = len(called) == sum(_is_about(one, arguments) for one in instructions)
-    return called[0] if is_all and len({*called}) == 1 else ""
+    return Forwarded(arguments, called[0]) if is_all and len({*called}) == 1 else None
 
 
-def _rest(code: CodeType) -> str:
-    """The variable of `*args`; empty: there is none, or nested code has a part in it."""
+def _rest(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
+    """The variable of `*args`; empty: there is none, nested code has a part in it, or it is given something else."""
     if not code.co_flags & inspect.CO_VARARGS:
         return ""
     name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-    return "" if name in code.co_cellvars else name
+    is_kept = all(one.opname.startswith("LOAD_FAST") for one in instructions if _is_about(one, name))
+    return name if is_kept and name not in code.co_cellvars else ""
 
 
-def _calls(arguments: str, instructions: Sequence[dis.Instruction]) -> Iterator[tuple[dis.Instruction, str]]:
+def _calls(
+    code: CodeType, arguments: str, instructions: Sequence[dis.Instruction]
+) -> Iterator[tuple[dis.Instruction, str]]:
     """The calls, with what is called."""
     told = [one for one in instructions if one.opname != "EXTENDED_ARG"] if arguments else []
+    of_others = {*code.co_freevars}.difference(one.argval for one in told if one.opname in _REBINDS)
     for at, here in enumerate(told):
         before, call = told[max(at - 2, 0) : at], _call_behind(told[at + 1 : at + 5])
-        if here.opname in _LOADS and here.argval == arguments and call and _names(before) in _BEFORE:
-            yield call, next(one.argval for one in before if one.opname == "LOAD_DEREF")
+        if here.opname not in _LOADS or here.argval != arguments or call is None or _names(before) not in _BEFORE:
+            continue
+        function = next(one.argval for one in before if one.opname == "LOAD_DEREF")
+        if function in of_others:
+            yield call, function
 
 
 def _call_behind(following: Sequence[dis.Instruction]) -> dis.Instruction | None:

@@ -180,7 +180,7 @@ def _handed_on(frame: FrameType, analysis: Analysis, lasti: int, inner: CodeType
     if call is None or inner is None or not _is_readable(analysis, lasti):
         return ""
     called = [one.__code__ for one in values.value_of(frame, call.function) if type(one) is FunctionType]
-    return call.arguments if called == [inner] else ""
+    return call.arguments if any(code is inner for code in called) else ""
 
 
 def _held(frame: FrameType, analysis: Analysis, lasti: int, is_module: bool) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ might be another one by then, every attribute may be read.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType, MemberDescriptorType
 from typing import Any
 
@@ -26,14 +26,21 @@ _ON_READING = ("__getattribute__", "__getattr__")
 _ON_SETTING = ("__setattr__", "__delattr__")
 #: Who gives a class one of these changes what all others mean.
 _OF_CLASSES = frozenset({
-    *_ON_READING, *_ON_SETTING, "__bases__", "__code__", "__del__", "__delete__", "__get__", "__set__",
+    *_ON_READING, *_ON_SETTING, "__bases__", "__code__", "__del__", "__delete__", "__get__", "__set__", "cell_contents",
 })  # fmt: skip
 _NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: What they are made of is not given the object.
+DECORATORS_MAX = 16
+"""Of one method. Functions that hand their arguments to one another in a ring have no end."""
 _NOT_COUNTED_HERE = (MemberDescriptorType,)  #: A slot: what it holds has a reference that is not explained.
 
 
-def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> frozenset[str] | None:
-    """Their names; None: any. `assigned`: attributes that code of the program gives to objects, or to classes."""
+def attributes_read(
+    kind: type, uses: Iterable[Use], assigned: Assigned, is_own: Callable[[str], bool]
+) -> frozenset[str] | None:
+    """Their names; None: any. `assigned`: attributes that code of the program gives to objects, or to classes.
+
+    `is_own`: whether a file's code is the program's.
+    """
     if assigned.any or _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned.names):
         return None
     found, todo = set[Use](), list(uses)
@@ -46,12 +53,12 @@ def attributes_read(kind: type, uses: Iterable[Use], assigned: Assigned) -> froz
             continue
         if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says
             return None
-        read = () if use.how is How.SET else _read(kind, use, assigned)
-        written = _set(kind, use.attribute, assigned) if use.how in (How.SET, How.UPDATE) else ()
+        read = () if use.how is How.SET else _read(kind, use, assigned, is_own)
+        written = _set(kind, use.part, assigned) if use.how in (How.SET, How.UPDATE) else ()
         if read is None or written is None:
             return None
         todo += (*read, *written)
-    return frozenset(use.attribute for use in found if use.how not in (How.SET, How.CLASS))
+    return frozenset(use.part for use in found if use.how not in (How.SET, How.CLASS))
 
 
 def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None:
@@ -61,14 +68,14 @@ def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None
     return None if _has_any(kind, _ON_SETTING) or _has_any(of_class, ("__set__", "__delete__")) else ()
 
 
-def _read(kind: type, use: Use, assigned: Assigned) -> Iterable[Use] | None:
+def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool]) -> Iterable[Use] | None:
     """What else is used then of the object. What it has there of its own is not given the object."""
-    of_class: Any = _looked_up(kind, use.attribute)
-    if use.attribute in assigned.others or (of_class is _MISSING and use.how is How.CALL):
+    of_class: Any = _looked_up(kind, use.part)
+    if use.part in assigned.others or (of_class is _MISSING and use.how is How.CALL):
         return None  # the class may be given a method, or a property, of that name
     if of_class is _CLASS or not _has_any(type(of_class), ("__get__",)):
         return ()
-    if use.attribute in assigned.names:  # so may it here, in the place of this one
+    if use.part in assigned.names:  # so may it here, in the place of this one
         return None
     if type(of_class) in (*_NOT_OF_THE_OBJECT, *_NOT_COUNTED_HERE):
         return ()
@@ -77,23 +84,26 @@ def _read(kind: type, use: Use, assigned: Assigned) -> Iterable[Use] | None:
         function = of_class.fget
     elif type(of_class) is functools.cached_property:
         function = of_class.func
-    while type(function) is FunctionType and not function.__code__.co_argcount:
-        function = _decorated(function, assigned)
+    for _ in range(DECORATORS_MAX):
+        if type(function) is FunctionType and not function.__code__.co_argcount:
+            function = _decorated(function, assigned) if is_own(function.__code__.co_filename) else None
     return _of_first_argument(function) if type(function) is FunctionType else None
 
 
 def _decorated(wrapper: FunctionType, assigned: Assigned) -> object:
     """What a function hands all of its arguments to, which it does nothing else with. None: nothing, or in doubt."""
     analysis = analysis_of(wrapper.__code__)
-    name = analysis.forwards_all
-    if not name or name in assigned.rebound or _is_odd(analysis):
+    handed = analysis.handed_to
+    if handed is None or handed.function in assigned.rebound or _is_odd(analysis):
+        return None
+    if handed.arguments in analysis.otherwise:
         return None
     cells = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=False))
     try:
-        found: object = cells[name].cell_contents
+        found: object = cells[handed.function].cell_contents
     except ValueError:  # it is empty
         return None
-    return found if found is not wrapper else None
+    return found
 
 
 def _of_first_argument(function: FunctionType) -> Iterable[Use] | None:

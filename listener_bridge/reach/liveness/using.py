@@ -39,10 +39,10 @@ class How(enum.Enum):
 
 
 class Use(NamedTuple):
-    """One attribute of an object, or what it has under one key; empty where it is none of what it has."""
+    """`part`: an attribute's name, or a key; empty where it is none of what the object has."""
 
     how: How
-    attribute: str
+    part: str
 
 
 def uses(instructions: Sequence[dis.Instruction]) -> Mapping[int, Use]:
@@ -87,7 +87,7 @@ def items_read(uses: Iterable[Use]) -> frozenset[str] | None:
     """The keys under which a dictionary is read that is used so alone. None: it is used otherwise, too."""
     found = frozenset(uses)
     is_by_keys = all(use.how in (How.READ_ITEM, How.SET_ITEM) for use in found)
-    return frozenset(use.attribute for use in found if use.how is How.READ_ITEM) if is_by_keys else None
+    return frozenset(use.part for use in found if use.how is How.READ_ITEM) if is_by_keys else None
 
 
 def _of_attribute(taking: dis.Instruction) -> Use | None:
@@ -107,8 +107,8 @@ def _given_back(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
     height = 2  # of the object, and of what is made of its attribute
     for here, after in zip(instructions[at + 1 :], instructions[at + 2 :], strict=False):
         if (here.opname, here.arg, height) == ("SWAP", 2, 2):
-            is_same = _of_attribute(after) == Use(How.SET, use.attribute)
-            return Use(How.UPDATE, use.attribute) if is_same else None
+            is_same = _of_attribute(after) == Use(How.SET, use.part)
+            return Use(How.UPDATE, use.part) if is_same else None
         height += 0 if here.opname in _JUMPS else dis.stack_effect(here.opcode, here.arg)
         if here.opname in _JUMPS or height < 2:
             return None

@@ -19,6 +19,7 @@ from py4j.java_collections import JavaList, JavaMap, JavaSet
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import whose
+from listener_bridge.reach.counting import Census, Reading
 from listener_bridge.reach.findings import Program
 from listener_bridge.reach.handles import Handles, proxies_of, released_of
 from listener_bridge.reach.liveness import Dead, Name
@@ -285,6 +286,21 @@ def test_a_program_that_comes_to_rest_is_read_again(registry: Registry, client: 
     said = iter([Dead(moved=True), Dead(moved=True)])
     rest = Dead({id(rdd): 1})
     assert look(registry, client, lambda *_: next(said, rest)).dead == {"o1"}
+
+
+def test_what_grows_while_it_is_read_is_read_again(
+    registry: Registry, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    grows, read = [RuntimeError("dictionary changed size during iteration")], Census.read
+
+    def reading(census: Census, *asked: Any) -> Reading:
+        if grows:
+            raise grows.pop()
+        return read(census, *asked)
+
+    monkeypatch.setattr(Census, "read", reading)
+    assert look(registry, client, names(rdd)).dead == {"o1"}
 
 
 def test_a_python_without_exact_counts_has_nothing_dead(

@@ -275,11 +275,11 @@ def test_a_program_that_is_a_link_has_its_modules_where_it_leads(
 
 @bytecode
 def test_the_rules_find_decorators_that_are_taken_for_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    def first(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
-        return next((each.function for each in forwarding.forwarded(code, instructions).values()), "")
+    def first(code: CodeType, instructions: Sequence[dis.Instruction]) -> forwarding.Forwarded | None:
+        return next(iter(forwarding.forwarded(code, instructions).values()), None)
 
     monkeypatch.setattr(codes, "_cache", {})
-    monkeypatch.setattr(codes, "forwards_all", first)
+    monkeypatch.setattr(codes, "handed_to", first)
     assert failures("decorators that use the object themselves, or give the method up") != []
 
 
