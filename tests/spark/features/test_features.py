@@ -6,14 +6,13 @@ computed twice, and nothing left over.
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import pyspark
 import pytest
 
 from tests.spark.bridge.conftest import Run
-from tests.spark.live_cut.conftest import attached
+from tests.spark.live_cut.conftest import attached, let_go_of_caches
 from tests.support.features import ml
 from tests.support.features.all import FEATURES
 from tests.support.features.made import SINCE, Feature, version_of
@@ -26,12 +25,7 @@ OFFERED = [feature for feature in FEATURES if getattr(feature, SINCE, HERE) <= H
 
 def result_of(feature: Feature, spark: Any, step: Any) -> Any:
     found = feature(spark, step)
-    spark.catalog.clearCache()
-    persisted = None
-    for persisted in spark.sparkContext._jsc.getPersistentRDDs().values():  # roots of their own until this
-        persisted.unpersist()
-    del persisted
-    gc.collect()
+    let_go_of_caches(spark)
     return found
 
 

@@ -71,6 +71,16 @@ class Program:
         return [shuffle for shuffle, times in Counter(self.log.map_stages()).items() if times > 1]
 
 
+def let_go_of_caches(spark: Any) -> None:
+    """What is cached and persisted is a root of its own until this."""
+    spark.catalog.clearCache()
+    persisted = None
+    for persisted in spark.sparkContext._jsc.getPersistentRDDs().values():
+        persisted.unpersist()
+    del persisted
+    gc.collect()
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     folder: Path = tmp_path_factory.mktemp("spark")

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.spark.bridge.conftest import Run
-from tests.spark.live_cut.conftest import attached
+from tests.spark.live_cut.conftest import attached, let_go_of_caches
 from tests.support.programs import program
 
 FROM = int(os.environ.get("PROGRAMS_FROM", "0"))
@@ -29,12 +28,7 @@ def results_of(path: Path, spark: Any) -> Any:
     exec(compile(path.read_text(), str(path), "exec"), names)
     results = names["main"](spark)
     names.clear()
-    spark.catalog.clearCache()
-    persisted = None
-    for persisted in spark.sparkContext._jsc.getPersistentRDDs().values():  # roots of their own until this
-        persisted.unpersist()
-    del persisted
-    gc.collect()
+    let_go_of_caches(spark)
     return results
 
 

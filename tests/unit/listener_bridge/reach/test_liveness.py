@@ -33,6 +33,8 @@ from listener_bridge.reach.liveness import (
 )
 from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.dataflow import Step
+from listener_bridge.reach.liveness.methods import attributes_read
+from listener_bridge.reach.liveness.using import How, Use
 from tests.support.liveness import ROOT, VERSIONS, Program, Thing, in_a_thread, main_module, pythons
 from tests.support.liveness_rules import RULES, failures
 
@@ -271,6 +273,26 @@ def test_a_program_that_is_a_link_has_its_modules_where_it_leads(
     program = Program("a = thing('a')\nprobe('')\n")
     program.main.__file__ = str(tmp_path / "bin" / "program")
     assert program.run().failures == []
+
+
+@bytecode
+def test_decorators_of_libraries_are_not_followed() -> None:
+    def handing_on(step: Callable[..., object]) -> Callable[..., object]:
+        def wrapper(*given: object) -> object:
+            return step(*given)
+
+        return wrapper
+
+    class Job:
+        raw = 1
+
+        @handing_on
+        def one(self) -> object:
+            return self.raw
+
+    calls, nothing = [Use(How.CALL, "one")], Assigned(frozenset(), frozenset(), any=False)
+    assert attributes_read(Job, calls, nothing, lambda file: file == __file__) == frozenset({"one", "raw"})
+    assert attributes_read(Job, calls, nothing, lambda file: False) is None
 
 
 @bytecode
