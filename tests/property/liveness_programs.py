@@ -422,6 +422,11 @@ class Writer:
         yield from self.decorator(decorator, is_plain)
         yield f"class {kind}:"
         yield from indented(list(self.members(is_plain, decorator)))
+        base = kind
+        if self.chance.random() < 0.4:
+            kind = self.fresh("K")
+            yield f"class {kind}({base}):"
+            yield from indented(list(self.overriding(is_plain)))
         yield f"{box} = {kind}()"
         plain = [
             "{0}.m0()", "{0}.m1()", "{0}.m2()", "{0}.m3()", "r({0}.one)", "r({0}.two)", "{0}.six = new()",
@@ -440,7 +445,7 @@ class Writer:
             "go = {0}.m2; probe(); r(go.__self__.six); go = probe()",
         ]  # fmt: skip
         for use in self.chance.choices(plain if is_plain else plain + wild * 2, k=self.chance.randint(2, 6)):
-            yield from use.format(box, one, kind).split("\n")
+            yield from use.format(box, one, self.chance.choice([kind, base])).split("\n")
             yield "probe()"
         yield from self.statement(scope) if scope.depth < DEPTH_MAX - 1 else ()
         last = ["{0}.m0()", "r({0}.six)", "{0} = probe()", "probe()", *([] if is_plain else ["flat({0})"])]
@@ -500,6 +505,18 @@ class Writer:
         yield "    def wrapper(*given, **more):"
         yield from indented(indented(chosen.split("\n")))
         yield "    return wrapper"
+
+    def overriding(self, is_plain: bool) -> Iterator[str]:
+        """Methods in the place of a base class's, which they call, or not."""
+        plain = [
+            "super().m{0}(); probe()", "r(self.{1}); super().m{0}()", "probe(); r(self.{1})",
+            "self.{1} = new(); super().m{0}(); probe(); r(self.{2})", "type(self).__name__; probe(); super().m0()",
+        ]  # fmt: skip
+        wild = ["base = super(); self = probe(); base.m{0}()", "go = super().m{0}; self = probe(); go()"]
+        for number in self.chance.sample(range(4), 2):
+            read = self.chance.choices(["one", "two", "six"], k=2)
+            chosen = self.chance.choice(plain if is_plain else plain + wild)
+            yield f"def m{number}(self): {chosen.format(number, *read)}"
 
     def members(self, is_plain: bool, decorator: str) -> Iterator[str]:
         """Methods that read attributes, call one another, or let somebody have the object."""

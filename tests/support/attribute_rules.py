@@ -124,6 +124,47 @@ def ten(): job = Super(); probe(""); job.hand()
 def all(): job = Job(); probe("a"); job.more()
 for each in (one, two, six, ten, all): each()
 """,
+    "methods of base classes, by super, which takes the object from the frame before 3.12": """
+import sys
+TELLS = sys.version_info >= (3, 12)
+class Base:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b"); self.rc = thing("c")
+    def one(self): return use(self.ra)
+    def two(self): probe("", "b c" if TELLS else ""); return use(self.ra)
+    def made(self): return use(self)
+class Middle(Base):
+    def one(self): return use(self.rb)
+class Job(Middle):
+    def one(self): return super().one()
+    def two(self): super().two(); use(1)
+    def made(self): return super().made()
+    def alone(self): return super()
+    def given(self): return super(Middle, self).one()
+    def both(self): super().one(); return super()
+    def run(self):
+        self.two()
+        super().two()
+def one(): job = Job(); probe("c" if TELLS else ""); job.one()
+def two(): job = Job(); probe("b c" if TELLS else ""); job.two()
+def made(): job = Job(); probe(""); job.made()
+def alone(): job = Job(); probe(""); use(job.alone().one())
+def given(): job = Job(); probe("c" if TELLS else ""); job.given()
+def both(): job = Job(); probe(""); use(job.both().one())
+def run(): job = Job(); probe("b c" if TELLS else ""); job.run()
+for each in (one, two, made, alone, given, both, run): each()
+""",
+    "a function of its own that is called super": """
+def super(*of): return Other()
+class Other:
+    def one(self): return None
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def one(self): return use(self.rb)
+class More(Job):
+    def one(self): return super(More, self).one() or use(self.ra)
+def run(): job = More(); probe(""); job.one()
+run()
+""",
     "who asks for the class reads none of them": """
 class Job:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")

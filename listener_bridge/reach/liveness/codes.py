@@ -24,7 +24,7 @@ from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.forwarding import Forwarded, forwarded, handed_to
 from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, Space
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
-from listener_bridge.reach.liveness.using import TYPE, How, Use, uses
+from listener_bridge.reach.liveness.using import SUPER, TYPE, How, Use, uses
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
@@ -62,6 +62,9 @@ _NULL_IS_BEHIND = RUNNING >= (3, 13)
 
 #: Of these builtins, those that give values: whoever is handed one reads the variables of the code that calls it there.
 READERS = frozenset({"eval", "exec", "globals", "locals", "vars"})
+
+#: Whose names must still be theirs where an object is used so.
+_OF_BUILTINS: Mapping[How, str] = {How.SUPER: SUPER, How.CLASS: TYPE}
 
 #: What follows the loading of a function that is called. Anything else passes it on, under a name that we do not know.
 _CALLED = ("LOAD_", "PUSH_NULL", "PRECALL", "CALL", "KW_NAMES", "POP_TOP")
@@ -180,12 +183,12 @@ def _analysed(code: CodeType) -> Analysis:
         later=texts.union(within.passing_words(within.read_here), *within.staying_words.values()),
         free=frozenset(code.co_freevars),
         kept=within.kept,
-        builtins=within.runners.union(TYPE for use in used.values() if use.how is How.CLASS),
+        builtins=within.runners.union(_OF_BUILTINS[use.how] for use in used.values() if use.how in _OF_BUILTINS),
         assigned=together((_assigned(code, instructions), *(analysis.assigned for analysis in nested))),
         imported=_union((_imported(instructions), *(analysis.imported for analysis in nested))),
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
         variables=tuple(name for name in _variables(code) if name not in shared),
-        otherwise=_read_otherwise(code, shared),
+        otherwise=_read_otherwise(code, shared, instructions),
         uncounted=_uncounted(code, instructions),
         forwarded=forwarded(code, instructions),
         handed_to=handed_to(code, instructions),
@@ -240,9 +243,16 @@ def _lives(
         return None
 
 
-def _read_otherwise(code: CodeType, shared: frozenset[str]) -> frozenset[str]:
-    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame."""
-    first = code.co_varnames[:1] if "__class__" in code.co_freevars else ()
+def _read_otherwise(
+    code: CodeType, shared: frozenset[str], instructions: Sequence[dis.Instruction]
+) -> frozenset[str]:
+    """Cells that other code has a part in; what texts name (`"{ranks}"`); and what `super()` takes from the frame.
+
+    Since 3.12 `super().run` loads that as any other variable; `super()` alone does not.
+    """
+    supers = sum(one.argval == SUPER for one in instructions if one.opname in BY_NAME)
+    loads = sum(one.opname == "LOAD_SUPER_ATTR" for one in instructions)
+    first = code.co_varnames[:1] if "__class__" in code.co_freevars and supers != loads else ()
     return frozenset({*shared, *code.co_freevars, *first, *_named_in_texts(code)})
 
 

@@ -33,7 +33,7 @@ from listener_bridge.reach.liveness.survey import (
     namespace_of_main,
     surveyed,
 )
-from listener_bridge.reach.liveness.using import TYPE, Use
+from listener_bridge.reach.liveness.using import SUPER, TYPE, Use
 from listener_bridge.reach.liveness.words import Dead, Name, Used, Wanted
 from listener_bridge.reach.stacks import other_frames, outwards
 
@@ -140,7 +140,7 @@ def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
 
 def _running(frame: FrameType, is_own: bool, namespace: Namespace | None) -> Running:
     is_whole = is_module_frame(frame, namespace) and is_begun_as_a_program(frame)
-    taken = frozenset(name for name in (*RUNNERS, TYPE) if name in frame.f_globals) if is_own else frozenset()
+    taken = frozenset(name for name in (*RUNNERS, SUPER, TYPE) if name in frame.f_globals) if is_own else frozenset()
     return Running(frame.f_code, frame.f_globals is namespace, is_own, is_whole, taken)
 
 

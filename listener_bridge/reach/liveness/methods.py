@@ -53,12 +53,13 @@ def attributes_read(
             continue
         if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says
             return None
-        read = () if use.how is How.SET else _read(kind, use, assigned, is_own)
+        reading = _inherited if use.how is How.SUPER else _read
+        read = () if use.how is How.SET else reading(kind, use, assigned, is_own)
         written = _set(kind, use.part, assigned) if use.how in (How.SET, How.UPDATE) else ()
         if read is None or written is None:
             return None
         todo += (*read, *written)
-    return frozenset(use.part for use in found if use.how not in (How.SET, How.CLASS))
+    return frozenset(use.part for use in found if use.how not in (How.SET, How.SUPER, How.CLASS))
 
 
 def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None:
@@ -84,6 +85,20 @@ def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool
         function = of_class.fget
     elif type(of_class) is functools.cached_property:
         function = of_class.func
+    return _of_method(function, assigned, is_own)
+
+
+def _inherited(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool]) -> Iterable[Use] | None:
+    """`super().run()` is a method that some class of the object's has under that name: what any of them uses."""
+    if use.part in assigned.names | assigned.others:
+        return None
+    owners = (_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__)
+    each = [_of_method(own[use.part], assigned, is_own) for own in owners if use.part in own]
+    known = [uses for uses in each if uses is not None]
+    return [use for uses in known for use in uses] if len(known) == len(each) else None
+
+
+def _of_method(function: object, assigned: Assigned, is_own: Callable[[str], bool]) -> Iterable[Use] | None:
     for _ in range(DECORATORS_MAX):
         if type(function) is FunctionType and not function.__code__.co_argcount:
             function = _decorated(function, assigned) if is_own(function.__code__.co_filename) else None

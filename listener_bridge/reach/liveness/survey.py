@@ -51,7 +51,7 @@ class Running:
     """The code of a frame. `is_main`: its globals are the main module's; `is_own`: it is the program's.
 
     `is_whole`: it is the main module's own code, begun as a program is. `taken`: names of builtins (`passing.RUNNERS`,
-    `using.TYPE`) that are something else in its module.
+    `using`) that are something else in its module.
     """
 
     code: CodeType

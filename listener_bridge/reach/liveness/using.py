@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from listener_bridge.reach.liveness.opcodes import ACTS, ALWAYS_JUMPS, ENDS, MAY_JUMP, Act
 
-TYPE = "type"  #: The builtin's name.
+TYPE, SUPER = "type", "super"  #: The builtins' names.
 _JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
 _LOADS_METHODS = sys.version_info >= (3, 12)  # `LOAD_ATTR` does, where the lowest bit of its argument is set
 
@@ -35,6 +35,7 @@ class How(enum.Enum):
     UPDATE = "update"  #: read, and then set
     READ_ITEM = "read item"
     SET_ITEM = "set item"
+    SUPER = "super"  #: a method is called that a base class has, if `super` is the builtin
     CLASS = "class"  #: it is asked for its class by `type`, if that is the builtin
 
 
@@ -93,6 +94,8 @@ def items_read(uses: Iterable[Use]) -> frozenset[str] | None:
 def _of_attribute(taking: dis.Instruction) -> Use | None:
     if taking.opname in ("STORE_ATTR", "DELETE_ATTR"):
         return Use(How.SET, taking.argval)
+    if taking.opname == "LOAD_SUPER_ATTR":
+        return Use(How.SUPER, taking.argval) if (taking.arg or 0) & 1 else None
     if taking.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
         return None
     is_called = bool((taking.arg or 0) & 1) if _LOADS_METHODS else taking.opname == "LOAD_METHOD"
