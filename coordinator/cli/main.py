@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -25,10 +26,10 @@ def main() -> None:
 
     from coordinator.cli import output
     from coordinator.cli.command import build
-    from coordinator.cli.exits import Exit, failure_of
+    from coordinator.cli.exits import failure_of
 
     try:
-        get_command(build())()  # not as Typer calls it: that leaves a `sys.excepthook` to a program that is run
+        code = _code_of(get_command(build()))  # not as Typer calls it: it leaves a `sys.excepthook` to a program
     except Exception as error:
         told = failure_of(error)
         if told is None:
@@ -38,7 +39,23 @@ def main() -> None:
             with suppress(OSError):
                 sys.stdout.close()
         sys.exit(told.exit_code)
-    sys.exit(Exit.OK)
+    sys.exit(code)
+
+
+def _code_of(command: Callable[[], object]) -> int | str | None:
+    """What it exits with. What it has written is written to the end: at exit nobody could tell that this failed."""
+    try:
+        command()
+    except SystemExit as ended:
+        code = ended.code
+    else:
+        code = None
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read it has gone: that is no failure, and Python would make one of it
+        with suppress(OSError):
+            sys.stdout.close()
+    return code
 
 
 def _open_what_is_closed() -> None:

@@ -93,14 +93,16 @@ def test_output_that_has_no_room(tmp_path: Path) -> None:
     assert is_clear(Called(done.returncode, "", done.stderr), Exit.FAILED, "No space left on device")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("verb", ["apps", "version", "simulate"])
-def test_who_reads_no_further_has_met_no_failure(tmp_path: Path, verb: str) -> None:
+def test_who_reads_no_further_has_met_no_failure(tmp_path: Path, verb: str, unbuffered: str) -> None:
     address = store(tmp_path / "store.db", deleted_and_missed())
     source = () if verb == "version" else ("--store", address)
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "coordinator.cli.main", verb, *source]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, env=environment)
     os.close(writer)
     assert (done.returncode, done.stderr) == (Exit.OK, "")
 
