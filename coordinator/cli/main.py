@@ -16,7 +16,8 @@ from pathlib import Path
 
 def main() -> None:
     """Runs the command line and ends the process."""
-    if sys.argv[1:2] == ["run"]:
+    runs_a_program = sys.argv[1:2] == ["run"]
+    if runs_a_program:
         import listener_bridge  # noqa: F401 - gRPC is imported as a driver that forks needs it
     else:  # a program that is run has its own environment
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
@@ -30,6 +31,8 @@ def main() -> None:
 
     try:
         code = _code_of(get_command(build()))  # not as Typer calls it: it leaves a `sys.excepthook` to a program
+        if not runs_a_program:  # what a program has written, or closed, is its own
+            _write_the_rest()
     except Exception as error:
         told = failure_of(error)
         if told is None:
@@ -43,19 +46,21 @@ def main() -> None:
 
 
 def _code_of(command: Callable[[], object]) -> int | str | None:
-    """What it exits with. What it has written is written to the end: at exit nobody could tell that this failed."""
+    """What it exits with."""
     try:
         command()
     except SystemExit as ended:
-        code = ended.code
-    else:
-        code = None
+        return ended.code
+    return None
+
+
+def _write_the_rest() -> None:
+    """Of what stands in a buffer: at exit nobody could tell that this failed."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # who read it has gone: that is no failure, and Python would make one of it
         with suppress(OSError):
             sys.stdout.close()
-    return code
 
 
 def _open_what_is_closed() -> None:

@@ -196,7 +196,7 @@ def _dictionary(container: Any) -> Any:
 def under(container: Any, names: Collection[str]) -> list[int]:
     """The ids of what it has as attributes of these names, or a dictionary under these keys.
 
-    A key of a class made of `str` may equal any of them.
+    What is under a key that is no text is among them.
     """
     held = _entries(_dictionary(container), lambda key: key if type(key) is str else "")
     return [which for key, which in held if not key or key in names]

@@ -15,10 +15,9 @@ import dis
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from listener_bridge.reach.liveness.opcodes import FAST, Act
+from listener_bridge.reach.liveness.opcodes import FAST, REBINDS, Act
 
 _GIVES = ("STORE_ATTR", "DELETE_ATTR")
-_REBINDS = ("STORE_DEREF", "DELETE_DEREF")
 
 #: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name.
 _GIVERS = frozenset({
@@ -42,7 +41,7 @@ def assigned(instructions: Sequence[dis.Instruction], named: Collection[str]) ->
     """By these instructions, without prefixes, of code that names all of `named`."""
     names = frozenset(one.argval for one in instructions if one.opname in _GIVES)
     any_name = not _GIVERS.isdisjoint(named) or _gives_to_types(instructions)
-    rebound = frozenset(one.argval for one in instructions if one.opname in _REBINDS)
+    rebound = frozenset(one.argval for one in instructions if one.opname in REBINDS)
     return Assigned(names, frozenset(_to_others(instructions)), any_name, rebound)
 
 

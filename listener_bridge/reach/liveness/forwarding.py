@@ -19,8 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 from typing import NamedTuple
 
+from listener_bridge.reach.liveness.opcodes import REBINDS
+
 _LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
-_REBINDS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
 _BEFORE = (["PUSH_NULL", "LOAD_DEREF"], ["LOAD_DEREF", "PUSH_NULL"])  #: Loads what is called; since 3.13 the second.
 _KEYWORDS = ["BUILD_MAP", "LOAD_FAST", "DICT_MERGE"]
 _CALL = "CALL_FUNCTION_EX"
@@ -62,7 +63,7 @@ def _calls(
 ) -> Iterator[tuple[dis.Instruction, str]]:
     """The calls, with what is called."""
     told = [one for one in instructions if one.opname != "EXTENDED_ARG"] if arguments else []
-    of_others = {*code.co_freevars}.difference(one.argval for one in told if one.opname in _REBINDS)
+    of_others = {*code.co_freevars}.difference(one.argval for one in told if one.opname in REBINDS)
     for at, here in enumerate(told):
         before, call = told[max(at - 2, 0) : at], _call_behind(told[at + 1 : at + 5])
         if here.opname not in _LOADS or here.argval != arguments or call is None or _names(before) not in _BEFORE:

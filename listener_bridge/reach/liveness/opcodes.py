@@ -71,6 +71,9 @@ ACTS: Mapping[Space, Mapping[str, Acts]] = {Space.FAST: FAST, Space.NAMED: NAMED
 #: another one: the compiler sees to that (`optimize_load_fast` in CPython's Python/flowgraph.c).
 BORROWS = frozenset({"LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 
+#: Gives something to a variable that several functions share, or takes it away.
+REBINDS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
+
 #: Loads a variable by its name, which may be one of the builtins.
 BY_NAME = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF"})
 

@@ -30,7 +30,7 @@ class Name:
 
 
 class Used(NamedTuple):
-    """An object of which live names use attributes alone: how many names, and which uses."""
+    """An object of which live names use parts alone: how many names, and which uses."""
 
     names: int
     uses: frozenset[Use]

@@ -107,6 +107,13 @@ def test_who_reads_no_further_has_met_no_failure(tmp_path: Path, verb: str, unbu
     assert (done.returncode, done.stderr) == (Exit.OK, "")
 
 
+def test_a_program_that_closes_its_output_ends_as_it_does_alone(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import sys\nsys.stdout.close()\n")
+    command = [sys.executable, "-m", "coordinator.cli.main", "run", str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (Exit.OK, False)
+
+
 @pytest.mark.parametrize("closed", [(1,), (1, 2)])
 def test_output_that_is_closed_is_said_to_nobody(tmp_path: Path, closed: tuple[int, ...]) -> None:
     address = store(tmp_path / "store.db", deleted_and_missed())

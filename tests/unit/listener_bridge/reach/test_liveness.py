@@ -316,6 +316,7 @@ def test_what_modules_that_come_later_give_to_classes_is_not_known(told: str, tm
     assert survey._assigned(code, folders) is None
 
 
+@bytecode
 def test_python_and_spark_below_the_programs_folder_are_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """`~/job.py`, run by a Python in `~/.pyenv` or `~/miniconda3`; `/opt/job.py` beside `/opt/spark`."""
     spark = types.ModuleType("pyspark.some")
