@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 from typing import NamedTuple
 
-from listener_bridge.reach.liveness.opcodes import REBINDS
+from listener_bridge.reach.liveness.opcodes import REBINDS, without_prefixes
 
 _LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
 _BEFORE = (["PUSH_NULL", "LOAD_DEREF"], ["LOAD_DEREF", "PUSH_NULL"])  #: Loads what is called; since 3.13 the second.
@@ -62,7 +62,7 @@ def _calls(
     code: CodeType, arguments: str, instructions: Sequence[dis.Instruction]
 ) -> Iterator[tuple[dis.Instruction, str]]:
     """The calls, with what is called."""
-    told = [one for one in instructions if one.opname != "EXTENDED_ARG"] if arguments else []
+    told = without_prefixes(instructions) if arguments else []
     of_others = {*code.co_freevars}.difference(one.argval for one in told if one.opname in REBINDS)
     for at, here in enumerate(told):
         before, call = told[max(at - 2, 0) : at], _call_behind(told[at + 1 : at + 5])

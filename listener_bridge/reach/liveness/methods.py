@@ -136,7 +136,7 @@ def _of_first_argument(function: FunctionType) -> Iterable[Use] | None:
 
 def _is_odd(analysis: Analysis) -> bool:
     """Whether variables may be read otherwise than its flow says."""
-    return analysis.is_open or analysis.inspects or analysis.lives is None
+    return analysis.is_open or analysis.bypasses.inspects or analysis.lives is None
 
 
 def _looked_up(kind: type, attribute: str) -> object:

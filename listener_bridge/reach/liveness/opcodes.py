@@ -10,8 +10,9 @@ no concern of the tables: whoever asks takes such a cell for alive.
 
 from __future__ import annotations
 
+import dis
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 class Act(enum.Enum):
@@ -53,7 +54,7 @@ FAST: Mapping[str, Acts] = {
 }
 
 # An attribute, and what is imported from a module, are of an object: whoever has the main module in hand has all of its
-# names (`codes.MODULES`).
+# names (`bypasses.MODULES`).
 NAMED: Mapping[str, Acts] = {
     "LOAD_NAME": (R,),
     "LOAD_GLOBAL": (R,),
@@ -134,3 +135,8 @@ KNOWN: Mapping[tuple[int, int], frozenset[str]] = {
         "POP_ITER",
     },
 }  # fmt: skip
+
+
+def without_prefixes(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:
+    """Those that do something: a prefix only makes the next one's argument longer."""
+    return [instruction for instruction in instructions if instruction.opname != "EXTENDED_ARG"]

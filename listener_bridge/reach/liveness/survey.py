@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from listener_bridge.reach.liveness import codes
+from listener_bridge.reach.liveness import bypasses, codes
 from listener_bridge.reach.liveness.assigning import Assigned, together
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
@@ -134,7 +134,8 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     around = [codes.analysis_of(each.code) for each in running if each.is_own or each.is_main]
     around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
-    if any(analysis.inspects or (is_interactive and analysis.embeds) for analysis in (*around, *beside)):
+    ways = bypasses.together(analysis.bypasses for analysis in (*around, *beside))
+    if ways.inspects or (is_interactive and ways.embeds):
         return Survey(False, None)
     if any(each.taken & codes.analysis_of(each.code).builtins for each in running):
         return Survey(False, None)
@@ -148,7 +149,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
         return Survey(True, None)
     alive = _globals_alive(module, around, beside)
     assigned = _assigned((module, *around, *beside), _folders(namespace["__file__"])) if alive is not None else None
-    if alive is not None and any(analysis.unpickles for analysis in (module, *around, *beside)):
+    if alive is not None and (ways.unpickles or module.bypasses.unpickles):
         return Survey(True, alive.union(*module.staying_words.values()), assigned=assigned)
     return Survey(True, alive, module.staying_words, assigned)
 
@@ -170,7 +171,7 @@ def _qualified(code: CodeType) -> str:
 
 def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequence[Analysis]) -> frozenset[str] | None:
     others = [analysis for analysis in (*around, *beside) if analysis is not module]
-    if module.is_open_within or any(analysis.reaches_modules for analysis in (module, *others)):
+    if module.bypasses.reaches_own or any(analysis.bypasses.reaches_modules for analysis in (module, *others)):
         return None
     return module.passing_words.union(module.always, *(analysis.words for analysis in others))
 
