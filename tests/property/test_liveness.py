@@ -78,6 +78,7 @@ def test_what_is_under_a_key_is_not_dead_while_anybody_can_read_that() -> None:
 
 
 FORMS = ("", "comprehension", "handed", "boxed", "boxed_in_objects", "defined", "by_attributes", "by_items")
+LONG = {"boxed_in_objects": 40, "by_attributes": 25, "by_items": 40}  #: So many of these, which take a second each.
 
 
 @pytest.mark.slow
@@ -87,8 +88,8 @@ def test_on_every_python_that_is_read(version: str, favoured: str) -> None:
     python = pythons()[version]
     if python is None:
         pytest.skip(f"there is no python{version} on PATH or in ~/.pyenv/versions")
-    programs = "50" if favoured in ("boxed_in_objects", "by_attributes") else "100"  # these are long
-    asked = [python, "-m", "tests.property.liveness_oracle", "--seed", "5000", "--programs", programs]
+    programs = LONG.get(favoured, 100)
+    asked = [python, "-m", "tests.property.liveness_oracle", "--seed", "5000", "--programs", str(programs)]
     asked += ["--favoured", favoured]
     ran = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
