@@ -348,6 +348,14 @@ def one(): job = Job(); probe(""); use(job.rb)
 def six(): space = types.SimpleNamespace(ra=thing("e"), rb=thing("f")); probe(""); use(space.rb)
 one(); six()
 """,
+    "a class made of SimpleNamespace, whose dictionary is a slot": """
+import types
+class Conf(types.SimpleNamespace):
+    def all(self): return list(self.__dict__.values())
+def one(): conf = Conf(ra=thing("a")); probe(""); use(conf.all())
+def two(): conf = Conf(ra=thing("a")); probe(""); use(conf.__dict__["ra"])
+for each in (one, two): each()
+""",
     "the object of an attribute is another's matter": """
 class Conf:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")

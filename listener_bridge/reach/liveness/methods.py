@@ -31,7 +31,7 @@ _OF_CLASSES = frozenset({
 _NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: What they are made of is not given the object.
 DECORATORS_MAX = 16
 """Of one method. Functions that hand their arguments to one another in a ring have no end."""
-_NOT_COUNTED_HERE = (MemberDescriptorType,)  #: A slot: what it holds has a reference that is not explained.
+_DICTIONARY = "__dict__"
 
 
 def attributes_read(
@@ -78,7 +78,7 @@ def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool
         return ()
     if use.part in assigned.names:  # so may it here, in the place of this one
         return None
-    if type(of_class) in (*_NOT_OF_THE_OBJECT, *_NOT_COUNTED_HERE):
+    if type(of_class) in _NOT_OF_THE_OBJECT or _is_slot(of_class):
         return ()
     function = of_class if use.how is How.CALL else None  # a method that is not called then and there has the object
     if type(of_class) is property:
@@ -86,6 +86,11 @@ def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool
     elif type(of_class) is functools.cached_property:
         function = of_class.func
     return _of_method(function, assigned, is_own)
+
+
+def _is_slot(of_class: Any) -> bool:
+    """What it holds has a reference that is not explained. The dictionary of a `SimpleNamespace` is no such slot."""
+    return type(of_class) is MemberDescriptorType and of_class.__name__ != _DICTIONARY
 
 
 def _inherited(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool]) -> Iterable[Use] | None:
