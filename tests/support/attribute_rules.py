@@ -356,6 +356,77 @@ def one(): conf = Conf(ra=thing("a")); probe(""); use(conf.all())
 def two(): conf = Conf(ra=thing("a")); probe(""); use(conf.__dict__["ra"])
 for each in (one, two): each()
 """,
+    "a function that takes the name of a builtin later": """
+class Job:
+    def __init__(self): self.ra = thing("a")
+    def tell(self): return type(self)
+def hide():
+    global type
+    type = lambda it: use(it.ra)
+job = Job()
+probe("")
+hide(); job.tell()
+""",
+    "so does one of the module's own": """
+class Job:
+    def __init__(self): self.ra = thing("a")
+    def tell(self): return type(self)
+job = Job()
+probe("")
+def type(it): return use(it.ra)
+job.tell()
+""",
+    "an attribute of a class, or a field, that is called as a builtin is": """
+class Job:
+    type = "batch"
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    def tell(self): return type(self).__name__, use(self.rb)
+job = Job()
+probe("a")
+job.tell()
+""",
+    "somebody gives a class an attribute by what its own class does": """
+class Job:
+    def __init__(self): self.ra = thing("a")
+    def run(self): return 1
+job = Job()
+probe("")
+type(Job).__setattr__(Job, "run", lambda job: use(job.ra))
+job.run()
+""",
+    "who gives an object an attribute by what all objects do": """
+class Job:
+    def __init__(self): object.__setattr__(self, "ra", thing("a")); object.__setattr__(self, "rb", thing("b"))
+    def run(self): return use(self.rb)
+job = Job()
+probe("a")
+job.run()
+""",
+    "an error tells which object had no such attribute": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+job = Job()
+probe("")
+try: job.missing
+except AttributeError as error: use(error.obj.ra)
+""",
+    "an attribute of that name of its own": """
+class Job:
+    def __init__(self): self.obj = thing("a"); self.ra = thing("b")
+    def run(self): return use(self.obj)
+job = Job()
+probe("b")
+job.run()
+""",
+    "a module that somebody loads by its file": """
+class Job:
+    def __init__(self): self.ra = thing("a")
+    def run(self): return 1
+job = Job()
+probe("")
+def load(spec, module): spec.loader.exec_module(module)
+job.run()
+""",
     "the object of an attribute is another's matter": """
 class Conf:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")

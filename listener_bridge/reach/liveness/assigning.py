@@ -3,8 +3,8 @@
     self.raw = frame            # to an object: its class has what it had
     Job.run = faster            # to what may be a class
 
-Responsible for: the names of such attributes, and the ways to give one of any name; the variables that functions share
-and code gives something to.
+Responsible for: the names of such attributes, and the ways to give one of any name, or to come by an object otherwise;
+the variables that functions share and code gives something to, and the globals of it that hide a builtin.
 Refuses to know: objects, and what is concluded (`methods`).
 Invariant: an attribute that instructions give by its name is named; in doubt what it is given to is a class.
 """
@@ -16,19 +16,33 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from listener_bridge.reach.liveness.opcodes import FAST, REBINDS, Act
+from listener_bridge.reach.liveness.using import SUPER, TYPE
 
 _GIVES = ("STORE_ATTR", "DELETE_ATTR")
+_TAKES = ("LOAD_ATTR", "LOAD_METHOD")
+_MAKES_GLOBALS = ("STORE_GLOBAL", "STORE_NAME")  #: The second: in a module's own code.
+_BUILTINS = frozenset({SUPER, TYPE})
 
-#: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name.
+#: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name, or
+#: run code that does: a text, or a module, again or for the first time.
 _GIVERS = frozenset({
-    "delattr", "monkeypatch", "patch", "patch_function_wrapper", "setattr", "wrap_function_wrapper", "wrap_object",
+    "delattr", "exec", "exec_module", "load_module", "monkeypatch", "patch", "patch_function_wrapper", "reload",
+    "setattr", "wrap_function_wrapper", "wrap_object",
 })  # fmt: skip
+
+#: What gives objects attributes, and the classes whose way of it gives them to classes.
+_SETTERS = frozenset({"__delattr__", "__setattr__"})
+_META = frozenset({"ABCMeta", "type"})
+
+#: Of an `AttributeError`: the object that had no such attribute.
+_OF_ERRORS = "obj"
 
 
 class Assigned(NamedTuple):
     """Attributes that code gives to objects, or to classes. `others`: to what is not called `self`; `any`: all.
 
-    `rebound`: variables that several functions share, to which it gives something.
+    So it is, too, where it may get hold of an object that it has asked for one. `rebound`: variables that several
+    functions share, to which it gives something, and builtins' names, which it makes globals.
     """
 
     names: frozenset[str]
@@ -37,12 +51,14 @@ class Assigned(NamedTuple):
     rebound: frozenset[str] = frozenset()
 
 
-def assigned(instructions: Sequence[dis.Instruction], named: Collection[str]) -> Assigned:
-    """By these instructions, without prefixes, of code that names all of `named`."""
+def assigned(instructions: Sequence[dis.Instruction], named: Collection[str], is_module: bool = False) -> Assigned:
+    """By these instructions, without prefixes, of code that names all of `named`; perhaps of a module's own."""
     names = frozenset(one.argval for one in instructions if one.opname in _GIVES)
-    any_name = not _GIVERS.isdisjoint(named) or _gives_to_types(instructions)
-    rebound = frozenset(one.argval for one in instructions if one.opname in REBINDS)
-    return Assigned(names, frozenset(_to_others(instructions)), any_name, rebound)
+    any_name = not _GIVERS.isdisjoint(named) or _gives_to_types(named) or any(_asks_errors(instructions))
+    shared = frozenset(one.argval for one in instructions if one.opname in REBINDS)
+    makes_globals = _MAKES_GLOBALS if is_module else _MAKES_GLOBALS[:1]
+    hidden = _BUILTINS.intersection(one.argval for one in instructions if one.opname in makes_globals)
+    return Assigned(names, frozenset(_to_others(instructions)), any_name, shared | hidden)
 
 
 def together(each: Iterable[Assigned]) -> Assigned:
@@ -74,7 +90,12 @@ def _is_sum(made: dis.Instruction | None, swap: dis.Instruction | None) -> bool:
     return made is not None and swap is not None and (made.opname, swap.opname) == ("BINARY_OP", "SWAP")
 
 
-def _gives_to_types(instructions: Sequence[dis.Instruction]) -> bool:
-    """`type.__setattr__(Job, name, method)`"""
-    following = zip(instructions, instructions[1:], strict=False)  # noqa: RUF007 - Python 3.10 imports this
-    return any(one.argval == "type" and after.argval in ("__setattr__", "__delattr__") for one, after in following)
+def _gives_to_types(named: Collection[str]) -> bool:
+    """`type.__setattr__(Job, name, method)`, `type(Job).__setattr__(…)`"""
+    return not (_SETTERS.isdisjoint(named) or _META.isdisjoint(named))
+
+
+def _asks_errors(instructions: Sequence[dis.Instruction]) -> Iterator[bool]:
+    """`error.obj`. What is called `self` is hardly an error."""
+    around = zip((None, *instructions), instructions, strict=False)
+    return (here.opname in _TAKES and here.argval == _OF_ERRORS and not _is_self(before) for before, here in around)

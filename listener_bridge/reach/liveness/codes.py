@@ -24,13 +24,10 @@ from listener_bridge.reach.liveness.dataflow import RUNNING, Lives, lives_of
 from listener_bridge.reach.liveness.forwarding import Forwarded, forwarded, handed_to
 from listener_bridge.reach.liveness.opcodes import BY_NAME, Space, without_prefixes
 from listener_bridge.reach.liveness.passing import READS_CELLS, passing
-from listener_bridge.reach.liveness.using import SUPER, TYPE, How, Use, uses
+from listener_bridge.reach.liveness.using import OF_BUILTINS, SUPER, Use, uses
 
 CO_OPTIMIZED = 0x1
 CACHE_MAX = 4_096
-
-#: Whose names must still be theirs where an object is used so.
-_OF_BUILTINS: Mapping[How, str] = {How.SUPER: SUPER, How.CLASS: TYPE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +132,7 @@ def _analysed(code: CodeType) -> Analysis:
         later=in_texts.union(within.passing_words(within.read_here), *within.staying_words.values()),
         free=frozenset(code.co_freevars),
         kept=within.kept,
-        builtins=within.runners.union(_OF_BUILTINS[use.how] for use in used.values() if use.how in _OF_BUILTINS),
+        builtins=within.runners.union(OF_BUILTINS[use.how] for use in used.values() if use.how in OF_BUILTINS),
         assigned=assigning.together((_assigned(code, instructions), *(analysis.assigned for analysis in nested))),
         imported=_union((_imported(instructions), *(analysis.imported for analysis in nested))),
         nested=frozenset((id(code), *chain.from_iterable(analysis.nested for analysis in nested))),
@@ -209,7 +206,7 @@ def _loaded_by_name(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
 
 def _assigned(code: CodeType, instructions: Sequence[dis.Instruction]) -> Assigned:
     named = (*code.co_names, *_variables(code), *code.co_freevars, *texts.texts(code.co_consts))
-    return assigning.assigned(without_prefixes(instructions), named)
+    return assigning.assigned(without_prefixes(instructions), named, is_module=code.co_name == "<module>")
 
 
 def _imported(instructions: Sequence[dis.Instruction]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.codes import Analysis, analysis_of
-from listener_bridge.reach.liveness.using import How, Use
+from listener_bridge.reach.liveness.using import OF_BUILTINS, How, Use
 
 _CLASS_DICTIONARY: Any = type.__dict__["__dict__"]
 _MISSING = object()
@@ -49,6 +49,8 @@ def attributes_read(
         if use in found:
             continue
         found.add(use)
+        if OF_BUILTINS.get(use.how) in assigned.rebound:
+            return None
         if use.how is How.CLASS:
             continue
         if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says

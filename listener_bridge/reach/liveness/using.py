@@ -39,6 +39,10 @@ class How(enum.Enum):
     CLASS = "class"  #: it is asked for its class by `type`, if that is the builtin
 
 
+#: Whose names must still be theirs where an object is used so.
+OF_BUILTINS: Mapping[How, str] = {How.SUPER: SUPER, How.CLASS: TYPE}
+
+
 class Use(NamedTuple):
     """`part`: an attribute's name, or a key; empty where it is none of what the object has."""
 
