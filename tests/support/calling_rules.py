@@ -119,6 +119,23 @@ text = pickle.dumps(one)
 probe("b")
 pickle.loads(text)()
 """,
+    "a function that has gone through a queue of processes": """
+import multiprocessing
+def one(): return use(ra)
+ra = thing("a"); rb = thing("b")
+queue = multiprocessing.SimpleQueue()
+queue.put(one)
+probe("b")
+queue.get()()
+""",
+    "a pool of threads pickles nothing": """
+from multiprocessing.pool import ThreadPool
+def one(): return use(ra)
+ra = thing("a")
+one()
+probe("a")
+use(ThreadPool)
+""",
     "a function that a scheduler knows by its name in a database": """
 def start():
     from apscheduler.schedulers.background import BackgroundScheduler

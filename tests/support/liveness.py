@@ -186,6 +186,8 @@ def main_module(module: types.ModuleType) -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = before
+        if sys.modules.get("__mp_main__") is module:  # `multiprocessing` gives it a second name
+            del sys.modules["__mp_main__"]
 
 
 def _referent(reference: weakref.ref[Thing]) -> Thing | None:

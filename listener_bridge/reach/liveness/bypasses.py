@@ -46,9 +46,15 @@ MODULES = frozenset({
     "__globals__", "__import__", "__main__", "import_module", "modules", "resolve_name", "run_module", "run_path",
 })  # fmt: skip
 
-#: Whoever names one of these packages may read functions of the main module by names that stand in what was pickled, or
-#: in the database of a scheduler.
-PICKLES = frozenset({"_pickle", "apscheduler", "cPickle", "cloudpickle", "dill", "joblib", "pickle", "shelve"})
+#: Whoever names one of these packages, or functions, may read functions of the main module by names that stand in what
+#: was pickled (as is what goes through a queue of processes), or in the database of a scheduler.
+PICKLES = frozenset({
+    "ProcessPoolExecutor", "_pickle", "apscheduler", "cPickle", "cloudpickle", "dill", "joblib", "jsonpickle",
+    "multiprocessing", "pickle", "read_pickle", "shelve",
+})  # fmt: skip
+
+#: The modules of such a package that run functions in threads, which find them without a name.
+_OF_THREADS = frozenset({"multiprocessing.dummy", "multiprocessing.pool"})
 
 _MAIN = "__main__"
 
@@ -82,7 +88,7 @@ def bypasses(code: CodeType, instructions: Sequence[dis.Instruction]) -> Bypasse
         or _uses_inspect(told),
         embeds=EMBED in code.co_names,
         reaches_modules=not MODULES.isdisjoint(code.co_names) or _tells_of_main(code, instructions),
-        unpickles=not PICKLES.isdisjoint(name.partition(".")[0] for name in code.co_names),
+        unpickles=not PICKLES.isdisjoint(name.partition(".")[0] for name in code.co_names if name not in _OF_THREADS),
     )
 
 
