@@ -427,6 +427,31 @@ probe("")
 def load(spec, module): spec.loader.exec_module(module)
 job.run()
 """,
+    "a class method that calls the class self": """
+class Job:
+    hook = None
+    def __init__(self): self.ra = thing("a")
+    def run(self): return self.hook and self.hook()
+    @classmethod
+    def install(self): self.hook = lambda job: use(job.ra)
+class Other:
+    def __init__(self): self.ra = thing("b"); self.rb = thing("c")
+    def run(self): return use(self.rb)
+    @classmethod
+    def make(cls): return cls()
+job = Job(); other = Other()
+probe("b")
+Job.install(); job.run(); other.run()
+""",
+    "a class that is given a finaliser": """
+class Job:
+    def __init__(self): self.ra = thing("a")
+def run():
+    job = Job()
+    probe("")
+    Job.__del__ = lambda job: use(job.ra)
+run()
+""",
     "the object of an attribute is another's matter": """
 class Conf:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")

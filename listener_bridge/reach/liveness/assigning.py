@@ -18,6 +18,7 @@ from typing import NamedTuple
 from listener_bridge.reach.liveness.opcodes import FAST, REBINDS, Act
 from listener_bridge.reach.liveness.using import SUPER, TYPE
 
+SELF = "self"  #: What code calls so is hardly a class.
 _GIVES = ("STORE_ATTR", "DELETE_ATTR")
 _TAKES = ("LOAD_ATTR", "LOAD_METHOD")
 _MAKES_GLOBALS = ("STORE_GLOBAL", "STORE_NAME")  #: The second: in a module's own code.
@@ -71,7 +72,7 @@ def together(each: Iterable[Assigned]) -> Assigned:
 
 
 def _to_others(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
-    """To anything but what is called `self`, which is hardly a class."""
+    """To anything but what is called `self`."""
     around = zip((None, None, *instructions), (None, *instructions), instructions, strict=False)
     for value, before, here in around:
         if here.opname in _GIVES and not _is_self(before) and not _is_sum(value, before):
@@ -82,7 +83,7 @@ def _is_self(loaded: dis.Instruction | None) -> bool:
     if loaded is None or FAST.get(loaded.opname, ())[-1:] != (Act.READ,):
         return False
     name: object = loaded.argval[-1] if isinstance(loaded.argval, tuple) else loaded.argval
-    return name == "self"
+    return name == SELF
 
 
 def _is_sum(made: dis.Instruction | None, swap: dis.Instruction | None) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MemberDescriptorType
 from typing import Any
 
-from listener_bridge.reach.liveness.assigning import Assigned
+from listener_bridge.reach.liveness.assigning import SELF, Assigned
 from listener_bridge.reach.liveness.codes import Analysis, analysis_of
 from listener_bridge.reach.liveness.using import OF_BUILTINS, How, Use
 
@@ -42,6 +42,8 @@ def attributes_read(
     `is_own`: whether a file's code is the program's.
     """
     if assigned.any or _has_any(kind, _ON_READING) or not _OF_CLASSES.isdisjoint(assigned.names):
+        return None
+    if _calls_itself_an_object(kind):
         return None
     found, todo = set[Use](), list(uses)
     while todo:
@@ -150,6 +152,13 @@ def _looked_up(kind: type, attribute: str) -> object:
     """What the class has there, as it is; not by `getattr`, which would ask it."""
     owners = (_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__)
     return next((own[attribute] for own in owners if attribute in own), _MISSING)
+
+
+def _calls_itself_an_object(kind: type) -> bool:
+    """Whether a class method calls the class `self`: what it gives that is given to the class (`assigning`)."""
+    owners = (_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__ if owner is not object)
+    methods = (value.__func__ for own in owners for value in list(own.values()) if type(value) is classmethod)
+    return any(type(one) is not FunctionType or SELF in one.__code__.co_varnames[:1] for one in methods)
 
 
 def _has_any(kind: type, names: Iterable[str]) -> bool:

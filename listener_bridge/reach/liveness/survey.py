@@ -43,6 +43,7 @@ _WRAPPERS: Mapping[type, tuple[str, ...]] = {
     type(functools.cache(int)): ("__wrapped__",),
 }
 
+_FINALISER = "__del__"
 _CLASS_DICTIONARY = type.__dict__["__dict__"]
 
 
@@ -135,7 +136,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
     ways = bypasses.together(analysis.bypasses for analysis in (*around, *beside))
-    if ways.inspects or (is_interactive and ways.embeds):
+    if ways.inspects or (is_interactive and ways.embeds) or _gives_finalisers((*around, *beside)):
         return Survey(False, None)
     if any(each.taken & codes.analysis_of(each.code).builtins for each in running):
         return Survey(False, None)
@@ -152,6 +153,11 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     if alive is not None and (ways.unpickles or module.bypasses.unpickles):
         return Survey(True, alive.union(*module.staying_words.values()), assigned=assigned)
     return Survey(True, alive, module.staying_words, assigned)
+
+
+def _gives_finalisers(code: Sequence[Analysis]) -> bool:
+    """Does it give a class what is called when the last name of an object is gone, which reads what that holds?"""
+    return any(_FINALISER in analysis.assigned.names for analysis in code)
 
 
 def _is_all_there_is(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
