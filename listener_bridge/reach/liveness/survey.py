@@ -184,9 +184,17 @@ def _globals_alive(module: Analysis, around: Sequence[Analysis], beside: Sequenc
 
 def _assigned(code: Sequence[Analysis], folders: tuple[str, ...]) -> Assigned | None:
     """None: what a module of the program's does to classes is not known before it is imported."""
-    if any(_imports_later(analysis, folders) for analysis in code):
+    searched = _searched(folders)
+    if any(_imports_later(analysis, searched) for analysis in code):
         return None
     return together(analysis.assigned for analysis in code)
+
+
+def _searched(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """These, and those below them in which Python looks for modules: `sys.path.insert(0, "/app/lib")`."""
+    told: list[object] = [*sys.path]  # a program may put anything there
+    paths = (os.path.join(os.path.abspath(path), "") for path in told if isinstance(path, str))  # noqa: PTH100, PTH118
+    return (*folders, *(path for path in paths if path.startswith(folders) and not _is_of_library(path)))
 
 
 def _imports_later(analysis: Analysis, folders: tuple[str, ...]) -> bool:

@@ -317,6 +317,17 @@ def test_what_modules_that_come_later_give_to_classes_is_not_known(told: str, tm
 
 
 @bytecode
+def test_modules_that_come_later_may_lie_below_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = [codes.analysis_of(compile("import jobs_in_lib", str(tmp_path / "program.py"), "exec"))]
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "jobs_in_lib.py").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site-packages"), *sys.path])
+    assert survey._assigned(code, (f"{tmp_path}/",)) is not None
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "lib"), *sys.path])
+    assert survey._assigned(code, (f"{tmp_path}/",)) is None
+
+
+@bytecode
 def test_python_and_spark_below_the_programs_folder_are_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """`~/job.py`, run by a Python in `~/.pyenv` or `~/miniconda3`; `/opt/job.py` beside `/opt/spark`."""
     spark = types.ModuleType("pyspark.some")
