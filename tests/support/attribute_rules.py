@@ -410,6 +410,27 @@ probe("")
 try: job.missing
 except AttributeError as error: use(error.obj.ra)
 """,
+    "it tells it by a text, too": """
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+job = Job()
+probe("")
+try: job.missing
+except AttributeError as error:
+    match error:
+        case AttributeError(obj=found): use(found.ra)
+""",
+    "what is cached by a property is made otherwise": """
+import functools
+class Job:
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b")
+    @functools.cached_property
+    def kept(self): return use(self.rb)
+job = Job()
+probe("")
+Job.__dict__["kept"].func = lambda job: use(job.ra)
+use(job.kept)
+""",
     "an attribute of that name of its own": """
 class Job:
     def __init__(self): self.obj = thing("a"); self.ra = thing("b")

@@ -97,6 +97,11 @@ def _gives_to_types(named: Collection[str]) -> bool:
 
 
 def _asks_errors(instructions: Sequence[dis.Instruction]) -> Iterator[bool]:
-    """`error.obj`. What is called `self` is hardly an error."""
-    around = zip((None, *instructions), instructions, strict=False)
-    return (here.opname in _TAKES and here.argval == _OF_ERRORS and not _is_self(before) for before, here in around)
+    """`error.obj`, `getattr(error, "obj")`, `case AttributeError(obj=job)`. What is called `self` is hardly one."""
+    for before, here in zip((None, *instructions), instructions, strict=False):
+        if here.opname in _TAKES:
+            yield here.argval == _OF_ERRORS and not _is_self(before)
+        elif here.opname == "MATCH_CLASS" and before is not None and isinstance(before.argval, tuple):
+            yield _OF_ERRORS in before.argval
+        else:
+            yield here.opname == "LOAD_CONST" and here.argval == _OF_ERRORS

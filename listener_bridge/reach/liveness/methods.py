@@ -32,6 +32,7 @@ _NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: What they are made of is no
 DECORATORS_MAX = 16
 """Of one method. Functions that hand their arguments to one another in a ring have no end."""
 _DICTIONARY = "__dict__"
+_ITS_FUNCTION = "func"  #: An attribute of a `cached_property`, as any other.
 
 
 def attributes_read(
@@ -87,7 +88,7 @@ def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool
     function = of_class if use.how is How.CALL else None  # a method that is not called then and there has the object
     if type(of_class) is property:
         function = of_class.fget
-    elif type(of_class) is functools.cached_property:
+    elif type(of_class) is functools.cached_property and _ITS_FUNCTION not in assigned.others:
         function = of_class.func
     return _of_method(function, assigned, is_own)
 
