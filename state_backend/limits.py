@@ -67,12 +67,15 @@ def check_scan(prefix: str, after: str | None, limit: int) -> None:
 
 
 def check_read_revision(at: Revision | None, compacted: Revision, present: Revision) -> Revision:
-    """The revision to read at: the present one unless an earlier one is asked for, and is still there."""
+    """The revision to read at: the present one unless an earlier one is asked for, and is still there.
+
+    `compacted`: the last one that is gone.
+    """
     check_at(at)
     if at is None:
         return present
-    if at < compacted:
-        raise Compacted(at, compacted)
+    if at <= compacted:
+        raise Compacted(at, Revision(compacted + 1))
     if at > present:
         raise InvalidRequest(f"the revision to read at is {at}", f"1 to the store's present {present}")
     return at

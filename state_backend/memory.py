@@ -68,7 +68,7 @@ class MemoryStore:
 
     def __init__(self, history_commits: int = HISTORY_COMMITS) -> None:
         self.revision = FIRST_REVISION
-        self.compacted_revision = Revision(0)
+        self.compacted_revision = Revision(0)  #: The last one of which nothing can be read.
         self.signal = Signal()
         self._history_commits = history_commits
         self._keys: dict[Keyspace, list[str]] = {keyspace: [] for keyspace in Keyspace}
@@ -133,11 +133,11 @@ class MemoryStore:
         return self.revision
 
     def compact(self, revision: Revision) -> None:
-        """Forgets the commits up to and with this revision; what is current at it stays readable."""
-        for gone in range(self.compacted_revision + 1, revision + 1):
+        """Forgets the commits before this revision, as etcd does; what is current at it stays readable."""
+        for gone in range(self.compacted_revision + 1, revision):
             for keyspace, change in self._commits.pop(gone, ()):
                 self._forget_versions(keyspace, changed_key(change), revision)
-        self.compacted_revision = Revision(max(revision, self.compacted_revision))
+        self.compacted_revision = Revision(max(revision - 1, self.compacted_revision))
 
     def _apply(self, effect: Effect) -> Change:
         place = (effect.keyspace, effect.key)

@@ -132,8 +132,8 @@ class SqliteBackend(StateBackend, History):
         return await self._worker.write(f"a transaction of {len(operations)} operations", transact)
 
     async def compact(self, revision: Revision) -> None:
-        """Forgets history up to this revision; the store does it by itself as commits come."""
-        await self._worker.write(f"the compaction up to {revision}", lambda: self._records.compact(revision))
+        """Forgets history before this revision; the store does it by itself as commits come."""
+        await self._worker.write(f"the compaction before {revision}", lambda: self._records.compact(revision))
 
     # ---- leases -----------------------------------------------------------------------------------------------------
 

@@ -129,9 +129,12 @@ class Records:
         self._connection.execute("UPDATE store SET revision = ?", (revision,))
 
     def compact(self, revision: Revision) -> None:
-        """Forgets what had ended by this revision. What is forgotten stays so, and what is to come is not."""
+        """Forgets what had ended before this revision. What is forgotten stays so, and what is to come is not.
+
+        The commit of this revision is still told, as etcd tells it: its removals, too, are rows that end there.
+        """
         present, compacted = self.revisions()
-        upto = max(compacted, min(revision, present))
+        upto = max(compacted, min(revision, present) - 1)
         self._connection.execute("DELETE FROM version WHERE ended <= ?", (upto,))
         self._connection.execute("UPDATE store SET compacted_revision = ?", (upto,))
 

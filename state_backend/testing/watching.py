@@ -144,6 +144,22 @@ class WatchingContract:
         async with backend.watch(LIVE, "", Revision(last + 1)) as watch:
             assert (await take(watch, 1))[0].revision == following
 
+    async def test_the_history_begins_with_the_commit_up_to_which_it_was_compacted(
+        self, backend: StateBackend, compact: Callable[[Revision], Awaitable[None]]
+    ) -> None:
+        before = await fill(backend, ["a", "b"], LIVE)
+        first = await backend.put_txn((), [Delete(LIVE, "a"), Put(LIVE, "c", b"")])
+        await backend.put(LIVE, "c", b"again")
+        await compact(first)
+        for asked in (Revision(before - 1), before):
+            async with backend.watch(LIVE, "", asked) as watch:
+                with pytest.raises(Compacted) as raised:
+                    await take(watch, 1)
+            assert raised.value.compacted_revision == first
+        async with backend.watch(LIVE, "", first) as watch:
+            told, following = await take(watch, 2)
+        assert (told.revision, keys([told]), keys([following])) == (first, ["-a", "c"], ["c"])
+
     async def test_a_reader_that_gives_up_while_the_watch_opens_goes_on_later(self, backend: StateBackend) -> None:
         for turns in range(12):
             written = await backend.put(LIVE, "a", b"%d" % turns)
