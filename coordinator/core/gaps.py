@@ -61,8 +61,11 @@ def _differs(desk: Desk, output: Outputs) -> bool:
 
 
 def _run_on(desk: Desk, command: c.ReportStageSubmitted) -> None:
-    """A stage that runs. What there is no move left for is told once more, as a submission of its own."""
-    if desk.take_move():
+    """A stage that runs. What there is no move left for is told once more, as a submission of its own.
+
+    What it writes may go and begin anew: two generations move.
+    """
+    if desk.take_move() and (command.writes is None or desk.take_move()):
         scheduler.submitted(desk, command, is_just_now=False)
 
 

@@ -20,13 +20,14 @@ from coordinator.core.commands import (
     ReportStageCompleted,
     ReportStageSubmitted,
     Request,
+    Resync,
     SetPin,
 )
 from coordinator.core.ids import AppShuffle, ClientId, JobId, Span, StageId
 from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Accepted, Answer, Ready, Reason, Rejection
 from coordinator.core.state import State
-from coordinator.core.values import Lineage, Locator, Policy, Rule
+from coordinator.core.values import Level, Lineage, Locator, Outputs, Policy, Rule
 from coordinator.runtime.journal import SEGMENT_BYTES_MAX
 from coordinator.runtime.replica import Replica
 from tests.simulation import checks, facts, virtual
@@ -149,6 +150,30 @@ def test_30_a_stage_with_more_expired_inputs_than_a_segment_moves_is_accepted_an
             reader = ReportStageSubmitted(facts.attempt(100, 1), many, AppShuffle(100), tasks=1)
             assert await replica.submit(facts.APP, number([reader])) == [Accepted()]
             await until(replica, lambda state: not lives(state)[Life.EXPIRED])
+            assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, number.last + 1))}) == []
+
+    virtual.run(story())
+
+
+def test_16_a_resync_that_finds_many_stages_writing_anew_and_takes_back_what_waits_is_accepted() -> None:
+    async def story() -> None:
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica, policy=Policy(Rule.EAGER, observe=False, grace_ms=60_000))
+            waiting, anew = [tuple(map(AppShuffle, numbers)) for numbers in (range(24), range(24, 48))]
+            lineage = tuple(Lineage(one, level=Level.INDETERMINATE, maps=2) for one in anew)
+            job = ReportJobStarted(JobId(1), StageId(101), anew, stages=(Span(0, 101),), lineage=lineage)
+            writers = [each for one in (*waiting, *anew) for each in wrote(int(one), ())]
+            reader = [
+                ReportStageSubmitted(facts.attempt(100), waiting),
+                ReportStageCompleted(facts.attempt(100), output_bytes=7),
+            ]
+            await replica.submit(facts.APP, number([job, *writers, *reader]))
+            assert lives(await replica.view(facts.APP)) == {Life.EXPIRED: 24, Life.READABLE: 24}
+            again = tuple(ReportStageSubmitted(facts.attempt(int(one), 1), (), one, tasks=2) for one in anew)
+            truth = Resync((job,), again, outputs=tuple(Outputs(one, 2, 2) for one in (*waiting, *anew)))
+            assert await replica.submit(facts.APP, number([truth, *again])) == [Accepted()] * 25
+            assert lives(await replica.view(facts.APP)) == {Life.READABLE: 24, Life.WRITING: 24}
             assert await checks.wrongs(world.reader(), facts.APP, {facts.DRIVER: set(range(1, number.last + 1))}) == []
 
     virtual.run(story())
