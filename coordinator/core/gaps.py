@@ -3,7 +3,7 @@
 Responsible for gaps, and for bringing what we believe in line with what a resync says is so. Refuses to know how facts
 get lost, and what follows from them (``sweep``). Invariant: a resync is carried out as a whole or refused as a whole,
 since a truth that was accepted is not told again; only the data of what has been cleaned go in steps, and stages that
-run there is no move left for are told once more behind it.
+run there is no move left for are told once more behind it, and of very many that were cleaned some stay known.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from coordinator.core.desk import MOVES, Desk
 from coordinator.core.ids import AppShuffle, ExecutionId, within
 from coordinator.core.state import State
 from coordinator.core.values import Outputs
+
+#: App shuffles that one resync forgets at the most, 26 bytes of a segment each.
+FORGOTTEN = 10_000
 
 
 def gap(desk: Desk, command: c.ReportGap) -> None:
@@ -103,10 +106,13 @@ def _compare_outputs(desk: Desk, found: tuple[Outputs, ...]) -> None:
 
 
 def _forget_cleaned(desk: Desk, there: set[AppShuffle]) -> None:
-    """What Spark has no longer registered. No record is moved, so there may be many; what somebody uses is left."""
+    """What Spark has no longer registered. No record is moved, so there may be many; what somebody uses is left.
+
+    More than a segment holds wait for the next resync; first go those of which something is there.
+    """
     state = desk.state
-    for app_shuffle in sorted(set(state.shuffles) - there - cuts.listed(state)):
-        generation = state.current(app_shuffle)
-        if generation is None or not generation.in_use:
-            desk.emit(e.ShuffleCleaned(app_shuffle, by_inputs=True))
-            desk.concerns_all = True
+    cleaned = [(state.current(one), one) for one in sorted(set(state.shuffles) - there - cuts.listed(state))]
+    unused = [(found is None, one) for found, one in cleaned if found is None or not found.in_use]
+    for app_shuffle in sorted(one for _, one in sorted(unused)[:FORGOTTEN]):
+        desk.emit(e.ShuffleCleaned(app_shuffle, by_inputs=True))
+        desk.concerns_all = True

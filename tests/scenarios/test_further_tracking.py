@@ -232,9 +232,7 @@ def test_a_policy_is_changed_with_one_expired_one_fencing_one_fenced() -> None:
         "policy frontier",
         "A1 rescued: its policy does not let it go (frontier)",
     ]
-    assert story.outcome(FENCE, c.Busy(("x",)), second)[1:] == [
-        "B1 rescued: its policy does not let it go (frontier)"
-    ]
+    assert story.outcome(FENCE, c.Busy(("x",)), second)[1:] == ["B1 rescued: its policy does not let it go (frontier)"]
     assert story.freed() == ["C1 deleted: policy, 100 bytes"] or True
     assert story.lives() == "A1 readable, B1 readable"
     assert story.do(c.SetPolicy(EAGER)) == ["policy eager", f"A1 {READ}", "fence A1", f"B1 {READ}", "fence B1"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from coordinator.core import commands as c
 from coordinator.core import events as e
+from coordinator.core import gaps
 from coordinator.core.desk import MOVES
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, JobId, ShuffleId, Span, StageId
 from coordinator.core.lifecycle import Life
@@ -213,6 +216,19 @@ def test_16_whatever_life_they_were_in() -> None:
     crowd.do(c.ReportOutcome(max(crowd.witness.state.directives), c.Fenced()))
     crowd.rest()
     assert (crowd.lives(), crowd.witness.state.directives) == (Counter(), {})
+
+
+def test_16_of_more_that_spark_has_no_more_than_a_segment_holds_some_wait_for_the_next_resync(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gaps, "FORGOTTEN", 2)
+    story = Story(EAGER)
+    story.whole("s0>A, s1>B, s2>C, s3:A,B,C!")
+    story.delete_all()
+    story.whole("s4>D, s5:D.")
+    assert story.do(c.Resync()) == ["D1 deleted: spark, 0 bytes", "D cleaned", "A cleaned", "B cleaned"]
+    assert story.do(c.Resync()) == ["C cleaned"]
+    assert story.do(c.Resync()) == []
 
 
 def tell_all(crowd: Crowd, found: list[Outputs], resync: c.Resync) -> list[e.Event]:
