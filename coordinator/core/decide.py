@@ -126,12 +126,7 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
     if request.confirmed > tally.confirmed:
         tally.confirm(request.confirmed)
     if tally.unconfirmed >= UNCONFIRMED:
-        return Rejection(
-            Reason.FAILED_PRECONDITION,
-            f"client {request.client} has {tally.unconfirmed} unconfirmed answers",
-            f"at most {UNCONFIRMED}",
-            "Confirm the answers that have arrived, then send this number again.",
-        )
+        return _hold_back(request, tally)
     remembered = desk.remembered(request.command)
     if remembered is not None:
         tally.repeat(request.number, _withheld(remembered, request.command))
@@ -146,6 +141,18 @@ def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
         if isinstance(given, Ready):
             tally.repeats += 1
     return given
+
+
+def _hold_back(request: c.Request, tally: Tally) -> Rejection:
+    """It is too far ahead of its confirmations: counted as any refusal, and no answer of this number's."""
+    refusal = Rejection(
+        Reason.FAILED_PRECONDITION,
+        f"client {request.client} has {tally.unconfirmed} unconfirmed answers",
+        f"at most {UNCONFIRMED}",
+        "Confirm the answers that have arrived, then send this number again.",
+    )
+    tally.count(_withheld(refusal, request.command))
+    return refusal
 
 
 def _answer_again(desk: Desk, request: c.Request) -> Answer:

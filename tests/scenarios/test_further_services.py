@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core import commands as c
-from coordinator.core.ids import ClientId, ExecutionId, JobId, StageId, spans_of
+from coordinator.core import events as e
+from coordinator.core.ids import NO_SHUFFLE, ClientId, ExecutionId, JobId, StageId, spans_of
 from coordinator.core.lineages import kind_of
 from coordinator.core.sweep import next_due_ms
 from coordinator.core.values import (
@@ -16,6 +17,7 @@ from coordinator.core.values import (
     Level,
     Lineage,
     Policy,
+    Refused,
     RootKind,
     Rule,
     Settings,
@@ -176,7 +178,9 @@ def test_a_client_that_confirms_nothing_is_held_back_and_goes_on_when_it_does() 
         [c.Request(me, n, c.RegisterClient(me) if n == 1 else c.Tick()) for n in range(1, 4_097)], 2_000
     )
     (held,), log = story.witness.answer([c.Request(me, 4_097, c.Tick())], 2_000)
-    assert (story.answered(held), log) == ("failed precondition", [])
+    assert story.answered(held) == "failed precondition"
+    counted = Refused("failed precondition", NO_SHUFFLE)
+    assert [r.event for r in log] == [e.RequestsAnswered(me, (), confirmed=0, refused=(counted,))]
     (now,), _ = story.witness.answer([c.Request(me, 4_097, c.Tick(), confirmed=4_000)], 2_000)
     assert story.answered(now) == "accepted"
 

@@ -149,7 +149,9 @@ def test_back_pressure_ends_when_answers_are_confirmed() -> None:
     answers, log = story.witness.answer([ask(4_097)], 2_000)
     assert isinstance(answers[0], Rejection)
     assert answers[0].reason is Reason.FAILED_PRECONDITION
-    assert log == []
+    counted = Refused("failed precondition", NO_SHUFFLE)
+    assert [r.event for r in log] == [e.RequestsAnswered(X, (), confirmed=0, refused=(counted,))]
+    assert story.state.clients[X].answered == (Span(1, 4_096),)
     answers, _ = story.witness.answer([ask(4_097, confirmed=4_000)], 2_000)
     assert isinstance(answers[0], Ready)
     assert story.state.clients[X].unconfirmed == 97
@@ -157,8 +159,11 @@ def test_back_pressure_ends_when_answers_are_confirmed() -> None:
 
 def test_back_pressure_within_one_commit() -> None:
     story = told()
-    answers, _ = story.witness.answer([ask(n) for n in range(1, 4_200)], 2_000)
+    answers, log = story.witness.answer([ask(n) for n in range(1, 4_200)], 2_000)
     assert [isinstance(answer, Ready) for answer in answers] == [True] * 4_096 + [False] * 103
+    answered = log[-1].event
+    assert isinstance(answered, e.RequestsAnswered)
+    assert [(one.answer, one.count) for one in answered.refused] == [("failed precondition", 103)]
     assert story.state.clients[X].unconfirmed == 4_096
 
 
