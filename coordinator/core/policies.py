@@ -287,12 +287,17 @@ def hold_of(state: State, generation: Generation, now_ms: int) -> tuple[Hold, in
     policy, barred = policy_of(state, generation), _barred(state, generation)
     if barred is not None:
         return barred, 0
-    graced_ms = (generation.expired_ms or now_ms) + policy.grace_ms
+    graced_ms = _grace_from_ms(generation, now_ms) + policy.grace_ms
     if graced_ms > now_ms:
         return Hold.GRACE, graced_ms
     if generation.hold is Hold.BACKOFF and generation.due_ms > now_ms:
         return Hold.BACKOFF, generation.due_ms
     return (Hold.PRESSURE if policy.rule is Rule.PRESSURE else Hold.NONE), 0
+
+
+def _grace_from_ms(generation: Generation, now_ms: int) -> int:
+    """What a full disk takes has had its grace before it was let go (`may_be_pressed`), whatever refuses its fence."""
+    return generation.used_ms if generation.why is Expiry.PRESSED else generation.expired_ms or now_ms
 
 
 def _barred(state: State, generation: Generation) -> Hold | None:

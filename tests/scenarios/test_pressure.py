@@ -362,6 +362,18 @@ def test_a_grace_counts_from_its_last_use() -> None:
     assert fences(story.tick(1)) == ["A1"]
 
 
+def test_a_grace_and_the_pause_after_a_refused_fence_do_not_add_up() -> None:
+    story = three(delayed(PRESSURE, 60_000), held="A B C")
+    story.tick(60_000)
+    assert fences(story.disk(850, 150)) == ["A1"]
+    for letter, following in ("A", ["B1"]), ("B", ["C1"]), ("C", []):
+        refused, *rest = story.outcome(FENCE, c.Busy(("9.0",)))
+        assert refused == f"{letter}1 fence refused: busy, again at {story.now_ms + 50}"
+        assert fences(rest) == following
+    assert next_due_ms(story.state) == story.now_ms + 50
+    assert fences(story.tick(50)) == ["A1"]
+
+
 def test_data_on_two_disks_count_as_strewn_evenly() -> None:
     story = three()
     story.disk(100, 900, "/y")
