@@ -164,7 +164,7 @@ def test_16_a_resync_that_finds_many_stages_writing_anew_and_takes_back_what_wai
             lineage = tuple(Lineage(one, level=Level.INDETERMINATE, maps=2) for one in anew)
             job = ReportJobStarted(JobId(1), StageId(101), anew, stages=(Span(0, 101),), lineage=lineage)
             writers = [each for one in (*waiting, *anew) for each in wrote(int(one), ())]
-            reader = [
+            reader: list[Command] = [
                 ReportStageSubmitted(facts.attempt(100), waiting),
                 ReportStageCompleted(facts.attempt(100), output_bytes=7),
             ]
