@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from coordinator.core.commands import Command, GetShuffleId, ReportMissing
-from coordinator.core.events import Event, JobEnded, Recorded, RequestsAnswered
+from coordinator.core.events import Event, JobEnded, Recorded, RecoveryJoined, RequestsAnswered
 from coordinator.core.evolve import apply
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, Sequence, Span, add_span, within
 from coordinator.core.rejections import Answer
@@ -129,7 +129,6 @@ class Desk:
     _concerned: set[AppShuffle] = field(default_factory=set)
     _because: Sequence | None = None
     _remembered: dict[Question, Answer] = field(default_factory=dict)
-    _remembered_at: int = -1
 
     @classmethod
     def over(cls, state: State, now_ms: int) -> Desk:
@@ -164,6 +163,8 @@ class Desk:
 
     def emit(self, event: Event) -> None:
         """Records the event and applies it to the draft."""
+        if self._remembered and not self._leaves_answers(event):
+            self._remembered.clear()
         sequence = self.state.meta.next_sequence
         if self._because is None:
             self._because = sequence
@@ -194,15 +195,17 @@ class Desk:
         self.tallies[client.client] = tally
         return tally
 
+    def _leaves_answers(self, event: Event) -> bool:
+        """Whether what was answered is as true as before: a recovery is joined once more, and names nothing new."""
+        if not isinstance(event, RecoveryJoined):
+            return False
+        known = self.state.recoveries.get(event.recovery)
+        return known is not None and event.missing not in known.mixing
+
     def remember(self, command: GetShuffleId | ReportMissing, answer: Answer) -> None:
-        """An answer that stays the same until the next event."""
-        if self._remembered_at != len(self.log):
-            self._remembered.clear()
-            self._remembered_at = len(self.log)
+        """An answer that stays the same until an event changes it."""
         self._remembered[_question(command)] = answer
 
     def remembered(self, command: Command) -> Answer | None:
-        """The answer that the same question got since the last event."""
-        if self._remembered_at != len(self.log) or not isinstance(command, (GetShuffleId, ReportMissing)):
-            return None
-        return self._remembered.get(_question(command))
+        """The answer that the same question got since then."""
+        return self._remembered.get(_question(command)) if isinstance(command, (GetShuffleId, ReportMissing)) else None

@@ -50,6 +50,23 @@ def test_repeats_are_one_event_with_a_count() -> None:
     assert answered(log) == [e.RequestsAnswered(X, (Span(1_001, 1_100),), 0, repeats=100)]
 
 
+def test_tasks_that_miss_two_inputs_in_turn_join_their_recovery_once_for_each() -> None:
+    story = told()
+    story.submit("s3")
+    story.complete("s3")
+    story.delete_all()
+    story.job("s10>A, s11>B, s12:A,B!")
+    answers, log = story.witness.answer([ask(n, "AB"[n % 2], "s12") for n in range(1, 1_001)], 2_000)
+    assert {story.answered(answer) for answer in answers} == {
+        "recover A1: recovery 1 of AB",
+        "recover B1: recovery 1 of AB",
+    }
+    joined = [r.event.missing for r in log if isinstance(r.event, e.RecoveryJoined)]
+    assert joined == [ShuffleId(1), ShuffleId(2)]  # who misses B1 first opens the recovery, and joins it with the rest
+    (counted,) = answered(log)
+    assert (counted.repeats, sum(one.count for one in counted.refused)) == (997, 1_000)
+
+
 def test_refusals_are_counted_by_kind_and_shuffle() -> None:
     story = told()
     requests = [ask(n, letter) for n, letter in enumerate("CCZCZY", start=1)]
