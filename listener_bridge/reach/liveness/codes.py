@@ -182,9 +182,7 @@ def _lives(
         return None
 
 
-def _read_otherwise(
-    code: CodeType, shared: frozenset[str], instructions: Sequence[dis.Instruction]
-) -> frozenset[str]:
+def _read_otherwise(code: CodeType, shared: frozenset[str], instructions: Sequence[dis.Instruction]) -> frozenset[str]:
     """Cells that other code has a part in, and what `super()` takes from the frame.
 
     Since 3.12 `super().run` loads that as any other variable; `super()` alone does not.

@@ -123,7 +123,7 @@ def _is_interactive() -> bool:
         or sys.flags.interactive
         or sys.flags.inspect
         or os.environ.get("PYTHONINSPECT")
-        or not SHELLS.isdisjoint(sys.modules)
+        or any(shell in sys.modules for shell in SHELLS)
     )
 
 

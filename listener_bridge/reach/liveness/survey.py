@@ -138,7 +138,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     ways = bypasses.together(analysis.bypasses for analysis in (*around, *beside))
     if ways.inspects or (is_interactive and ways.embeds) or _gives_finalisers((*around, *beside)):
         return Survey(False, None)
-    if any(each.taken & codes.analysis_of(each.code).builtins for each in running):
+    if any(each.taken and each.taken & codes.analysis_of(each.code).builtins for each in running):
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)
@@ -193,8 +193,17 @@ def _assigned(code: Sequence[Analysis], folders: tuple[str, ...]) -> Assigned | 
 def _searched(folders: tuple[str, ...]) -> tuple[str, ...]:
     """These, and those below them in which Python looks for modules: `sys.path.insert(0, "/app/lib")`."""
     told: list[object] = [*sys.path]  # a program may put anything there
-    paths = (os.path.join(os.path.abspath(path), "") for path in told if isinstance(path, str))  # noqa: PTH100, PTH118
+    names = (path for path in told if isinstance(path, str))
+    paths = (_known_folder(path) if os.path.isabs(path) else _folder(path) for path in names)  # noqa: PTH117
     return (*folders, *(path for path in paths if path.startswith(folders) and not _is_of_library(path)))
+
+
+def _folder(path: str) -> str:
+    """As it begins the paths of what is in it."""
+    return os.path.join(os.path.abspath(path), "")  # noqa: PTH100, PTH118
+
+
+_known_folder = functools.lru_cache(maxsize=256)(_folder)  #: Of absolute paths, which say the same at every look.
 
 
 def _imports_later(analysis: Analysis, folders: tuple[str, ...]) -> bool:
@@ -202,7 +211,8 @@ def _imports_later(analysis: Analysis, folders: tuple[str, ...]) -> bool:
     beside = (os.path.join(os.path.dirname(analysis.file), ""),)  # noqa: PTH118, PTH120
     return any(
         _may_be_own(beside, name[1:]) and not _is_there(name) if name.startswith(".") else _may_be_own(folders, name)
-        for name in analysis.imported - sys.modules.keys()
+        for name in analysis.imported
+        if name not in sys.modules
     )
 
 

@@ -647,6 +647,32 @@ def test_the_cache_is_bounded_and_keeps_no_code(monkeypatch: pytest.MonkeyPatch)
     assert gone() is None
 
 
+@bytecode
+def test_the_code_of_libraries_is_not_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes milliseconds at the first look, and tells nothing: only in frames of the program are names dead."""
+    analysed: list[str] = []
+
+    def noting(code: CodeType) -> codes.Analysis:
+        analysed.append(code.co_filename)
+        return analysis_of(code)
+
+    analysis_of = codes.analysis_of
+    monkeypatch.setattr(codes, "analysis_of", noting)
+    arrived, leave = threading.Event(), threading.Event()
+
+    def stand_in_threading() -> None:
+        arrived.set()
+        leave.wait()
+
+    waiting = threading.Thread(target=stand_in_threading)
+    waiting.start()
+    arrived.wait()
+    frames.dead_references(lambda frame: frame.f_code.co_filename == __file__)
+    leave.set()
+    waiting.join()
+    assert set(analysed) == {__file__}
+
+
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="only 3.11 reads variables by way of a snapshot")
 def test_no_thread_can_come_between_the_count_and_the_taking() -> None:
     """3.11 gives way after calls, at jumps back and where it makes a container: there is none of these."""
