@@ -185,12 +185,24 @@ def called(container: Any) -> list[tuple[str, int]]:
 
 
 def has_plain_keys(container: Any) -> bool:
-    """Whether no key of a dictionary, or of an object's attributes, has code that compares it, or holds anything."""
-    return all(kind in _PLAIN_KEYS for kind in {*map(type, [*dict.keys(_dictionary(container))])})
+    """Whether no key of a dictionary, or of an object's attributes, has code that compares it, or holds anything.
+
+    Not so of what has neither: a named tuple's fields are in their places, and called by its class.
+    """
+    held = _dictionary(container)
+    return held is not None and all(kind in _PLAIN_KEYS for kind in {*map(type, [*dict.keys(held)])})
 
 
 def _dictionary(container: Any) -> Any:
-    return container if type(container) is dict else _descriptor(type(container)).__get__(container)
+    """None where it has none that can be read."""
+    if type(container) is dict:
+        return container
+    found = _descriptor(type(container))
+    try:
+        held = found.__get__(container) if type(found) in _DESCRIPTORS else None
+    except Exception:  # noqa: BLE001 - as in `inside`
+        return None
+    return held if type(held) is dict else None
 
 
 def under(container: Any, names: Collection[str]) -> list[int]:
@@ -198,7 +210,7 @@ def under(container: Any, names: Collection[str]) -> list[int]:
 
     What is under a key that is no text is among them.
     """
-    held = _entries(_dictionary(container), lambda key: key if type(key) is str else "")
+    held = _entries(_dictionary(container) or {}, lambda key: key if type(key) is str else "")
     return [which for key, which in held if not key or key in names]
 
 

@@ -472,6 +472,19 @@ def run():
     probe("")
     Job.__del__ = lambda job: use(job.ra)
 run()
+    "a field of a named tuple, of a tuple with no place for attributes": """
+from typing import NamedTuple
+class Inputs(NamedTuple):
+    ra: object
+    rb: object
+class Pair(tuple):
+    __slots__ = ()
+    first = property(lambda self: self[0])
+def run(inputs, pair): probe("a b c d"); use(inputs.rb, pair.first)
+inputs = Inputs(thing("a"), thing("b")); pair = Pair((thing("c"), thing("d")))
+probe("")
+use(inputs.ra, pair.first); run(Inputs(thing("e"), thing("f")), Pair((thing("g"), thing("h"))))
+probe("a b c d")
 """,
     "the object of an attribute is another's matter": """
 class Conf:

@@ -18,7 +18,7 @@ import pytest
 from py4j.java_gateway import JavaObject
 
 from listener_bridge.reach import liveness, ways
-from listener_bridge.reach.containers import inside, is_container
+from listener_bridge.reach.containers import has_plain_keys, inside, is_container, under
 from listener_bridge.reach.findings import Program
 from listener_bridge.reach.handles import Handles, proxies_of
 from listener_bridge.reach.liveness import Name
@@ -268,6 +268,20 @@ def test_one_that_cannot_be_read_holds_nothing_that_is_known() -> None:
     del empty.inner
     assert inside(empty) == []
     assert id(rdd) not in names_of(leading([empty, box], {id(rdd)}), {id(rdd)}, {id(box): (JOB,)})
+
+
+class HidingList(list[Any]):
+    """As `Hiding`, and a container."""
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        raise AssertionError("code of the program's runs")
+
+
+def test_attributes_that_are_elsewhere_are_not_told_apart() -> None:
+    boxes = [HidingList([1]), Calling([1]), Pair(1, 2)]
+    assert [has_plain_keys(box) for box in boxes] == [False, False, False]
+    assert [under(box, ["inner", "first"]) for box in boxes] == [[], [], []]
 
 
 class Asked:
