@@ -14,7 +14,7 @@ from coordinator.core.ids import ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.policies import policy_of
 from coordinator.core.state import State
-from coordinator.core.values import Deletion, Loss, Pressed
+from coordinator.core.values import Deletion, Expiry, Loss, Pressed
 from replay.names import Names
 from replay.phrases import pressed
 from replay.telling import is_unread
@@ -131,7 +131,8 @@ def verdict(ending: Ending) -> str:
     if ending.gone is not None and isinstance(ending.gone.event, e.GenerationDeleted):
         return _deleted(ending, ending.gone, ending.gone.event)
     if ending.gone is not None and isinstance(ending.gone.event, e.GenerationLost):
-        return f"{_LOST[ending.gone.event.cause].format(ending.gone.sequence)}.{_users(ending)}"
+        lost = _NOT_BEGUN if _was_nothing(ending, ending.gone.event) else _LOST[ending.gone.event.cause]
+        return f"{lost.format(ending.gone.sequence)}.{_users(ending)}"
     if ending.missed:
         return f"Fenced, {size(ending.bytes)}. {_missed(ending)}"
     return f"{ending.life.value.capitalize()}, {size(ending.bytes)}."
@@ -142,6 +143,14 @@ _LOST = {
     Loss.REPORTED: "Lost at event {}, not by our doing: a reader has reported it missing",
     Loss.INVALIDATED: "Given up at event {}: it would have mixed two generations, or nobody could complete it",
 }
+_NOT_BEGUN = "Given up at event {}, half-written: it has no outputs"
+
+
+def _was_nothing(ending: Ending, event: e.GenerationLost) -> bool:
+    """Nothing was lost with it: it was given up before any of its outputs were written, or when no more were left."""
+    expired = ending.expired.event if ending.expired is not None else None
+    is_given_up = isinstance(expired, e.GenerationExpired) and expired.why is Expiry.ABANDONED
+    return is_given_up and event.cause is Loss.OUTPUTS
 
 
 def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:

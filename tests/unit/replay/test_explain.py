@@ -228,6 +228,20 @@ def test_what_was_given_up_so_that_nothing_mixes_is_not_told_as_somebody_elses_d
     assert "mixed two generations" in half
 
 
+def test_what_was_given_up_without_outputs_was_not_lost() -> None:
+    """Its tasks have failed, one and all; the driver answers that there is nothing to fence."""
+    told = Told()
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, failure="ValueError")
+    told.say(c.ReportJobEnded(JobId(0), succeeded=False))
+    (directive,) = told.state.directives
+    told.say(c.ReportOutcome(directive, c.Superseded("nothing: app shuffle 0 has no outputs")))
+    said = chapter(told).verdict
+    assert said.startswith("Given up at event ")
+    assert ", half-written: it has no outputs. Never complete, written last by stage 0.0 (map at chain.py:12)" in said
+
+
 def test_what_no_rule_has_released_says_what_the_rule_waits_for() -> None:
     told = Told()
     told.whole_chain()
