@@ -77,6 +77,20 @@ def f(a, b, c, d):
     use(c, d)
 f(thing("a"), thing("b"), thing("c"), thing("d"))
 """,
+    "a look while the second of two variables drops what it held": """
+class Old:
+    def __del__(self):
+        probe("")
+def f(turn):
+    a = b = None
+    if turn > 18:
+        a = Old()
+        b = Old()
+    a, b = thing("a"), thing("b")
+    use(a, b)
+for turn in range(20):
+    f(turn)
+""",
     "a loop reads again what it read": """
 def f():
     r = thing("r"); s = thing("s")

@@ -6,7 +6,8 @@ Invariant: whatever a path of the bytecode reads before it writes it is live; co
 in the tables has no answer at all.
 
 A frame that stands at an instruction may be about to run it, in the middle of it (a call, a finaliser), or through with
-it: what is live there is what is live before it, what it reads, and what is live after it.
+it: what is live there is what is live before it, what it reads, and what is live after it. Where CPython runs two at
+once, it still stands at the first of them while the second drops what a variable held, whose end may run anything.
 """
 
 from __future__ import annotations
@@ -99,7 +100,18 @@ def lives_of(
     if space is Space.FAST and version >= borrowing.SINCE:
         for place, lent in enumerate(borrowing.lent(instructions)):
             steps[place] = replace(steps[place], touches=steps[place].touches | variables.read(lent))
-    return Lives(variables, tuple(instruction.offset for instruction in instructions), live_variables(steps))
+    live = live_variables(steps)
+    if space is Space.FAST and version in opcodes.STORES_TWO:
+        live = tuple(_with_the_next(live, instructions))
+    return Lives(variables, tuple(instruction.offset for instruction in instructions), live)
+
+
+def _with_the_next(live: Sequence[int], instructions: Sequence[dis.Instruction]) -> Iterator[int]:
+    """What is live at each place, where a variable is stored together with the next one."""
+    following = zip(instructions, live, (*instructions[1:], None), (*live[1:], 0), strict=True)
+    for here, now, after, then in following:
+        are_stored = here.opname == "STORE_FAST" and after is not None and after.opname == "STORE_FAST"
+        yield now | then if are_stored else now
 
 
 def _parts(instructions: Sequence[dis.Instruction], space: Space, used: Mapping[int, Use]) -> Iterator[Part]:
