@@ -28,8 +28,11 @@ from listener_bridge.reach.liveness import Dead
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
-Counts: TypeAlias = Callable[[list[Any]], list[int]]
-"""References of each object of a list, but for those of the list and of the counting itself."""
+Counts: TypeAlias = Callable[[list[Any], Dead], list[int] | None]
+"""References of each object of a list, but for those of the list and of the counting itself.
+
+None: the program does not stand any more where its names were read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,11 @@ class Census:
         """Of the nodes among these objects."""
         return {self._places[one] for one in ids if one in self._places}
 
-    def read(self, names: Dead, counts: Counts) -> Reading:
+    def read(self, names: Dead, counts: Counts) -> Reading | None:
         """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
         owned, by_name = tuple(map(tuple, self._owned())), self.by_name(names)
-        return Reading(owned, tuple(counts(self._nodes)), *by_name)
+        found = counts(self._nodes, names)
+        return None if found is None else Reading(owned, tuple(found), *by_name)
 
     def by_name(self, names: Dead) -> tuple[Pairs, tuple[int, ...], Pairs]:
         """What names say of the nodes: as in a reading, `dead`, `used` and `parts`."""

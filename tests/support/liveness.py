@@ -67,10 +67,10 @@ Census, is_container, leading, revived, Kept = _looking()
 def out_of_reach(alive: Callable[[], list[Any]], is_own: Callable[[types.FrameType], bool]) -> list[Any]:
     """As a look does: those to which nothing leads but dead names, and what these alone hold. None where names move."""
     census, names = _census(alive, is_own)
-    first = census.read(names, liveness.counts)
+    first = census.read(names, liveness.counts_there)
     also = revived(census)
     again = liveness.dead_references(is_own)
-    if names.moved or again.moved or first != census.read(again, liveness.counts):
+    if first is None or names.moved or again.moved or first != census.read(again, liveness.counts_there):
         return []
     reached = census.reached(first, also | census.held(again, first))
     return [census.node(place) for place in range(census.handles) if place not in reached]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 
-class _Nobody:
+class Nobody:
     """An object that nothing else refers to."""
 
 
@@ -16,7 +16,7 @@ def counts(objects: Sequence[object]) -> list[int]:
     An object that only this sequence holds has none. What counting costs is seen on an object that is counted along,
     and all are counted in one call into C, during which no other thread runs.
     """
-    held = [*objects, _Nobody()]
+    held = [*objects, Nobody()]
     found = list(map(sys.getrefcount, held))
     own = found.pop()
     return [references - own - 1 for references in found]

@@ -34,7 +34,7 @@ from listener_bridge.reach.liveness.survey import (
     surveyed,
 )
 from listener_bridge.reach.liveness.using import SUPER, TYPE, Use
-from listener_bridge.reach.liveness.words import Dead, Name, Used, Wanted
+from listener_bridge.reach.liveness.words import Dead, Name, Stood, Used, Wanted
 from listener_bridge.reach.stacks import other_frames, outwards
 
 IsOwn = Callable[[FrameType], bool]
@@ -222,11 +222,14 @@ def _told(
     references: dict[int, int] = {}
     names: dict[int, list[Name]] = {}
     uses: dict[int, list[frozenset[Use] | None]] = {}
+    bound: list[tuple[str, int]] = []
     for stand in stands:
         analysis = analyses[stand.code]
         how = _how_read(stand, analysis, survey, by_name)
         for name, target in stand.held:
-            if (used := how(name)) == _NEVER:
+            used = how(name)
+            bound += [(name, target)] if stand.is_module and used is not None else []
+            if used == _NEVER:
                 references[target] = references.get(target, 0) + 1 + (name == stand.handed_on)
                 continue
             names.setdefault(target, []).append(Name(name, analysis.file, analysis.line, analysis.function))
@@ -237,6 +240,8 @@ def _told(
         {target: tuple(found) for target, found in names.items()},
         used={target: used for target, used in parts.items() if used is not None},
         assigned=survey.assigned,
+        stands=tuple(Stood(stand.frame, stand.lasti) for stand in stands),
+        bound=tuple(bound),
     )
 
 

@@ -72,7 +72,7 @@ ACTS: Mapping[Space, Mapping[str, Acts]] = {Space.FAST: FAST, Space.NAMED: NAMED
 #: another one: the compiler sees to that (`optimize_load_fast` in CPython's Python/flowgraph.c).
 BORROWS = frozenset({"LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 
-#: The versions that run `STORE_FAST` and the next one as one instruction, which `dis` does not show; since 3.13 it does.
+#: The versions that run `STORE_FAST` and the next one as one, which `dis` does not show.
 STORES_TWO = frozenset({(3, 11), (3, 12)})
 
 #: Gives something to a variable that several functions share, or takes it away.

@@ -36,6 +36,13 @@ class Used(NamedTuple):
     uses: frozenset[Use]
 
 
+class Stood(NamedTuple):
+    """Where a frame of the program's stood: ids alone."""
+
+    frame: int
+    lasti: int
+
+
 @dataclass(frozen=True, slots=True)
 class Dead:
     """What the program will never read again.
@@ -45,6 +52,8 @@ class Dead:
     `held`: what names hold, dead or alive, of the kinds that were asked for; it may have changed since.
     `used`: id of an object -> how the live names use it, where none of them uses all of it. `assigned`: attributes that
     the program gives to objects, so that their classes may not be what they are now; None: not known.
+    `stands`: of which frames that is told, and where they stood. `bound`: the globals that are dead, or use parts
+    alone, with the ids of what they held.
     """
 
     references: Mapping[int, int] = field(default_factory=dict)
@@ -53,3 +62,5 @@ class Dead:
     held: tuple[object, ...] = ()
     used: Mapping[int, Used] = field(default_factory=dict)
     assigned: Assigned | None = None
+    stands: tuple[Stood, ...] = ()
+    bound: tuple[tuple[str, int], ...] = ()

@@ -294,7 +294,7 @@ def test_what_grows_while_it_is_read_is_read_again(
     rdd = Rdd(JavaObject("o1", client))
     grows, read = [RuntimeError("dictionary changed size during iteration")], Census.read
 
-    def reading(census: Census, *asked: Any) -> Reading:
+    def reading(census: Census, *asked: Any) -> Reading | None:
         if grows:
             raise grows.pop()
         return read(census, *asked)
