@@ -45,6 +45,23 @@ job.again()
 use(job.rb)
 probe("b c")
 """,
+    "objects without a dictionary of their own for attributes live as a whole": """
+import typing
+class Pair(typing.NamedTuple):
+    first: object
+    second: object
+class Slotted(list):
+    __slots__ = ("rc",)
+class Answering(list):
+    @property
+    def __dict__(self): return use(self)
+pair = Pair(thing("a"), thing("b")); slotted = Slotted([thing("c")]); answering = Answering([thing("d")])
+probe("")
+use(pair.first)
+probe("a b")
+slotted.append(1); answering.append(1)
+probe("a b c d")
+""",
     "numbers are counted on": """
 class Job:
     def __init__(self):
@@ -472,6 +489,7 @@ def run():
     probe("")
     Job.__del__ = lambda job: use(job.ra)
 run()
+""",
     "a field of a named tuple, of a tuple with no place for attributes": """
 from typing import NamedTuple
 class Inputs(NamedTuple):
