@@ -18,9 +18,11 @@ then.
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import sys
+import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +40,8 @@ from listener_bridge.reach.findings import Program, TargetId
 from listener_bridge.reach.liveness import Dead, Name, Wanted
 from listener_bridge.reach.registry import Kept, Registry, of_pyspark
 from listener_bridge.reach.ways import leading, names_of
+
+log = logging.getLogger("shuffle_lifecycle")
 
 TRIES = 3
 """How often a look reads again while the program moves."""
@@ -70,6 +74,7 @@ class Handles:
         self._proxies = proxies
         self._released = released
         self._registry = registry if registry is not None else of_pyspark()
+        self._has_said = False  #: That something went wrong.
 
     def watch(self) -> None:
         """Learn of every handle from now on, and of those that are there."""
@@ -90,11 +95,18 @@ class Handles:
         return replace(found, dead=found.dead | self._released())
 
     def _proven(self) -> Program:
-        for _ in range(TRIES):
-            found = self._read()
-            if found is not None:
-                return found
-        return Program()
+        try:
+            tries = (self._read() for _ in range(TRIES))
+            return next((found for found in tries if found is not None), Program())
+        except Exception:  # noqa: BLE001 - an object of a kind that nobody thought of ends no later look
+            self._say_once(traceback.format_exc())
+            return Program()
+
+    def _say_once(self, what: str) -> None:
+        """As a text: whoever keeps log records with their tracebacks would have what the look had in hand."""
+        if not self._has_said:
+            log.warning("the program's names could not be read, what only they let go is kept:\n%s", what)
+        self._has_said = True
 
     def _read(self) -> Program | None:
         """None: frames moved meanwhile, or what was read did."""

@@ -303,6 +303,25 @@ def test_what_grows_while_it_is_read_is_read_again(
     assert look(registry, client, names(rdd)).dead == {"o1"}
 
 
+def test_whatever_goes_wrong_is_said_once_and_ends_no_later_look(
+    registry: Registry, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    fails, read = [TypeError("no dictionary"), TypeError("no dictionary")], Census.read
+
+    def reading(census: Census, *asked: Any) -> Reading | None:
+        if fails:
+            raise fails.pop()
+        return read(census, *asked)
+
+    monkeypatch.setattr(Census, "read", reading)
+    handles = Handles(proxies_of(client), registry, names(rdd))
+    assert [handles.read().dead for _ in range(3)] == [frozenset(), frozenset(), {"o1"}]
+    (said,) = caplog.messages
+    assert said.startswith("the program's names could not be read")
+    assert "no dictionary" in said
+
+
 def test_a_python_without_exact_counts_has_nothing_dead(
     registry: Registry, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
