@@ -46,6 +46,8 @@ log = logging.getLogger("shuffle_lifecycle")
 TRIES = 3
 """How often a look reads again while the program moves."""
 NAMES_SHOWN = 3
+OF_PY4J = 1
+"""Weak references to a proxy by which py4j learns of its end."""
 
 
 class ReadNames(Protocol):
@@ -196,9 +198,11 @@ def _values(table: Mapping[Any, Any]) -> list[Any]:
 
 
 def _revived(census: Census) -> set[int]:
-    """Places of handles, and of containers, that need no reference to be used again."""
+    """Places of handles, of containers, and of proxies that need no reference to be used again."""
     holders = ((place, census.node(place)) for place in (*range(census.handles), *census.containers))
-    return {place for place, holder in holders if _is_weakly_known(holder) or _has_finaliser(type(holder))}
+    found = {place for place, holder in holders if _is_weakly_known(holder) or _has_finaliser(type(holder))}
+    proxies = range(census.handles, census.handles + census.proxies)
+    return found.union(at for at in proxies if weakref.getweakrefcount(census.node(at)) > OF_PY4J)
 
 
 def _is_weakly_known(handle: object) -> bool:

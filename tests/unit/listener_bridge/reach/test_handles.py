@@ -96,6 +96,15 @@ def test_a_method_of_a_proxy_that_is_held_keeps_it(registry: Registry, client: C
     assert method is not None
 
 
+def test_a_proxy_that_somebody_knows_weakly_is_alive(registry: Registry, client: Client) -> None:
+    rdd = Rdd(JavaObject("o1", client))
+    known = weakref.ref(rdd._jrdd)
+    assert look(registry, client, names(rdd)).dead == frozenset()
+    assert known() is not None
+    del known
+    assert look(registry, client, names(rdd)).dead == {"o1"}
+
+
 def test_somebody_who_holds_the_attributes_keeps_what_is_in_them(registry: Registry, client: Client) -> None:
     rdd = Rdd(JavaObject("o1", client))
     inside = vars(rdd)
