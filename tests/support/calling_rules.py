@@ -119,6 +119,14 @@ text = pickle.dumps(one)
 probe("b")
 pickle.loads(text)()
 """,
+    "a function that tests are asked for by its name": """
+import unittest
+def suite(): return use(ra)
+ra = thing("a"); rb = thing("b")
+probe("b")
+if use():
+    unittest.main(defaultTest="suite")
+""",
     "a function that has gone through a queue of processes": """
 import multiprocessing
 def one(): return use(ra)

@@ -281,6 +281,16 @@ probe("")
 max(use(ra) for k in range(2))
 probe("")
 """,
+    "who had taken the name of such a builtin for a while may have kept what it was given": """
+ra = thing("a")
+def max(given):
+    kept.append(given)
+kept = []
+max(use(ra) for k in range(2))
+del max
+probe("")
+list(kept[0])
+""",
     "lambdas, generator expressions, functions and class bodies name globals": """
 la = thing("a"); lb = thing("b"); lc = thing("c"); ld = thing("d"); le = thing("e")
 keep = [lambda: la, (lb for k in range(2)), lambda: [lc for k in range(2)]]
@@ -496,6 +506,39 @@ def f():
     probe("")
     return peek()
 f()
+""",
+    "frames of callers that a text asks for": """
+import sys
+def peek():
+    return getattr(getattr(sys, "_getframe")(1), "f_locals")["a"]
+def f():
+    a = thing("a")
+    probe("")
+    return peek()
+f()
+""",
+    "globals of functions that a text asks for": """
+import operator
+a = thing("a")
+def f(): pass
+probe("")
+operator.attrgetter("f.__globals__".partition(".")[2])(f)["a"]
+""",
+    "texts in which such words stand": """
+def f():
+    'As sys._getframe does, or f_locals. See modules, builtins and pdb.'
+    a = thing("a")
+    probe("a g")
+    return {"modules": 1, "pdb": 2, "a b._getframe": 3}
+g = thing("g")
+f()
+""",
+    "a module that is made by hand, and is none of Python's": """
+from importlib.machinery import SourceFileLoader
+def load(path):
+    return SourceFileLoader("plugin", path).load_module()
+a = thing("a")
+probe("")
 """,
     "a dialect of SQL that takes its tables from the caller's variables": """
 class api:

@@ -16,13 +16,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from listener_bridge.reach.liveness.opcodes import FAST, REBINDS, Act
+from listener_bridge.reach.liveness.passing import RUNNERS
 from listener_bridge.reach.liveness.using import SUPER, TYPE
 
 SELF = "self"  #: What code calls so is hardly a class.
 _GIVES = ("STORE_ATTR", "DELETE_ATTR")
 _TAKES = ("LOAD_ATTR", "LOAD_METHOD")
 _MAKES_GLOBALS = ("STORE_GLOBAL", "STORE_NAME")  #: The second: in a module's own code.
-_BUILTINS = frozenset({SUPER, TYPE})
+_BUILTINS = RUNNERS | {SUPER, TYPE}
 
 #: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name, or
 #: run code that does: a text, or a module, again or for the first time.

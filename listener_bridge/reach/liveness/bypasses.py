@@ -12,7 +12,7 @@ Invariant: whoever could go such a way is said to; a name that only looks like o
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -35,6 +35,10 @@ INSPECTS = frozenset({
     "run_cell_magic", "run_line_magic", "set_trace", "setprofile", "settrace", "tb_frame", "testmod",
 })  # fmt: skip
 
+#: So may code that is nowhere where it is looked for: whoever names one of these makes modules by hand, which need not
+#: be among Python's own.
+BY_HAND = frozenset({"exec_module", "load_module", "load_source", "module_from_spec"})
+
 #: So may who uses this module. A function of that name is called, which a module is not.
 INSPECT = "inspect"
 
@@ -47,10 +51,11 @@ MODULES = frozenset({
 })  # fmt: skip
 
 #: Whoever names one of these packages, or functions, may read functions of the main module by names that stand in what
-#: was pickled (as is what goes through a queue of processes), or in the database of a scheduler.
+#: was pickled (as is what goes through a queue of processes), in the database of a scheduler, or in a text alone
+#: (`unittest.main(defaultTest="suite")`).
 PICKLES = frozenset({
     "ProcessPoolExecutor", "_pickle", "apscheduler", "cPickle", "cloudpickle", "dill", "joblib", "jsonpickle",
-    "multiprocessing", "pickle", "read_pickle", "shelve",
+    "multiprocessing", "pickle", "read_pickle", "shelve", "unittest",
 })  # fmt: skip
 
 #: The modules of such a package that run functions in threads, which find them without a name.
@@ -81,13 +86,15 @@ class Bypasses:
 def bypasses(code: CodeType, instructions: Sequence[dis.Instruction]) -> Bypasses:
     """Of a code object, but for what is nested in it."""
     told = without_prefixes(instructions)
+    asked = frozenset(_asked(code))
     return Bypasses(
         reaches_own=_reaches_own(told),
-        inspects=not INSPECTS.isdisjoint((*code.co_names, *code.co_freevars, *named(code)))
+        inspects=not INSPECTS.isdisjoint((*code.co_names, *code.co_freevars, *named(code), *asked))
+        or not BY_HAND.isdisjoint(code.co_names)
         or _passes_on(told)
         or _uses_inspect(told),
         embeds=EMBED in code.co_names,
-        reaches_modules=not MODULES.isdisjoint(code.co_names) or _tells_of_main(code, instructions),
+        reaches_modules=not MODULES.isdisjoint((*code.co_names, *asked)) or _tells_of_main(code, instructions),
         unpickles=not PICKLES.isdisjoint(name.partition(".")[0] for name in code.co_names if name not in _OF_THREADS),
     )
 
@@ -102,6 +109,17 @@ def together(several: Iterable[Bypasses]) -> Bypasses:
         reaches_modules=any(one.reaches_modules for one in there),
         unpickles=any(one.unpickles for one in there),
     )
+
+
+def _asked(code: CodeType) -> Iterator[str]:
+    """What may be asked for by a text: `getattr(sys, "_getframe")`, `attrgetter("f_back.f_locals")`.
+
+    Words that other texts might well be are passed over; so is the main module's name, of which `_tells_of_main` tells.
+    """
+    for text in texts(code.co_consts):
+        names = text.split(".")
+        if text != _MAIN and all(map(str.isidentifier, names)):
+            yield from (name for name in names if "_" in name)
 
 
 # ---- its own variables ----

@@ -22,6 +22,7 @@ from listener_bridge.reach.liveness import bypasses, codes
 from listener_bridge.reach.liveness.assigning import Assigned, together
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
+from listener_bridge.reach.liveness.passing import RUNNERS
 
 Namespace = dict[str, Any]
 
@@ -138,7 +139,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     ways = bypasses.together(analysis.bypasses for analysis in (*around, *beside))
     if ways.inspects or (is_interactive and ways.embeds) or _gives_finalisers((*around, *beside)):
         return Survey(False, None)
-    if any(each.taken and each.taken & codes.analysis_of(each.code).builtins for each in running):
+    if any(map(_runs_another, running)) or _takes_runners(around):
         return Survey(False, None)
     if namespace is None or is_interactive:
         return Survey(True, None)
@@ -155,9 +156,20 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     return Survey(True, alive, module.staying_words, assigned)
 
 
+def _runs_another(each: Running) -> bool:
+    """Does it call what is no builtin by a builtin's name? Asked where such names are taken: code is analysed for it."""
+    return bool(each.taken) and not each.taken.isdisjoint(codes.analysis_of(each.code).builtins)
+
+
 def _gives_finalisers(code: Sequence[Analysis]) -> bool:
     """Does it give a class what is called when the last name of an object is gone, which reads what that holds?"""
     return any(_FINALISER in analysis.assigned.names for analysis in code)
+
+
+def _takes_runners(code: Sequence[Analysis]) -> bool:
+    """Does it make a builtin's name a global which other code of it takes for the builtin, perhaps for a while only?"""
+    builtins = frozenset[str]().union(*(analysis.builtins for analysis in code))
+    return any(RUNNERS & builtins & analysis.assigned.rebound for analysis in code)
 
 
 def _is_all_there_is(module: Analysis, running: Sequence[Running], defined: Sequence[CodeType]) -> bool:
