@@ -7,17 +7,24 @@ collection can begin wherever an object is made, also a frame's (`_current_frame
 (`f_locals`), and let other threads run, whose frames end meanwhile: the object is then made of what is no frame any
 more, and the process crashes. And up to 3.11.8 the frames are made under the interpreter's lock of threads, for which
 one of those may wait and hold the GIL: the process stands still for ever (python/cpython#106883). So none begins there.
+
+A frame that somebody has in hand keeps its variables when its function returns: a file that `json.dump(rows, open(path,
+"w"))` has written would be closed, and whole, only when the frame is let go. So where variables are not read, frames
+are asked from within one instruction, during which no thread runs, and are in hand nowhere else (`asking`).
 """
 
 from __future__ import annotations
 
 import gc
+import operator
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import FrameType
+from itertools import chain, islice
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 _LOOP = "wait_for_commands"  # of a thread that py4j has begun for what the JVM calls (py4j 0.10.9, `clientserver`)
 COLLECTS = sys.version_info[:2] == (3, 11)
@@ -92,6 +99,53 @@ def other_frames() -> dict[int, FrameType]:
     frames = current_frames()
     frames.pop(threading.get_ident(), None)
     return frames
+
+
+class Seen(NamedTuple):
+    """What a frame has answered, under the names of its attributes; `frame` and `back` are ids of frames."""
+
+    frame: int
+    back: int
+    f_code: CodeType
+    f_lasti: int
+    f_trace: object
+    f_globals: dict[str, Any]
+
+
+_BACK = operator.attrgetter("f_back")
+_ANSWERS = operator.attrgetter("f_code", "f_lasti", "f_trace", "f_globals")
+
+
+def seen() -> list[Seen]:
+    """The frames of all threads but this one, at one moment; of each thread the innermost first."""
+    with without_collections():
+        found = [*asking()]
+    return answered(found)
+
+
+def asking() -> Iterator[Any]:
+    """What frames answer, for `answered`: to be gone through in one step, `[*asking()]`, with no collection meanwhile.
+
+    All of it is done by functions written in C, between which no other thread runs; the last one lets go of the frames.
+    """
+    frames: list[Any] = []
+    return chain(
+        map(frames.extend, map(dict.values, islice(iter(sys._current_frames, None), 1))),  # noqa: SLF001 - as above
+        map(frames.extend, [map(_BACK, filter(None, frames))]),  # grows while it is gone through, to the outermost
+        map(id, filter(None, frames)),
+        map(id, map(_BACK, filter(None, frames))),
+        map(_ANSWERS, filter(None, frames)),
+        map(list.clear, [frames]),
+    )
+
+
+def answered(found: Sequence[Any]) -> list[Seen]:
+    """Without the frames of the thread that asks."""
+    count = len(found) // 3 - 1
+    ids, backs, answers = (found[2 + at * count : 2 + (at + 1) * count] for at in range(3))
+    ours = set(map(id, outwards_here(sys._getframe())))  # noqa: SLF001 - documented
+    each = zip(ids, backs, answers, strict=True)
+    return [Seen(frame, back, *told) for frame, back, told in each if frame not in ours]
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:

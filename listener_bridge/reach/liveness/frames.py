@@ -35,9 +35,9 @@ from listener_bridge.reach.liveness.survey import (
 )
 from listener_bridge.reach.liveness.using import SUPER, TYPE, Use
 from listener_bridge.reach.liveness.words import Dead, Name, Stood, Used, Wanted
-from listener_bridge.reach.stacks import other_frames, outwards
+from listener_bridge.reach.stacks import Seen, other_frames, outwards, seen
 
-IsOwn = Callable[[FrameType], bool]
+IsOwn = Callable[[Any], bool]  #: Of a frame, or of what was seen of one: it has an `f_code`.
 
 MONITORING_TOOLS = 6
 
@@ -107,7 +107,7 @@ def _is_watched() -> bool:
     """
     if sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile():
         return True
-    if any(frame.f_trace is not None for frame in _frames()):
+    if any(frame.f_trace is not None for frame in seen()):
         return True
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
@@ -128,18 +128,21 @@ def _is_interactive() -> bool:
 
 
 def _frames() -> Iterator[FrameType]:
-    """The frames of all threads but this one."""
-    for innermost in other_frames().values():
-        yield from outwards(innermost)
+    """The frames of all threads but this one, of which as few as can be are in hand at a time."""
+    frames = other_frames()
+    while frames:
+        yield from outwards(frames.popitem()[1])
 
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
     """Without the frames: analyses take time, and nobody's variables are to be kept for it."""
-    return [_running(frame, is_own(frame), namespace) for frame in _frames()]
+    there = seen()
+    codes_of = {frame.frame: frame.f_code for frame in there}
+    return [_running(frame, codes_of.get(frame.back), is_own(frame), namespace) for frame in there]
 
 
-def _running(frame: FrameType, is_own: bool, namespace: Namespace | None) -> Running:
-    is_whole = is_module_frame(frame, namespace) and is_begun_as_a_program(frame)
+def _running(frame: Seen, outer: CodeType | None, is_own: bool, namespace: Namespace | None) -> Running:
+    is_whole = is_module_frame(frame, namespace) and is_begun_as_a_program(outer)
     taken = frozenset(name for name in (*RUNNERS, SUPER, TYPE) if name in frame.f_globals) if is_own else frozenset()
     return Running(frame.f_code, frame.f_globals is namespace, is_own, is_whole, taken)
 
@@ -163,9 +166,10 @@ def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespa
 
 def _with_inner() -> Iterator[tuple[CodeType | None, FrameType]]:
     """The same frames, each with the code of the frame that it has called."""
-    for innermost in other_frames().values():
+    frames = other_frames()
+    while frames:
         inner: CodeType | None = None
-        for frame in outwards(innermost):
+        for frame in outwards(frames.popitem()[1]):
             yield inner, frame
             inner = frame.f_code
 
@@ -211,7 +215,7 @@ def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
 
 def _called_by_name(namespace: Namespace | None, stands: list[_Stand]) -> Mapping[int, frozenset[str]]:
     """Behind the readings: what has become callable in another way since has more references."""
-    module = next((frame.f_code for frame in _frames() if is_module_frame(frame, namespace)), None)
+    module = next((frame.f_code for frame in seen() if is_module_frame(frame, namespace)), None)
     held = next((stand.held for stand in stands if stand.is_module), None)
     return {} if namespace is None or module is None or held is None else called_by_name(namespace, module, held)
 

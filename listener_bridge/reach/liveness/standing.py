@@ -20,50 +20,37 @@ turn.
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Sequence
 from itertools import chain, repeat
-from types import FrameType
+from typing import Any
 
 from listener_bridge.reach.liveness.counting import Nobody
 from listener_bridge.reach.liveness.survey import namespace_of_main
-from listener_bridge.reach.liveness.words import Dead, Stood
-from listener_bridge.reach.stacks import other_frames, outwards, without_collections
+from listener_bridge.reach.liveness.words import Dead
+from listener_bridge.reach.stacks import answered, asking, without_collections
 
-_LAST = operator.attrgetter("f_lasti")
 _MISSING = object()
 
 
 def counts_there(objects: Sequence[object], names: Dead) -> list[int] | None:
-    """As `counts`. None: the program does not stand where it stood when names were read, or they hold something else.
-
-    Frames are in hand for as long as that takes.
-    """
+    """As `counts`. None: the program stands elsewhere than when names were read, or they hold something else."""
     with without_collections():
-        frames = _frames(names.stands)
-        if len(frames) != len(names.stands):
-            return None
-        found = _at_once(objects, frames, [name for name, _ in names.bound])
+        found = _at_once(objects, [name for name, _ in names.bound])
     *references, own = found[: len(objects) + 1]
-    there = [*(stood.lasti for stood in names.stands), *(target for _, target in names.bound)]
-    return [each - own - 1 for each in references] if found[len(objects) + 1 :] == there else None
+    bound, told = found[len(objects) + 1 :][: len(names.bound)], found[len(objects) + 1 + len(names.bound) :]
+    stands = {frame.frame: frame.f_lasti for frame in answered(told)}
+    is_there = all(stands.get(stood.frame) == stood.lasti for stood in names.stands)
+    is_bound = bound == [target for _, target in names.bound]
+    return [each - own - 1 for each in references] if is_there and is_bound else None
 
 
-def _at_once(objects: Sequence[object], frames: Sequence[FrameType], bound: Sequence[str]) -> list[int]:
-    """References of each object, and of one that nobody has; then where frames stand, and the ids of what names hold.
+def _at_once(objects: Sequence[object], bound: Sequence[str]) -> list[Any]:
+    """References of each object, and of one that nobody has; the ids of what names hold; then what frames answer.
 
     CPython lets another thread run at a call, a jump back, or the beginning of a function: the last line has none.
     """
     held = [*objects, Nobody()]
     holding = (namespace_of_main() or {}).get
-    everything = chain(map(sys.getrefcount, held), map(_LAST, frames), map(id, map(holding, bound, repeat(_MISSING))))
+    everything = chain(map(sys.getrefcount, held), map(id, map(holding, bound, repeat(_MISSING))), asking())
     return [*everything]
-
-
-def _frames(stands: Sequence[Stood]) -> list[FrameType]:
-    """Those that are still there, in the same order."""
-    wanted = {stood.frame for stood in stands}
-    innermost = other_frames().values() if wanted else ()
-    found = {id(frame): frame for each in innermost for frame in outwards(each) if id(frame) in wanted}
-    return [found[stood.frame] for stood in stands if stood.frame in found]

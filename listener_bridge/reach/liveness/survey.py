@@ -23,6 +23,7 @@ from listener_bridge.reach.liveness.assigning import Assigned, together
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
 from listener_bridge.reach.liveness.passing import RUNNERS
+from listener_bridge.reach.stacks import Seen
 
 Namespace = dict[str, Any]
 
@@ -108,19 +109,20 @@ def namespace_of_main() -> Namespace | None:
     return namespace if isinstance(namespace.get("__file__"), str) else None
 
 
-def is_module_frame(frame: FrameType, namespace: Namespace | None) -> bool:
+def is_module_frame(frame: FrameType | Seen, namespace: Namespace | None) -> bool:
     """Does it run the main module's own code?"""
     return frame.f_globals is namespace and frame.f_code.co_name == "<module>"
 
 
-def is_begun_as_a_program(frame: FrameType) -> bool:
+def is_begun_as_a_program(outer: CodeType | None) -> bool:
     """Whether a module's code was begun by the interpreter, `runpy` or `shufflectl run`, which begin all of it.
+
+    `outer`: the code that has begun it.
 
     Who else calls `exec` may be a notebook's kernel of its own kind, or a console that runs a file: another piece may
     come, and read any name. One that gives its pieces the main module's file looks like a program otherwise.
     """
-    outer = frame.f_back
-    return outer is None or outer.f_code.co_filename in _starters()
+    return outer is None or outer.co_filename in _starters()
 
 
 @functools.lru_cache(maxsize=1)

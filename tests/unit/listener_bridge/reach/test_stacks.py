@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dis
 import gc
+import itertools
 import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
 from listener_bridge.reach import stacks
-from listener_bridge.reach.stacks import is_answering, is_called_back
+from listener_bridge.reach.stacks import is_answering, is_called_back, outwards
+from tests.support.liveness import in_a_thread
 
 ROOT = Path(__file__).parents[4]
 
@@ -166,6 +170,53 @@ def test_looks_at_threads_that_come_and_go_harm_nobody() -> None:
 def test_without_the_pause_they_do() -> None:
     """Frames are made of what is none any more: what holds these looks to it would notice."""
     assert after_a_thousand_looks("unguarded") != "whole\n"
+
+
+def test_whoever_is_seen_keeps_nothing() -> None:
+    """A frame in hand would keep its variables: a file that nobody closes would be written when the look is over."""
+
+    class Held:
+        pass
+
+    def work() -> weakref.ref[Held]:
+        held = Held()
+        in_a_thread(lambda: found.extend(stacks.seen()))
+        return weakref.ref(held)
+
+    found: list[stacks.Seen] = []
+    known = work()
+    assert work.__code__ in [each.f_code for each in found]
+    assert known() is None
+
+
+def test_all_frames_of_all_other_threads_are_seen_at_once() -> None:
+    def work() -> None:
+        arrived.set()
+        assert go_on.wait(30)
+
+    def look() -> None:
+        each, walked = stacks.seen(), [frame for one in stacks.other_frames().values() for frame in outwards(one)]
+        assert {one.frame: (one.f_code, one.f_globals, one.back) for one in each} == {
+            id(one): (one.f_code, one.f_globals, id(one.f_back)) for one in walked
+        }
+        found.extend(one.f_code for one in each)
+
+    arrived, go_on, found = threading.Event(), threading.Event(), list[CodeType]()
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert arrived.wait(30)
+    in_a_thread(look)
+    go_on.set()
+    thread.join()
+    assert work.__code__ in found
+    assert look.__code__ not in found
+
+
+def test_nothing_runs_while_frames_are_asked() -> None:
+    """All of it is one instruction: before it nothing is asked, behind it no frame is in hand."""
+    told = [one.opname for one in dis.get_instructions(stacks.seen)]
+    assert told[told.index("LIST_EXTEND") - 1].startswith("CALL")
+    assert type(stacks.asking()) is itertools.chain
 
 
 def stack_of(*names: str) -> FrameType:
