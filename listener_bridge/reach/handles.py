@@ -184,7 +184,7 @@ def released_of(client: Any) -> Callable[[], frozenset[TargetId]]:
 
 def _is_answering() -> bool:
     """Whether the JVM has called a function of the program's, as `foreachBatch` and `transform` of streams do."""
-    return any(map(stacks.is_answering, stacks.other_frames().values()))
+    return stacks.are_answering(stacks.seen())
 
 
 def _values(table: Mapping[Any, Any]) -> list[Any]:

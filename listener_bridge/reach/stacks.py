@@ -168,8 +168,11 @@ def is_called_back(frame: FrameType | None) -> bool:
     return any(each.f_code.co_name == _LOOP for each in outwards(frame))
 
 
-def is_answering(frame: FrameType | None) -> bool:
-    """Whether the JVM waits for a thread's answer. One that stands in py4j's own loop may just be sending it."""
-    if frame is not None and frame.f_code.co_name == _LOOP:  # who waits for the JVM stands in a read of Python's own
-        return True
-    return any(each.f_code.co_name == "_call_proxy" for each in outwards(frame))
+def are_answering(frames: Sequence[Seen]) -> bool:
+    """Whether the JVM waits for the answer of one of these threads.
+
+    One that stands in py4j's own loop may just be sending it: who waits for the JVM stands in a read of Python's own.
+    """
+    outer = {frame.back for frame in frames}
+    innermost = {frame.f_code.co_name for frame in frames if frame.frame not in outer}
+    return _LOOP in innermost or any(frame.f_code.co_name == "_call_proxy" for frame in frames)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach import stacks
-from listener_bridge.reach.stacks import is_answering, is_called_back, outwards
+from listener_bridge.reach.stacks import Seen, are_answering, is_called_back, outwards
 from tests.support.liveness import in_a_thread
 
 ROOT = Path(__file__).parents[4]
@@ -241,7 +241,9 @@ def stack_of(*names: str) -> FrameType:
     ],
 )
 def test_who_may_be_answering_the_jvm(names: tuple[str, ...], answers: bool) -> None:
-    assert is_answering(stack_of(*names)) is answers
+    frames = [*outwards(stack_of(*names))]
+    seen = [Seen(id(each), id(each.f_back), each.f_code, each.f_lasti, None, each.f_globals) for each in frames]
+    assert are_answering(seen[: len(names)]) is answers
 
 
 def test_whom_the_jvm_has_called() -> None:
