@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from listener_bridge.reach.liveness import codes, values
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.functions import called_by_name
+from listener_bridge.reach.liveness.namespaces import ids_in, values_in
 from listener_bridge.reach.liveness.opcodes import KNOWN
 from listener_bridge.reach.liveness.passing import RUNNERS
 from listener_bridge.reach.liveness.survey import (
@@ -189,7 +190,7 @@ def _handed_on(frame: FrameType, analysis: Analysis, lasti: int, inner: CodeType
 
 def _held(frame: FrameType, analysis: Analysis, lasti: int, is_module: bool) -> list[tuple[str, int]]:
     if is_module:
-        return [(name, id(value)) for name, value in list(frame.f_globals.items())]
+        return ids_in(frame.f_globals)
     return _reader.ids(frame, analysis.variables) if _reader is not None and _is_readable(analysis, lasti) else []
 
 
@@ -204,7 +205,7 @@ def _picked(is_own: IsOwn, namespace: Namespace | None, wanted: Wanted) -> Itera
             continue
         analysis = codes.analysis_of(frame.f_code)
         if is_module_frame(frame, namespace):
-            yield from [value for value in list(frame.f_globals.values()) if wanted(type(value))]
+            yield from values_in(frame.f_globals, wanted)
         elif _reader is not None and _is_readable(analysis, frame.f_lasti):
             yield from _reader.picked(frame, analysis.variables, wanted)
 

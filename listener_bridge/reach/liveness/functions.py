@@ -22,6 +22,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from listener_bridge.reach.liveness.counting import counts
+from listener_bridge.reach.liveness.namespaces import values_in
 
 #: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`).
 #: Python itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).
@@ -53,7 +54,7 @@ def called_by_name(
 
 
 def _named_functions(namespace: Mapping[str, Any], held: Iterable[tuple[str, int]]) -> dict[int, frozenset[str]]:
-    functions = {id(value) for value in list(namespace.values()) if _is_function_of(value, namespace)}
+    functions = {id(one) for one in _functions(namespace) if one.__globals__ is namespace}
     names: dict[int, set[str]] = {}
     for name, target in held:
         if target in functions:
@@ -61,8 +62,8 @@ def _named_functions(namespace: Mapping[str, Any], held: Iterable[tuple[str, int
     return {which: frozenset(known) for which, known in names.items() if not any(map(_is_for_others, known))}
 
 
-def _is_function_of(value: object, namespace: Mapping[str, Any]) -> bool:
-    return type(value) is FunctionType and value.__globals__ is namespace
+def _functions(namespace: Mapping[str, Any]) -> list[FunctionType]:
+    return values_in(namespace, lambda kind: kind is FunctionType)
 
 
 def _is_for_others(name: str) -> bool:
@@ -72,7 +73,7 @@ def _is_for_others(name: str) -> bool:
 def _standing_in(module: CodeType, namespace: Mapping[str, Any], names: Container[int]) -> Iterator[FunctionType]:
     """Each once, whatever it is called."""
     waiting = {id(code) for code in _codes_in(module)}
-    for value in list(namespace.values()):
+    for value in _functions(namespace):
         if id(value) in names and id(value.__code__) in waiting:
             waiting.discard(id(value.__code__))
             yield value

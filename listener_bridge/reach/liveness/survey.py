@@ -22,6 +22,7 @@ from listener_bridge.reach.liveness import bypasses, codes
 from listener_bridge.reach.liveness.assigning import Assigned, together
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
+from listener_bridge.reach.liveness.namespaces import values_in
 from listener_bridge.reach.liveness.passing import RUNNERS
 from listener_bridge.reach.stacks import Seen
 
@@ -310,8 +311,12 @@ def _dictionary(module: object) -> Namespace:
 
 def _defined_in(namespace: Namespace) -> Iterator[CodeType]:
     """The code of the functions and classes of a module that are its own."""
-    for value in list(namespace.values()):
+    for value in values_in(namespace, _may_have_code):
         yield from _codes_of(value, namespace, set())
+
+
+def _may_have_code(kind: type) -> bool:
+    return kind is FunctionType or kind in _WRAPPERS or issubclass(kind, type)
 
 
 def _codes_of(value: object, namespace: Namespace, seen: set[int]) -> Iterator[CodeType]:
