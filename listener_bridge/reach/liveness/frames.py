@@ -25,6 +25,7 @@ from listener_bridge.reach.liveness.functions import called_by_name
 from listener_bridge.reach.liveness.namespaces import ids_in, values_in
 from listener_bridge.reach.liveness.opcodes import KNOWN
 from listener_bridge.reach.liveness.passing import RUNNERS
+from listener_bridge.reach.liveness.standing import counts_there
 from listener_bridge.reach.liveness.survey import (
     Namespace,
     Running,
@@ -218,7 +219,14 @@ def _called_by_name(namespace: Namespace | None, stands: list[_Stand]) -> Mappin
     """Behind the readings: what has become callable in another way since has more references."""
     module = next((frame.f_code for frame in seen() if is_module_frame(frame, namespace)), None)
     held = next((stand.held for stand in stands if stand.is_module), None)
-    return {} if namespace is None or module is None or held is None else called_by_name(namespace, module, held)
+    if namespace is None or module is None or held is None:
+        return {}
+    there = Dead(stands=_stood(stands), bound=tuple(held))
+    return called_by_name(namespace, module, held, lambda objects: counts_there(objects, there))
+
+
+def _stood(stands: list[_Stand]) -> tuple[Stood, ...]:
+    return tuple(Stood(stand.frame, stand.lasti) for stand in stands)
 
 
 def _told(
@@ -245,7 +253,7 @@ def _told(
         {target: tuple(found) for target, found in names.items()},
         used={target: used for target, used in parts.items() if used is not None},
         assigned=survey.assigned,
-        stands=tuple(Stood(stand.frame, stand.lasti) for stand in stands),
+        stands=_stood(stands),
         bound=tuple(bound),
     )
 

@@ -17,12 +17,14 @@ shows in a reference. A name that was bound since is such another way: who stood
 from __future__ import annotations
 
 import weakref
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
-from listener_bridge.reach.liveness.counting import counts
 from listener_bridge.reach.liveness.namespaces import values_in
+
+Counts: TypeAlias = Callable[[list[Any]], list[int] | None]
+"""References of each object, as `counting` tells them; None: names hold something else."""
 
 #: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`).
 #: Python itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).
@@ -34,17 +36,19 @@ _TO_NESTED = 1  #: Of code within that: what it stands in.
 
 
 def called_by_name(
-    namespace: Mapping[str, Any], module: CodeType, held: Iterable[tuple[str, int]]
+    namespace: Mapping[str, Any], module: CodeType, held: Iterable[tuple[str, int]], counts: Counts
 ) -> dict[int, frozenset[str]]:
     """The id of each function's code -> the global names of the function. `module`: what the functions stand in.
 
-    `held`: the global names, with the id of what each held, as they were read.
+    `held`: the global names, with the id of what each held, as they were read; `counts` is to say nothing where they
+    hold something else by then.
     """
     names = _named_functions(namespace, held)
     groups = [[one, one.__code__, *_nested(one.__code__)] for one in _standing_in(module, namespace, names)]
-    left = iter(counts([one for group in groups for one in group]))
+    counted = counts([one for group in groups for one in group])
+    left = iter(counted or ())
     found: dict[int, frozenset[str]] = {}
-    for group in groups:
+    for group in groups if counted is not None else ():
         known = names[id(group[0])]
         to_function, to_code, *to_nested = (next(left) - _OURS for _ in group)
         is_known = (to_function, to_code, {_TO_NESTED, *to_nested}) == (len(known), _TO_CODE, {_TO_NESTED})

@@ -122,6 +122,32 @@ def test_a_name_that_a_function_got_while_frames_were_read_may_call_it(monkeypat
     assert program.run().failures == []
 
 
+A_FUNCTION_IN_TWO_PLACES = """
+def one():
+    return use(a)
+a = thing("a")
+box = iter((one,))
+other = one
+probe("")
+next(box)()
+"""
+
+
+@bytecode
+def test_a_name_that_has_lost_a_function_while_frames_were_read_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two names, two references: but when the names were read somebody else had it, too."""
+    program = Program(A_FUNCTION_IN_TWO_PLACES)
+    main = program.main.__dict__
+    counted = functions.called_by_name
+
+    def goes_on(*read: Any) -> Any:
+        main["other"] = None
+        return counted(*read)
+
+    monkeypatch.setattr(frames, "called_by_name", goes_on)
+    assert program.run().failures == []
+
+
 A_PROGRAM_THAT_LOOKS = """
 import threading
 from listener_bridge.reach import liveness
