@@ -120,11 +120,22 @@ def seen() -> list[Seen]:
     """The frames of all threads but this one, at one moment; of each thread the innermost first."""
     with without_collections():
         found = [*asking()]
-    return answered(found)
+    ours = set(map(id, outwards_here(sys._getframe())))  # noqa: SLF001 - documented
+    each = zip(*answered(found), strict=True)
+    return [Seen(frame, back, *told) for frame, back, told in each if frame not in ours]
+
+
+def are_traced() -> bool:
+    """Whether somebody follows a frame."""
+    with without_collections():
+        found = [*asking()]
+    return any(trace is not None for _, _, trace, _ in answered(found)[2])
 
 
 def asking() -> Iterator[Any]:
     """What frames answer, for `answered`: to be gone through in one step, `[*asking()]`, with no collection meanwhile.
+
+    Of all threads, this one's too.
 
     All of it is done by functions written in C, between which no other thread runs; the last one lets go of the frames.
     """
@@ -139,13 +150,11 @@ def asking() -> Iterator[Any]:
     )
 
 
-def answered(found: Sequence[Any]) -> list[Seen]:
-    """Without the frames of the thread that asks."""
+def answered(found: Sequence[Any]) -> tuple[Sequence[int], Sequence[int], Sequence[Any]]:
+    """Of each frame its id, that of the one which has called it, and code, place, trace and globals."""
     count = len(found) // 3 - 1
     ids, backs, answers = (found[2 + at * count : 2 + (at + 1) * count] for at in range(3))
-    ours = set(map(id, outwards_here(sys._getframe())))  # noqa: SLF001 - documented
-    each = zip(ids, backs, answers, strict=True)
-    return [Seen(frame, back, *told) for frame, back, told in each if frame not in ours]
+    return ids, backs, answers
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:

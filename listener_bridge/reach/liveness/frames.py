@@ -37,7 +37,7 @@ from listener_bridge.reach.liveness.survey import (
 )
 from listener_bridge.reach.liveness.using import SUPER, TYPE, Use
 from listener_bridge.reach.liveness.words import Dead, Name, Stood, Used, Wanted
-from listener_bridge.reach.stacks import Seen, other_frames, outwards, seen
+from listener_bridge.reach.stacks import Seen, are_traced, other_frames, outwards, seen
 
 IsOwn = Callable[[Any], bool]  #: Of a frame, or of what was seen of one: it has an `f_code`.
 
@@ -95,7 +95,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
         if second is None or first != second:
             return Dead(moved=True)
-        by_name = _called_by_name(namespace, second) if survey.globals_alive is not None else {}
+        by_name = _called_by_name(namespace, running, second) if survey.globals_alive is not None else {}
         told = _told(second, analyses, survey, by_name)
         return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
@@ -109,7 +109,7 @@ def _is_watched() -> bool:
     """
     if sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile():
         return True
-    if any(frame.f_trace is not None for frame in seen()):
+    if are_traced():
         return True
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
@@ -215,9 +215,11 @@ def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
     return analysis.lives.read_later(lasti) if analysis.lives is not None else None
 
 
-def _called_by_name(namespace: Namespace | None, stands: list[_Stand]) -> Mapping[int, frozenset[str]]:
+def _called_by_name(
+    namespace: Namespace | None, running: list[Running], stands: list[_Stand]
+) -> Mapping[int, frozenset[str]]:
     """Behind the readings: what has become callable in another way since has more references."""
-    module = next((frame.f_code for frame in seen() if is_module_frame(frame, namespace)), None)
+    module = next((each.code for each in running if each.is_main and each.code.co_name == "<module>"), None)
     held = next((stand.held for stand in stands if stand.is_module), None)
     if namespace is None or module is None or held is None:
         return {}

@@ -39,7 +39,8 @@ def counts_there(objects: Sequence[object], names: Dead) -> list[int] | None:
         found = _at_once(objects, [name for name, _ in names.bound])
     *references, own = found[: len(objects) + 1]
     bound, told = found[len(objects) + 1 :][: len(names.bound)], found[len(objects) + 1 + len(names.bound) :]
-    stands = {frame.frame: frame.f_lasti for frame in answered(told)}
+    frames, _, answers = answered(told)
+    stands = {frame: lasti for frame, (_, lasti, _, _) in zip(frames, answers, strict=True)}
     is_there = all(stands.get(stood.frame) == stood.lasti for stood in names.stands)
     is_bound = bound == [target for _, target in names.bound]
     return [each - own - 1 for each in references] if is_there and is_bound else None

@@ -160,7 +160,7 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
 
 
 def _runs_another(each: Running) -> bool:
-    """Does it call what is no builtin by a builtin's name? Asked where such names are taken: code is analysed for it."""
+    """Does it call something else by a builtin's name? Asked where such names are taken: that takes an analysis."""
     return bool(each.taken) and not each.taken.isdisjoint(codes.analysis_of(each.code).builtins)
 
 
