@@ -18,17 +18,19 @@ from listener_bridge.reach.counting import Census, Reading
 from listener_bridge.reach.liveness import (
     borrowing,
     codes,
-    counting,
     dataflow,
+    frames,
     functions,
     methods,
     opcodes,
     passing,
+    standing,
     survey,
     using,
 )
 from listener_bridge.reach.liveness.assigning import Assigned
 from listener_bridge.reach.liveness.passing import Passing
+from listener_bridge.reach.liveness.words import Dead
 from tests.support.liveness import LENDS, ROOT, VERSIONS, pythons
 
 if sys.version_info[:2] not in opcodes.KNOWN:
@@ -133,11 +135,12 @@ def code_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _not_counted(monkeypatch: pytest.MonkeyPatch, kind: type, known: int) -> None:
-    def as_known(held: Sequence[Any]) -> list[int]:
-        pairs = zip(held, counting.counts(held), strict=True)
-        return [functions._OURS + known if type(one) is kind else count for one, count in pairs]
+    def as_known(held: Sequence[Any], names: Dead) -> list[int] | None:
+        counted = standing.counts_there(held, names)
+        pairs = zip(held, counted or (), strict=False)
+        return counted and [functions._OURS + known if type(one) is kind else count for one, count in pairs]
 
-    monkeypatch.setattr(functions, "counts", as_known)
+    monkeypatch.setattr(frames, "counts_there", as_known)
 
 
 def no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
