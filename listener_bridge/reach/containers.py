@@ -71,7 +71,8 @@ _ACCESS: Mapping[type, _Access] = {
     dict: _Access(dict.__len__, lambda one: chain(dict.keys(one), dict.values(one)), _by_key),
 }
 _PYTHONS: frozenset[type] = frozenset({*_ACCESS, defaultdict, OrderedDict, SimpleNamespace})
-_BASES: frozenset[Any] = frozenset({*_PYTHONS, object, abc.ABC, typing.Generic})
+_BASES: frozenset[Any] = frozenset({*_PYTHONS, object, abc.ABC, typing.Generic, typing.Protocol})
+_CLASSES_OF_CLASSES: tuple[type, ...] = (type, abc.ABCMeta, type(typing.Protocol))
 _MADE_IN_PYTHON = 1 << 9  #: Of a class's flags: `Py_TPFLAGS_HEAPTYPE`, which few classes made in C have.
 _known: weakref.WeakKeyDictionary[type, tuple[_Access, ...]] = weakref.WeakKeyDictionary()
 _DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)  #: Of attributes that are where they seem to be.
@@ -83,7 +84,7 @@ def is_container(kind: type) -> bool:
 
 
 def _accesses(kind: type) -> tuple[_Access, ...]:
-    if type(kind) not in (type, abc.ABCMeta):  # any other may answer with code of its own
+    if type(kind) not in _CLASSES_OF_CLASSES:  # any other may answer with code of its own
         return ()
     if not kind.__flags__ & _MADE_IN_PYTHON:
         return _OF_PYTHONS.get(kind, ())

@@ -504,6 +504,23 @@ probe("")
 use(inputs.ra, pair.first); run(Inputs(thing("e"), thing("f")), Pair((thing("g"), thing("h"))))
 probe("a b c d")
 """,
+    "a protocol, whose methods others have": """
+from typing import Protocol, runtime_checkable
+@runtime_checkable
+class Step(Protocol):
+    ra: object
+    def run(self): ...
+    def show(self): return use(self.ra)
+class Job(Step):
+    def __init__(self): self.ra = thing("a"); self.rb = thing("b"); self.rc = thing("c")
+    def run(self): probe("", "c"); return use(self.rb)
+job = Job()
+probe("c")
+job.run()
+probe("b c")
+job.show()
+probe("a b c")
+""",
     "the object of an attribute is another's matter": """
 class Conf:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")

@@ -61,6 +61,15 @@ class Generic(abc.ABC, typing.Generic[typing.TypeVar("T")]):  # type: ignore[mis
         self.inner = inner
 
 
+class Holding(typing.Protocol):
+    inner: object
+
+
+class Protocolled(Holding):
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+
 class Named(dict[str, object]):
     """A dictionary with attributes."""
 
@@ -88,6 +97,7 @@ HOLDERS: dict[str, Callable[[Rdd], object]] = {
     "dataclass": lambda rdd: Result(rdd, [rdd]),
     "named tuple": lambda rdd: Pair(rdd, None),
     "generic": Generic,
+    "protocol": Protocolled,
     "subclass": named,
     "object in a list": lambda rdd: [Box(Box(rdd))],
 }
