@@ -28,8 +28,18 @@ public class CachedRdds {
     this.ofLibraries = ofLibraries;
   }
 
+  /** Whether any of it will be cached: Spark lists what is persisted at no level, too. */
+  public static boolean ever(RDD rdd) {
+    StorageLevel level = level(rdd);
+    return level == null || level.isValid();
+  }
+
+  private static StorageLevel level(RDD rdd) {
+    return (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
+  }
+
   public boolean wholly(RDD rdd) {
-    StorageLevel level = (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
+    StorageLevel level = level(rdd);
     if (level == null || !level.isValid()) { // most are not persisted, and no name is asked for
       return false;
     }

@@ -102,7 +102,9 @@ public class Look {
     scala.collection.Iterator it = context.getPersistentRDDs().valuesIterator();
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
-      object("rdd " + rdd.id(), "persisted", "persisted " + called(rdd), rdd);
+      if (CachedRdds.ever(rdd)) {
+        object("rdd " + rdd.id(), "persisted", "persisted " + called(rdd), rdd);
+      }
     }
   }
 

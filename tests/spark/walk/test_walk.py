@@ -196,6 +196,19 @@ def test_a_persisted_rdd_is_a_root_until_it_is_wholly_on_disk(run: Walking) -> N
         assert not needs_of(run, root)
 
 
+def test_one_that_is_persisted_nowhere_is_none(run: Walking) -> None:
+    """As libraries do whose callers choose the level (MLlib's ALS): Spark lists it, and will cache nothing of it."""
+    from pyspark import StorageLevel
+
+    handle = keyed(run).mapValues(lambda n: n + 1).persist(StorageLevel.NONE)
+    rdd = handle._jrdd.rdd().id()
+    (shuffle,) = run.written_by(handle.count)
+    assert rdd in set(run.spark.sparkContext._jsc.getPersistentRDDs())
+    assert shuffle in needs_of(run, bound(handle._jrdd))
+    assert not needs_of(run, f"rdd {rdd}")
+    handle.unpersist(blocking=True)
+
+
 def test_a_persisted_rdd_is_told_by_its_name_and_by_where_it_was_made(run: Walking) -> None:
     handle = keyed(run).setName("ranks\nof all").persist()
     rdd = handle._jrdd.rdd()
