@@ -26,10 +26,10 @@ _MAKES_GLOBALS = ("STORE_GLOBAL", "STORE_NAME")  #: The second: in a module's ow
 _BUILTINS = RUNNERS | {SUPER, TYPE}
 
 #: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name, or
-#: run code that does: a text, or a module, again or for the first time.
+#: run code that does: a text, or a module once more (for the first time: `bypasses.BY_HAND`).
 _GIVERS = frozenset({
-    "delattr", "exec", "exec_module", "load_module", "monkeypatch", "patch", "patch_function_wrapper", "reload",
-    "setattr", "wrap_function_wrapper", "wrap_object",
+    "delattr", "exec", "monkeypatch", "patch", "patch_function_wrapper", "reload", "setattr", "wrap_function_wrapper",
+    "wrap_object",
 })  # fmt: skip
 
 #: What gives objects attributes, and the classes whose way of it gives them to classes.

@@ -89,8 +89,7 @@ def bypasses(code: CodeType, instructions: Sequence[dis.Instruction]) -> Bypasse
     asked = frozenset(_asked(code))
     return Bypasses(
         reaches_own=_reaches_own(told),
-        inspects=not INSPECTS.isdisjoint((*code.co_names, *code.co_freevars, *named(code), *asked))
-        or not BY_HAND.isdisjoint(code.co_names)
+        inspects=not (INSPECTS | BY_HAND).isdisjoint((*code.co_names, *code.co_freevars, *named(code), *asked))
         or _passes_on(told)
         or _uses_inspect(told),
         embeds=EMBED in code.co_names,
