@@ -64,7 +64,7 @@ class Handles:
         proxies: Callable[[], Iterable[Any]],
         registry: Registry | None = None,
         read_names: ReadNames = liveness.dead_references,
-        counts: Counts = liveness.counts_there,
+        counts: Counts = liveness.counts,
         released: Callable[[], frozenset[TargetId]] = frozenset,
     ) -> None:
         """`proxies`: py4j's proxies that live now; without a registry, one of PySpark's handles.

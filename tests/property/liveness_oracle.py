@@ -210,7 +210,8 @@ class World:
     def _look_at_names(self) -> None:
         said = liveness.dead_references(self.is_own)
         things = self._alive()
-        counts = liveness.counts(things)
+        counts = liveness.counts(things, liveness.Dead())
+        assert counts is not None  # no name says where anybody stands
         self._things[:] = map(Kept, things)
         self.found.probes += 1
         self.found.moved += said.moved

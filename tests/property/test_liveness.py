@@ -136,11 +136,11 @@ def code_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _not_counted(monkeypatch: pytest.MonkeyPatch, kind: type, known: int) -> None:
     def as_known(held: Sequence[Any], names: Dead) -> list[int] | None:
-        counted = standing.counts_there(held, names)
+        counted = standing.counts(held, names)
         pairs = zip(held, counted or (), strict=False)
         return counted and [functions._OURS + known if type(one) is kind else count for one, count in pairs]
 
-    monkeypatch.setattr(frames, "counts_there", as_known)
+    monkeypatch.setattr(frames, "counts", as_known)
 
 
 def no_branches(monkeypatch: pytest.MonkeyPatch) -> None:

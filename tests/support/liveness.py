@@ -67,10 +67,10 @@ Census, is_container, leading, revived, Kept = _looking()
 def out_of_reach(alive: Callable[[], list[Any]], is_own: Callable[[types.FrameType], bool]) -> list[Any]:
     """As a look does: those to which nothing leads but dead names, and what these alone hold. None where names move."""
     census, names = _census(alive, is_own)
-    first = census.read(names, liveness.counts_there)
+    first = census.read(names, liveness.counts)
     also = revived(census)
     again = liveness.dead_references(is_own)
-    if first is None or names.moved or again.moved or first != census.read(again, liveness.counts_there):
+    if first is None or names.moved or again.moved or first != census.read(again, liveness.counts):
         return []
     reached = census.reached(first, also | census.held(again, first))
     return [census.node(place) for place in range(census.handles) if place not in reached]
@@ -149,7 +149,8 @@ class Program:
     def _unused(self) -> Iterator[str]:
         self.last = liveness.dead_references(self.is_own)
         things = list(filter(None, map(_referent, self._things)))
-        counts = liveness.counts(things)
+        counts = liveness.counts(things, liveness.Dead())
+        assert counts is not None  # no name says where anybody stands
         for thing, references in zip(things, counts, strict=True):
             left = references - self.last.references.get(id(thing), 0)
             if left < 0:

@@ -4,14 +4,13 @@
     dead.references.get(id(thing), 0)    # references to `thing` that the program will never use
 
 On any other Python, while somebody traces, and wherever bytecode does not tell, nothing is dead. Who counts references
-does so after this, with `counts_there`, and does both twice: what is equal both times was so in between.
+does so after this, with `counts`, and does both twice: what is equal both times was so in between.
 """
 
-from listener_bridge.reach.liveness.counting import counts
 from listener_bridge.reach.liveness.frames import dead_references
 from listener_bridge.reach.liveness.methods import attributes_read
-from listener_bridge.reach.liveness.standing import counts_there
+from listener_bridge.reach.liveness.standing import counts
 from listener_bridge.reach.liveness.using import items_read
 from listener_bridge.reach.liveness.words import Dead, Name, Wanted
 
-__all__ = ["Dead", "Name", "Wanted", "attributes_read", "counts", "counts_there", "dead_references", "items_read"]
+__all__ = ["Dead", "Name", "Wanted", "attributes_read", "counts", "dead_references", "items_read"]

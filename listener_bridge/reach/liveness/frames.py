@@ -25,7 +25,7 @@ from listener_bridge.reach.liveness.functions import called_by_name
 from listener_bridge.reach.liveness.namespaces import ids_in, values_in
 from listener_bridge.reach.liveness.opcodes import KNOWN
 from listener_bridge.reach.liveness.passing import RUNNERS
-from listener_bridge.reach.liveness.standing import counts_there
+from listener_bridge.reach.liveness.standing import counts
 from listener_bridge.reach.liveness.survey import (
     Namespace,
     Running,
@@ -224,7 +224,7 @@ def _called_by_name(
     if namespace is None or module is None or held is None:
         return {}
     there = Dead(stands=_stood(stands), bound=tuple(held))
-    return called_by_name(namespace, module, held, lambda objects: counts_there(objects, there))
+    return called_by_name(namespace, module, held, lambda objects: counts(objects, there))
 
 
 def _stood(stands: list[_Stand]) -> tuple[Stood, ...]:

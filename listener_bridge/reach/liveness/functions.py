@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from listener_bridge.reach.liveness.namespaces import values_in
 
 Counts: TypeAlias = Callable[[list[Any]], list[int] | None]
-"""References of each object, as `counting` tells them; None: names hold something else."""
+"""References of each object, as `standing` tells them; None: names hold something else."""
 
 #: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`).
 #: Python itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from itertools import chain, repeat
 from typing import Any
 
-from listener_bridge.reach.liveness.counting import Nobody
 from listener_bridge.reach.liveness.survey import namespace_of_main
 from listener_bridge.reach.liveness.words import Dead
 from listener_bridge.reach.stacks import answered, asking, without_collections
@@ -33,8 +32,16 @@ from listener_bridge.reach.stacks import answered, asking, without_collections
 _MISSING = object()
 
 
-def counts_there(objects: Sequence[object], names: Dead) -> list[int] | None:
-    """As `counts`. None: the program stands elsewhere than when names were read, or they hold something else."""
+class Nobody:
+    """An object that nothing else refers to."""
+
+
+def counts(objects: Sequence[object], names: Dead) -> list[int] | None:
+    """For each object its references, less the one of `objects` itself (of each place in it, the others count).
+
+    An object that only this sequence holds has none. What counting costs is seen on an object that is counted along.
+    None: the program stands elsewhere than when names were read, or they hold something else.
+    """
     with without_collections():
         found = _at_once(objects, [name for name, _ in names.bound])
     *references, own = found[: len(objects) + 1]

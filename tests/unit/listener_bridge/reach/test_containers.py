@@ -193,8 +193,8 @@ def test_what_somebody_has_met_weakly_since_it_was_counted_is_alive(
     del rdd
     known, met, countings = [weakref.ref(box)], list[object](), iter(range(2))
 
-    def counts(objects: list[Any], names: liveness.Dead) -> list[int]:
-        found = liveness.counts(objects)
+    def counts(objects: list[Any], names: liveness.Dead) -> list[int] | None:
+        found = liveness.counts(objects, liveness.Dead())
         met.extend(known.pop()() for _ in range(next(countings)))
         return found
 

@@ -547,9 +547,9 @@ def test_counts_leave_out_the_sequence_and_the_counting() -> None:
     holder = [held]
     things = [free, held]
     del free, held
-    assert liveness.counts(things) == [0, 1]
-    assert liveness.counts(tuple(things)) == [1, 2]
-    assert liveness.counts([]) == []
+    assert liveness.counts(things, liveness.Dead()) == [0, 1]
+    assert liveness.counts(tuple(things), liveness.Dead()) == [1, 2]
+    assert liveness.counts([], liveness.Dead()) == []
     assert holder == things[1:]
 
 

@@ -49,9 +49,9 @@ class Stepping(Program):
         self.there: list[list[int] | None] = []
 
     def _step(self) -> None:
-        self.late.append(liveness.counts_there([self.one], self.names))
+        self.late.append(liveness.counts([self.one], self.names))
         self.names = liveness.dead_references(self.is_own)
-        self.there.append(liveness.counts_there([self.one], self.names))
+        self.there.append(liveness.counts([self.one], self.names))
 
 
 @bytecode
