@@ -45,6 +45,7 @@ _UNHEARD, _UNSUBMITTED = Shuffle(Lineage(AppShuffle(0))), Attempt(StageAttempt(S
 
 # What nearly every job alters, named by what has become of the record.
 _numbered = altering(Meta, "next_stage")
+_over = altering(Meta, "jobs_ended")
 _told = altering(Shuffle, "lineage", "told")
 _submitted = altering(Attempt, "stage", "running", "submitted", "reads", "writes", "name")
 _job = maker(Job)
@@ -110,6 +111,7 @@ def _job_ended(state: State, at: e.Recorded, event: e.JobEnded) -> None:
     for stage, attempt in list(state.attempts.items()):
         if ended is not None and ended.lists(stage.stage) and not _listed(state, stage.stage):
             _forget_attempt(state, at, attempt)
+    state.meta = _over(state.meta, jobs_ended=add_span(state.meta.jobs_ended, Span(event.job, event.job)))
     _shrink_gap(state, event.job)
 
 

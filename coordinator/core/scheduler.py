@@ -18,7 +18,12 @@ from coordinator.core.values import Deletion, Lineage, Loss, Outputs
 
 
 def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
-    """Learns what the job lists. One that is known is told again after a reconnect: only its lineage can be new."""
+    """Learns what the job lists. One that is known is told again after a reconnect: only its lineage can be new.
+
+    What has ended does not run again: told late, or once more, it would live for ever.
+    """
+    if within(desk.state.meta.jobs_ended, command.job):
+        return
     if command.job not in desk.state.jobs:
         desk.emit(
             e.JobStarted(

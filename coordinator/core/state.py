@@ -117,6 +117,7 @@ class Meta:
     bytes_freed: int = 0
     next_stage: StageId = _FIRST_STAGE  #: Every stage id below it has been listed by a job, or never will be.
     executions_ended: tuple[Span, ...] = ()
+    jobs_ended: tuple[Span, ...] = ()
     disks: tuple[Disk, ...] = ()  #: By name.
 
     @property

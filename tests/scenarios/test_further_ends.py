@@ -342,3 +342,19 @@ def test_what_was_cleaned_and_is_announced_anew_is_on_no_disk_whatever_it_is_mad
     story.end()
     assert story.life("A1") == "expired"
     assert story.job("s3>B, s4:B!") == ["job 1", "A1 rescued: its policy does not let it go (frontier)"]
+
+
+def test_a_job_that_is_told_once_more_behind_its_end_does_not_live_again() -> None:
+    story = Story(EAGER)
+    story.whole("s0>A, s1:A!")
+    assert story.life("A1") == "fencing"
+    assert story.job("s0>A, s1:A!", job=0) == []
+    assert not story.state.jobs
+    assert story.fenced() == ["A1 fenced", "delete A1"]
+
+
+def test_nor_does_one_whose_end_is_told_before_its_start() -> None:
+    story = Story(EAGER)
+    assert story.end() == ["job 0 ended"]
+    assert story.job("s0>A, s1:A!") == []
+    assert not story.state.jobs

@@ -119,6 +119,15 @@ def test_42_ends_of_executions_are_kept_as_spans() -> None:
     assert not story.state.executions
 
 
+def test_42_ends_of_jobs_are_kept_as_spans() -> None:
+    story = Story(EAGER)
+    for number in range(100):
+        story.job("s0:A!")
+        story.end(number)
+    assert story.state.meta.jobs_ended == (Span(0, 99),)
+    assert not story.state.jobs
+
+
 def test_ids_are_never_reused() -> None:
     story = Story(EAGER)
     seen: list[int] = []

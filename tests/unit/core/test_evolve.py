@@ -83,7 +83,6 @@ ABOUT_SOMETHING = [
     e.PinSet,
     e.PinRemoved,
     e.ClientDropped,
-    e.JobEnded,
 ]
 
 
