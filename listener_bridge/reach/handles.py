@@ -126,7 +126,8 @@ class Handles:
         first = self._reading(census, names)
         revived = _revived(census)  # before the last counting: who has followed a weak reference by then is counted
         second = self._reading(census, names := self._read_names(whose.is_own))
-        if first is None or first != second or not self._are_still(census, first):
+        # A loop could have come by at another place whenever all was counted.
+        if first is None or first != second or not liveness.are_still(whose.is_own, names):
             return None
         # By name too: in a loop, a dead one may be there whenever names are read, and gone whenever all is counted.
         reached = census.reached(first, revived | census.held(names, first))
@@ -136,11 +137,6 @@ class Handles:
         """With the containers that lead to handles, which from here on the census alone is to hold."""
         names = self._read_names(whose.is_own, is_container)
         return replace(names, held=()), leading(names.held, handles)
-
-    def _are_still(self, census: Census, reading: Reading) -> bool:
-        """Whether names hold what they held: a loop could have come by at another place whenever all was counted."""
-        names = self._read_names(whose.is_own)
-        return not names.moved and census.by_name(names) == (reading.dead, reading.used, reading.parts)
 
     def _reading(self, census: Census, names: Dead) -> Reading | None:
         return None if names.moved else census.read(names, self._counts)

@@ -72,6 +72,8 @@ def out_of_reach(alive: Callable[[], list[Any]], is_own: Callable[[types.FrameTy
     again = liveness.dead_references(is_own)
     if first is None or names.moved or again.moved or first != census.read(again, liveness.counts):
         return []
+    if not liveness.are_still(is_own, again):
+        return []
     reached = census.reached(first, also | census.held(again, first))
     return [census.node(place) for place in range(census.handles) if place not in reached]
 

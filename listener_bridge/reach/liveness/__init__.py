@@ -7,10 +7,10 @@ On any other Python, while somebody traces, and wherever bytecode does not tell,
 does so after this, with `counts`, and does both twice: what is equal both times was so in between.
 """
 
-from listener_bridge.reach.liveness.frames import dead_references
+from listener_bridge.reach.liveness.frames import are_still, dead_references
 from listener_bridge.reach.liveness.methods import attributes_read
 from listener_bridge.reach.liveness.standing import counts
 from listener_bridge.reach.liveness.using import items_read
 from listener_bridge.reach.liveness.words import Dead, Name, Wanted
 
-__all__ = ["Dead", "Name", "Wanted", "attributes_read", "counts", "dead_references", "items_read"]
+__all__ = ["Dead", "Name", "Wanted", "are_still", "attributes_read", "counts", "dead_references", "items_read"]

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from listener_bridge.reach.liveness import codes, values
 from listener_bridge.reach.liveness.codes import Analysis
@@ -31,6 +31,7 @@ from listener_bridge.reach.liveness.survey import (
     Running,
     Survey,
     is_begun_as_a_program,
+    is_module_code,
     is_module_frame,
     namespace_of_main,
     surveyed,
@@ -63,17 +64,6 @@ _IS_KNOWN = (
 )
 
 
-class _Stand(NamedTuple):
-    """Where a frame of the program stands, and what its names hold: ids only."""
-
-    frame: int
-    code: int
-    lasti: int
-    is_module: bool
-    held: list[tuple[str, int]]
-    handed_on: str  #: of its variables, the one that has the arguments of the call that it stands in
-
-
 def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
     """References that the program will never use; `is_own` says which frames are of its own code.
 
@@ -88,8 +78,8 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
-        first = _reading(is_own, analyses, namespace)
-        second = _reading(is_own, analyses, namespace)
+        first = _reading(is_own, lambda code: analyses.get(id(code)), namespace)
+        second = _reading(is_own, lambda code: analyses.get(id(code)), namespace)
         if _is_watched():
             return Dead()
         # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
@@ -100,6 +90,19 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
         return Dead(moved=True)
+
+
+def are_still(is_own: IsOwn, told: Dead) -> bool:
+    """Whether the program stands where it stood when that was told, and its names hold what they held.
+
+    Code is not surveyed again: what was dead then is dead for ever.
+    """
+    try:
+        known = {stood.code for stood in told.stands}
+        now = _reading(is_own, lambda code: codes.analysis_of(code) if id(code) in known else None, namespace_of_main())
+        return not known or now == [*told.stands]
+    except Exception:  # noqa: BLE001 - as above
+        return False
 
 
 def _is_watched() -> bool:
@@ -137,32 +140,37 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
-    """Without the frames: analyses take time, and nobody's variables are to be kept for it."""
+    """The program's, and what has its main module's globals.
+
+    Without the frames: analyses take time, and nobody's variables are to be kept for it.
+    """
     there = seen()
     codes_of = {frame.frame: frame.f_code for frame in there}
-    return [_running(frame, codes_of.get(frame.back), is_own(frame), namespace) for frame in there]
+    theirs = ((frame, is_own(frame), frame.f_globals is namespace) for frame in there)
+    return [_running(frame, codes_of.get(frame.back), own, main) for frame, own, main in theirs if own or main]
 
 
-def _running(frame: Seen, outer: CodeType | None, is_own: bool, namespace: Namespace | None) -> Running:
-    is_whole = is_module_frame(frame, namespace) and is_begun_as_a_program(outer)
+def _running(frame: Seen, outer: CodeType | None, is_own: bool, is_main: bool) -> Running:
+    is_whole = is_main and is_module_code(frame.f_code) and is_begun_as_a_program(outer)
     taken = frozenset(name for name in (*RUNNERS, SUPER, TYPE) if name in frame.f_globals) if is_own else frozenset()
-    return Running(frame.f_code, frame.f_globals is namespace, is_own, is_whole, taken)
+    return Running(frame.f_code, is_main, is_own, is_whole, taken)
 
 
-def _reading(is_own: IsOwn, analyses: Mapping[int, Analysis], namespace: Namespace | None) -> list[_Stand] | None:
-    """None: code runs that did not run at the survey."""
-    stands: list[_Stand] = []
+def _reading(
+    is_own: IsOwn, known: Callable[[CodeType], Analysis | None], namespace: Namespace | None
+) -> list[Stood] | None:
+    """None: code runs that is not known."""
+    stands: list[Stood] = []
     for inner, frame in _with_inner():
         if not is_own(frame):
             continue
-        code = id(frame.f_code)
-        analysis = analyses.get(code)
+        analysis = known(frame.f_code)
         if analysis is None:
             return None
         lasti = frame.f_lasti
         is_module = is_module_frame(frame, namespace)
         held, handed_on = _held(frame, analysis, lasti, is_module), _handed_on(frame, analysis, lasti, inner)
-        stands.append(_Stand(id(frame), code, lasti, is_module, held, handed_on))
+        stands.append(Stood(id(frame), id(frame.f_code), lasti, is_module, held, handed_on))
     return stands
 
 
@@ -216,23 +224,19 @@ def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
 
 
 def _called_by_name(
-    namespace: Namespace | None, running: list[Running], stands: list[_Stand]
+    namespace: Namespace | None, running: list[Running], stands: list[Stood]
 ) -> Mapping[int, frozenset[str]]:
     """Behind the readings: what has become callable in another way since has more references."""
     module = next((each.code for each in running if each.is_main and each.code.co_name == "<module>"), None)
     held = next((stand.held for stand in stands if stand.is_module), None)
     if namespace is None or module is None or held is None:
         return {}
-    there = Dead(stands=_stood(stands), bound=tuple(held))
+    there = Dead(stands=tuple(stands), bound=tuple(held))
     return called_by_name(namespace, module, held, lambda objects: counts(objects, there))
 
 
-def _stood(stands: list[_Stand]) -> tuple[Stood, ...]:
-    return tuple(Stood(stand.frame, stand.lasti) for stand in stands)
-
-
 def _told(
-    stands: list[_Stand], analyses: Mapping[int, Analysis], survey: Survey, by_name: Mapping[int, frozenset[str]]
+    stands: list[Stood], analyses: Mapping[int, Analysis], survey: Survey, by_name: Mapping[int, frozenset[str]]
 ) -> Dead:
     references: dict[int, int] = {}
     names: dict[int, list[Name]] = {}
@@ -255,7 +259,7 @@ def _told(
         {target: tuple(found) for target, found in names.items()},
         used={target: used for target, used in parts.items() if used is not None},
         assigned=survey.assigned,
-        stands=_stood(stands),
+        stands=tuple(stands),
         bound=tuple(bound),
     )
 
@@ -269,7 +273,7 @@ _NEVER: frozenset[Use] = frozenset()
 
 
 def _how_read(
-    stand: _Stand, analysis: Analysis, survey: Survey, by_name: Mapping[int, frozenset[str]]
+    stand: Stood, analysis: Analysis, survey: Survey, by_name: Mapping[int, frozenset[str]]
 ) -> Callable[[str], frozenset[Use] | None]:
     """How what a name of the frame holds may still be used by that name: never, by attributes alone, or in any way."""
     later = _later(analysis, stand.lasti)

@@ -24,7 +24,6 @@ from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.dataflow import making
 from listener_bridge.reach.liveness.namespaces import values_in
 from listener_bridge.reach.liveness.passing import RUNNERS
-from listener_bridge.reach.stacks import Seen
 
 Namespace = dict[str, Any]
 
@@ -110,9 +109,14 @@ def namespace_of_main() -> Namespace | None:
     return namespace if isinstance(namespace.get("__file__"), str) else None
 
 
-def is_module_frame(frame: FrameType | Seen, namespace: Namespace | None) -> bool:
+def is_module_frame(frame: FrameType, namespace: Namespace | None) -> bool:
     """Does it run the main module's own code?"""
-    return frame.f_globals is namespace and frame.f_code.co_name == "<module>"
+    return frame.f_globals is namespace and is_module_code(frame.f_code)
+
+
+def is_module_code(code: CodeType) -> bool:
+    """Is it a module's own code?"""
+    return code.co_name == "<module>"
 
 
 def is_begun_as_a_program(outer: CodeType | None) -> bool:
@@ -311,23 +315,19 @@ def _dictionary(module: object) -> Namespace:
 
 def _defined_in(namespace: Namespace) -> Iterator[CodeType]:
     """The code of the functions and classes of a module that are its own."""
-    for value in values_in(namespace, _may_have_code):
-        yield from _codes_of(value, namespace, set())
+    seen: set[int] = set()
+    todo = [*values_in(namespace, _may_have_code)]
+    while todo:
+        value = todo.pop()
+        if type(value) is CodeType:
+            yield value
+        elif _may_have_code(type(value)) and id(value) not in seen:
+            seen.add(id(value))
+            todo += _parts(value, namespace)
 
 
 def _may_have_code(kind: type) -> bool:
     return kind is FunctionType or kind in _WRAPPERS or issubclass(kind, type)
-
-
-def _codes_of(value: object, namespace: Namespace, seen: set[int]) -> Iterator[CodeType]:
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    for part in _parts(value, namespace):
-        if type(part) is CodeType:
-            yield part
-        else:
-            yield from _codes_of(part, namespace, seen)
 
 
 def _parts(value: object, namespace: Namespace) -> Iterator[object]:

@@ -37,10 +37,14 @@ class Used(NamedTuple):
 
 
 class Stood(NamedTuple):
-    """Where a frame of the program's stood: ids alone."""
+    """Where a frame of the program's stood, and what its names held: ids only."""
 
     frame: int
+    code: int
     lasti: int
+    is_module: bool
+    held: list[tuple[str, int]]
+    handed_on: str  #: of its variables, the one that has the arguments of the call that it stands in
 
 
 @dataclass(frozen=True, slots=True)

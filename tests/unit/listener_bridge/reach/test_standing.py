@@ -47,11 +47,15 @@ class Stepping(Program):
         self.names = liveness.Dead()
         self.late: list[list[int] | None] = []
         self.there: list[list[int] | None] = []
+        self.are_still: list[bool] = []
+        self.were_still: list[bool] = []
 
     def _step(self) -> None:
         self.late.append(liveness.counts([self.one], self.names))
+        self.were_still.append(liveness.are_still(self.is_own, self.names))
         self.names = liveness.dead_references(self.is_own)
         self.there.append(liveness.counts([self.one], self.names))
+        self.are_still.append(liveness.are_still(self.is_own, self.names))
 
 
 @bytecode
@@ -63,6 +67,30 @@ def test_who_has_gone_on_since_names_were_read_is_not_counted(source: str) -> No
     assert len(program.there) > 3
     assert None not in program.there
     assert program.late[1:] == [None] * len(program.late[1:])
+
+
+@bytecode
+@pytest.mark.parametrize("source", [IN_A_FUNCTION, IN_THE_MODULE, AT_ONE_PLACE], ids=["function", "module", "place"])
+def test_who_has_gone_on_stands_still_no_longer(source: str) -> None:
+    program = Stepping(source)
+    program.run()
+    assert len(program.are_still) > 3
+    assert all(program.are_still)
+    assert not any(program.were_still[1:])
+
+
+@bytecode
+def test_a_frame_at_its_place_that_holds_something_else_stands_still_no_longer() -> None:
+    """The loop comes back to one instruction; counting does not ask what variables of frames hold."""
+    program = Stepping("def work():\n    for a in [one, two, one]:\n        step()\nwork()\n")
+    program.main.__dict__.update(two=Thing("two"))
+    program.run()
+    assert (program.are_still, program.were_still[1:]) == ([True] * 3, [False] * 2)
+    assert None not in program.late[1:]
+
+
+def test_where_no_frame_was_told_nothing_can_have_moved() -> None:
+    assert liveness.are_still(lambda _: True, liveness.Dead())
 
 
 @bytecode
