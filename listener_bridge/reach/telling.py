@@ -8,11 +8,15 @@ next one.
 
 py4j holds a dozen objects for each RDD that people name. What nameless ones need is mostly needed by what has a name:
 they are told only where they need more.
+
+A report is one commit and cannot be cut: of its first half a coordinator would conclude what only the whole says. So it
+names roots up to `NAMED_BYTES`, and tells those beyond together, as one root of each kind that needs what they need.
+What is kept depends on kinds and needs alone, so it is the same; only who holds it is told less finely.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
@@ -28,6 +32,13 @@ _KINDS = {
     Kind.ALGORITHM: common_pb2.ROOT_KIND_ALGORITHM,
     Kind.STREAM: common_pb2.ROOT_KIND_STREAM,
 }
+
+#: Of what is told by name, as the coordinator records it: some 3,500 roots. A segment holds four times as much: these
+#: may all be new, in the place of as many others, and what is told together needs shuffles by the ten thousands.
+NAMED_BYTES = 1 << 18
+ROOT_BYTES = 40  #: Of a record, beside the texts.
+NEED_BYTES = 5
+TOGETHER = "further "  #: How the names begin of what is told together, and no others.
 
 
 class Told:
@@ -45,7 +56,7 @@ class Told:
 
     def report(self, look: int, found: Iterable[Root]) -> Request:
         """The report of a look that found exactly these roots."""
-        roots = {root.root: root for root in _telling(found, self._known)}
+        roots = {root.root: root for root in _fitting(_telling(found, self._known), self._known)}
         changed = [root for name, root in roots.items() if self._known.get(name) != root]
         gone = (self._known.keys() | self._doubtful) - roots.keys()
         self._known, self._doubtful, self._last_gone = roots, set(), set(gone)
@@ -65,6 +76,33 @@ def _telling(found: Iterable[Root], known: Container[str]) -> list[Root]:
             told.append(root)
             covered |= root.needs
     return told
+
+
+def _fitting(told: Iterable[Root], known: Container[str]) -> Iterator[Root]:
+    """By name as many as a report holds, first who was told before; the rest together."""
+    left = NAMED_BYTES
+    beyond: dict[Kind, list[Root]] = {}
+    for root in sorted(told, key=lambda root: root.root not in known):
+        size = _bytes_of(root)
+        if size <= left:
+            left -= size
+            yield root
+        else:
+            beyond.setdefault(root.kind, []).append(root)
+    for kind, roots in beyond.items():
+        yield roots[0] if len(roots) == 1 else _together(kind, roots)
+
+
+def _together(kind: Kind, roots: list[Root]) -> Root:
+    """How many is told so roughly that it seldom changes."""
+    needs = frozenset().union(*(root.needs for root in roots))
+    at_least = 1 << (len(roots).bit_length() - 1)
+    return Root(f"{TOGETHER}{kind.value}", kind, needs, f"{at_least:,} or more further roots ({kind.value})")
+
+
+def _bytes_of(root: Root) -> int:
+    text_bytes = len(root.why) if root.why.isascii() else 4 * len(root.why)
+    return ROOT_BYTES + len(root.root) + text_bytes + NEED_BYTES * len(root.needs)
 
 
 def begin(look: int) -> Request:
