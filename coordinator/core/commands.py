@@ -131,6 +131,13 @@ class ReportJobStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportLineage:
+    """Lineage ahead of the job that lists it, where one command cannot hold it all: what nobody has told before."""
+
+    lineage: tuple[Lineage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportJobEnded:
     job: JobId
     succeeded: bool = True
@@ -348,6 +355,7 @@ Command: TypeAlias = (
     | ResumeDeletion
     | Tick
     | ReportJobStarted
+    | ReportLineage
     | ReportJobEnded
     | ReportStageSubmitted
     | ReportStageCompleted

@@ -375,6 +375,7 @@ def _fact(record: Callable[[Desk, Any], None]) -> Callable[[Desk, Any], Answer]:
 
 _FACTS: dict[type, Callable[[Desk, Any], None]] = {
     c.ReportJobStarted: scheduler.job_started,
+    c.ReportLineage: scheduler.lineage_told,
     c.ReportJobEnded: scheduler.job_ended,
     c.ReportStageSubmitted: scheduler.stage_submitted,
     c.ReportStageCompleted: scheduler.stage_completed,

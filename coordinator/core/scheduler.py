@@ -16,6 +16,9 @@ from coordinator.core.losses import lose
 from coordinator.core.state import Execution, Generation, State
 from coordinator.core.values import Deletion, Lineage, Loss, Outputs
 
+#: Lineages told at once beyond which everything is evaluated, and not what each of them concerns.
+MANY = 64
+
 
 def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
     """Learns what the job lists. One that is known is told again after a reconnect: only its lineage can be new.
@@ -38,7 +41,18 @@ def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
                 command.call_site,
             )
         )
-    for lineage in command.lineage:
+    _learn_all(desk, command.lineage)
+
+
+def lineage_told(desk: Desk, command: c.ReportLineage) -> None:
+    """Ahead of its job. What nobody knew before can only keep more: walks go on where they ended."""
+    _learn_all(desk, command.lineage)
+
+
+def _learn_all(desk: Desk, told: tuple[Lineage, ...]) -> None:
+    """What is behind each of many is, as a rule, behind the next one too: walking it again and again is too much."""
+    desk.concerns_all |= len(told) > MANY
+    for lineage in told:
         _learn(desk, lineage)
 
 

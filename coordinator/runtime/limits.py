@@ -120,6 +120,7 @@ _ROWS: dict[type, Any] = {
     c.RegisterClient: lambda command: [("clients", command.client)],
     c.SetPolicy: lambda command: [("groups", command.group)] if command.group else [],
     c.ReportJobStarted: _of_job,
+    c.ReportLineage: lambda command: [("shuffles", lineage.app_shuffle) for lineage in command.lineage],
     c.ReportStageSubmitted: _of_stage,
     c.GetShuffleId: _of_question,
     c.ReportMissing: _of_question,

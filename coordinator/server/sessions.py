@@ -114,6 +114,7 @@ class Sessions:
                 max_unconfirmed=self.options.unconfirmed_max,
                 max_message_bytes=self.options.message_bytes_max,
                 heartbeat_ms=self.options.heartbeat_ms,
+                lineage_ahead=True,
             ),
             elsewhere=elsewhere,
             token=secret,

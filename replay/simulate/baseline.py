@@ -107,7 +107,7 @@ class Baseline:
         for app_shuffle in list(self._lives):
             self._end(app_shuffle, now_ms)
 
-    def _job(self, fact: Fact, command: c.ReportJobStarted) -> None:
+    def _job(self, fact: Fact, command: c.ReportJobStarted | c.ReportLineage) -> None:
         self._maps.update((lineage.app_shuffle, lineage.maps) for lineage in command.lineage)
 
     def _submitted(self, fact: Fact, command: c.ReportStageSubmitted) -> None:
@@ -205,6 +205,7 @@ class Costs:
 
 _HEARD: dict[type, Any] = {
     c.ReportJobStarted: Baseline._job,  # noqa: SLF001 - the class's own table
+    c.ReportLineage: Baseline._job,  # noqa: SLF001
     c.ReportStageSubmitted: Baseline._submitted,  # noqa: SLF001
     c.ReportStageCompleted: Baseline._completed,  # noqa: SLF001
     c.ReportOutputs: Baseline._outputs,  # noqa: SLF001

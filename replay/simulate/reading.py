@@ -153,12 +153,8 @@ def _job_started(reader: Reader, first: e.JobStarted, events: list[e.Event]) -> 
 
 
 def _told_again(reader: Reader, first: e.LineageLearned, events: list[e.Event]) -> _Read:  # noqa: ARG001
-    """Only a job that is known can bring nothing but lineage; which one it was makes no difference."""
-    lineage = tuple(event.lineage for event in events if isinstance(event, e.LineageLearned))
-    job = max(reader.state.jobs.values(), key=lambda job: job.job, default=None)
-    if job is None:
-        return Kind.CLOCK, c.Tick()
-    return Kind.FACT, c.ReportJobStarted(job.job, job.final_stage, lineage=lineage)
+    """Ahead of its job, or by one that is known: which one it was makes no difference."""
+    return Kind.FACT, c.ReportLineage(tuple(event.lineage for event in events if isinstance(event, e.LineageLearned)))
 
 
 def _cleaned(reader: Reader, first: e.ShuffleCleaned, events: list[e.Event]) -> _Read:  # noqa: ARG001

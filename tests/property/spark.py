@@ -9,7 +9,7 @@ Each generation of a shuffle's data has a count, as in the driver's JVM; data ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, JobId, LookId, ShuffleId, StageAttempt, StageId, spans_of
@@ -71,6 +71,7 @@ class Spark:
     looking: LookId | None = None
     lost_something: bool = False
     cleaned: set[AppShuffle] = field(default_factory=set)
+    ever: set[AppShuffle] = field(default_factory=set)  #: A job has listed it.
     _next_stage: int = 0
     _next_job: int = 0
     _looks: int = 0
@@ -98,7 +99,18 @@ class Spark:
         job = LiveJob(JobId(self._next_job), final, reads, writes, lists)
         self._next_job += 1
         self.jobs[job.job] = job
-        self.told.append(self.job_told(job))
+        if app_shuffle % 2:
+            self._tell_ahead(job)
+        else:
+            self.told.append(self.job_told(job))
+        self.ever.update(job.lists)
+
+    def _tell_ahead(self, job: LiveJob) -> None:
+        """As of a job that is too large for one command: what was never told before goes ahead, piece by piece."""
+        told = self.job_told(job)
+        first = tuple(one for one in told.lineage if one.app_shuffle not in self.ever)
+        self.told.extend(c.ReportLineage((one,)) for one in first)
+        self.told.append(replace(told, lineage=tuple(one for one in told.lineage if one not in first)))
 
     def job_told(self, job: LiveJob) -> c.ReportJobStarted:
         """What is told of a job when it starts, and again after a gap."""

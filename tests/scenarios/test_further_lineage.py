@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coordinator.core import commands as c
-from coordinator.core.events import LineageLearned, Recorded
+from coordinator.core.events import JobStarted, LineageLearned, Recorded
 from coordinator.core.evolve import evolve
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import AppShuffle, JobId, ShuffleId, StageId, spans_of
+from coordinator.core.scheduler import MANY
 from coordinator.core.values import Lineage
-from tests.scenarios.story import FRONTIER, Story, attempt_of, shuffle
+from tests.scenarios.story import FRONTIER, MAPS, REACHABLE, Story, attempt_of, shuffle
 
-A, B, C = map(shuffle, "ABC")
+A, B, C, D = map(shuffle, "ABCD")
 BEHIND = "expired: every reader's output is on disk"
 
 
@@ -83,3 +84,38 @@ def test_what_was_read_for_a_shuffle_of_unknown_lineage_waits_for_it() -> None:
     assert story.lose(B=3) == ["B1 partial, 3 of 10", "A1 rescued: its policy does not let it go (frontier)"]
     assert story.job("s3>B, s4:B.") == ["job 1", f"A1 {BEHIND}, held: observe"]
     assert story.state.current(A).map_readers == frozenset()
+
+
+def test_lineage_that_goes_ahead_of_its_job_lets_nothing_go_and_ends_where_one_report_would() -> None:
+    """A job too large for one command. What lies behind it is needed from the job's start on, as if told at once."""
+    for policy in (REACHABLE, FRONTIER):
+        ahead, at_once = Story(policy), Story(policy)
+        for story in (ahead, at_once):
+            story.whole("s0>A, s1:A>B, s2:B!")
+            story.lose(B=0)
+        stages = "s3>A, s4:A>B, s5:B>C, s6:C>D, s7:D!"
+        before = ahead.lives()
+        assert ahead.do(c.ReportLineage((Lineage(D, (C,), maps=MAPS),))) == []
+        assert ahead.do(c.ReportLineage((Lineage(C, (B,), maps=MAPS),))) == []
+        assert [type(r.event) for r in ahead.log] == [LineageLearned]
+        assert ahead.lives() == before
+        assert ahead.job(stages) == ["job 1"]
+        assert [type(r.event) for r in ahead.log] == [JobStarted]  # of its lineage nothing is new
+        at_once.job(stages)
+        for story in (ahead, at_once):
+            story.look("")
+        assert ahead.lives() == at_once.lives() == before
+        assert ahead.state.shuffles == at_once.state.shuffles
+
+
+def test_very_much_lineage_is_judged_as_a_little() -> None:
+    """Beyond some lineages everything is evaluated once, and not what each of them concerns."""
+    story = Story()
+    story.whole("s0>A, s1:A!")
+    chain = tuple(Lineage(AppShuffle(n), (AppShuffle(n - 1),), maps=MAPS) for n in range(1, MANY + 10))
+    job = c.ReportJobStarted(JobId(1), StageId(900), (chain[-1].app_shuffle,), None, spans_of(()), chain)
+    story.do(job)
+    assert [type(r.event) for r in story.log] == [JobStarted] + [LineageLearned] * len(chain)
+    assert story.look("") == ["look", "look ended"]
+    assert story.lives() == "A1 readable"
+    assert story.end(1) == ["job 1 ended", "A1 expired: in no live cut", "fence A1"]

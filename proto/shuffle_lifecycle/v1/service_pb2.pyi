@@ -47,7 +47,7 @@ class Batch(_message.Message):
     def __init__(self, requests: _Optional[_Iterable[_Union[NumberedRequest, _Mapping]]] = ..., confirmed: _Optional[int] = ...) -> None: ...
 
 class NumberedRequest(_message.Message):
-    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept", "report_disk", "report_cached_blocks_lost")
+    __slots__ = ("number", "get_shuffle_id", "report_stage_submitted", "report_stage_completed", "report_job_started", "report_job_ended", "report_missing", "report_outcome", "register_application", "end_application", "register_client", "drop_client", "set_policy", "set_pin", "remove_pin", "resume_deletion", "tick", "report_outputs", "report_executor_lost", "report_execution_started", "report_execution_ended", "report_shuffle_cleaned", "report_gap", "resync", "begin_look", "report_cut", "report_generations_mixed", "report_results_may_differ", "report_kept", "report_disk", "report_cached_blocks_lost", "report_lineage")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     GET_SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     REPORT_STAGE_SUBMITTED_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +79,7 @@ class NumberedRequest(_message.Message):
     REPORT_KEPT_FIELD_NUMBER: _ClassVar[int]
     REPORT_DISK_FIELD_NUMBER: _ClassVar[int]
     REPORT_CACHED_BLOCKS_LOST_FIELD_NUMBER: _ClassVar[int]
+    REPORT_LINEAGE_FIELD_NUMBER: _ClassVar[int]
     number: int
     get_shuffle_id: GetShuffleId
     report_stage_submitted: ReportStageSubmitted
@@ -110,7 +111,8 @@ class NumberedRequest(_message.Message):
     report_kept: ReportKept
     report_disk: ReportDisk
     report_cached_blocks_lost: ReportCachedBlocksLost
-    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ..., report_disk: _Optional[_Union[ReportDisk, _Mapping]] = ..., report_cached_blocks_lost: _Optional[_Union[ReportCachedBlocksLost, _Mapping]] = ...) -> None: ...
+    report_lineage: ReportLineage
+    def __init__(self, number: _Optional[int] = ..., get_shuffle_id: _Optional[_Union[GetShuffleId, _Mapping]] = ..., report_stage_submitted: _Optional[_Union[ReportStageSubmitted, _Mapping]] = ..., report_stage_completed: _Optional[_Union[ReportStageCompleted, _Mapping]] = ..., report_job_started: _Optional[_Union[ReportJobStarted, _Mapping]] = ..., report_job_ended: _Optional[_Union[ReportJobEnded, _Mapping]] = ..., report_missing: _Optional[_Union[ReportMissing, _Mapping]] = ..., report_outcome: _Optional[_Union[ReportOutcome, _Mapping]] = ..., register_application: _Optional[_Union[RegisterApplication, _Mapping]] = ..., end_application: _Optional[_Union[EndApplication, _Mapping]] = ..., register_client: _Optional[_Union[RegisterClient, _Mapping]] = ..., drop_client: _Optional[_Union[DropClient, _Mapping]] = ..., set_policy: _Optional[_Union[SetPolicy, _Mapping]] = ..., set_pin: _Optional[_Union[SetPin, _Mapping]] = ..., remove_pin: _Optional[_Union[RemovePin, _Mapping]] = ..., resume_deletion: _Optional[_Union[ResumeDeletion, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., report_outputs: _Optional[_Union[ReportOutputs, _Mapping]] = ..., report_executor_lost: _Optional[_Union[ReportExecutorLost, _Mapping]] = ..., report_execution_started: _Optional[_Union[ReportExecutionStarted, _Mapping]] = ..., report_execution_ended: _Optional[_Union[ReportExecutionEnded, _Mapping]] = ..., report_shuffle_cleaned: _Optional[_Union[ReportShuffleCleaned, _Mapping]] = ..., report_gap: _Optional[_Union[ReportGap, _Mapping]] = ..., resync: _Optional[_Union[Resync, _Mapping]] = ..., begin_look: _Optional[_Union[BeginLook, _Mapping]] = ..., report_cut: _Optional[_Union[ReportCut, _Mapping]] = ..., report_generations_mixed: _Optional[_Union[ReportGenerationsMixed, _Mapping]] = ..., report_results_may_differ: _Optional[_Union[ReportResultsMayDiffer, _Mapping]] = ..., report_kept: _Optional[_Union[ReportKept, _Mapping]] = ..., report_disk: _Optional[_Union[ReportDisk, _Mapping]] = ..., report_cached_blocks_lost: _Optional[_Union[ReportCachedBlocksLost, _Mapping]] = ..., report_lineage: _Optional[_Union[ReportLineage, _Mapping]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()
@@ -147,16 +149,18 @@ class Welcome(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., answered: _Optional[int] = ..., outstanding: _Optional[int] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., elsewhere: _Optional[_Iterable[str]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class Limits(_message.Message):
-    __slots__ = ("max_batch", "max_unconfirmed", "max_message_bytes", "heartbeat_ms")
+    __slots__ = ("max_batch", "max_unconfirmed", "max_message_bytes", "heartbeat_ms", "lineage_ahead")
     MAX_BATCH_FIELD_NUMBER: _ClassVar[int]
     MAX_UNCONFIRMED_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_MS_FIELD_NUMBER: _ClassVar[int]
+    LINEAGE_AHEAD_FIELD_NUMBER: _ClassVar[int]
     max_batch: int
     max_unconfirmed: int
     max_message_bytes: int
     heartbeat_ms: int
-    def __init__(self, max_batch: _Optional[int] = ..., max_unconfirmed: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., heartbeat_ms: _Optional[int] = ...) -> None: ...
+    lineage_ahead: bool
+    def __init__(self, max_batch: _Optional[int] = ..., max_unconfirmed: _Optional[int] = ..., max_message_bytes: _Optional[int] = ..., heartbeat_ms: _Optional[int] = ..., lineage_ahead: bool = ...) -> None: ...
 
 class Answers(_message.Message):
     __slots__ = ("answers",)
@@ -377,6 +381,12 @@ class ReportJobStarted(_message.Message):
     policy: _common_pb2.Policy
     call_site: str
     def __init__(self, job: _Optional[int] = ..., final_stage: _Optional[int] = ..., reads: _Optional[_Iterable[int]] = ..., writes: _Optional[int] = ..., stages: _Optional[_Iterable[_Union[_common_pb2.Span, _Mapping]]] = ..., lineage: _Optional[_Iterable[_Union[_common_pb2.Lineage, _Mapping]]] = ..., execution: _Optional[int] = ..., group: _Optional[str] = ..., policy: _Optional[_Union[_common_pb2.Policy, _Mapping]] = ..., call_site: _Optional[str] = ...) -> None: ...
+
+class ReportLineage(_message.Message):
+    __slots__ = ("lineage",)
+    LINEAGE_FIELD_NUMBER: _ClassVar[int]
+    lineage: _containers.RepeatedCompositeFieldContainer[_common_pb2.Lineage]
+    def __init__(self, lineage: _Optional[_Iterable[_Union[_common_pb2.Lineage, _Mapping]]] = ...) -> None: ...
 
 class ReportJobEnded(_message.Message):
     __slots__ = ("job", "succeeded", "failure")

@@ -43,7 +43,11 @@ async def test_the_first_hello_registers_and_is_welcomed() -> None:
             assert welcome.replica == "replica-1"
             assert (welcome.answered, welcome.outstanding) == (0, 0)
             assert welcome.limits == pb.Limits(
-                max_batch=1_024, max_unconfirmed=4_096, max_message_bytes=4 * 1024 * 1024, heartbeat_ms=5_000
+                max_batch=1_024,
+                max_unconfirmed=4_096,
+                max_message_bytes=4 * 1024 * 1024,
+                heartbeat_ms=5_000,
+                lineage_ahead=True,
             )
             assert list(welcome.elsewhere) == ["there:1"]
         assert DRIVER in run.coordinator.states[APP].clients
