@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import Enum
 
 from coordinator.archive.api import ArchiveError, Missing
+from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Reason, Rejection
 from coordinator.explained import Explained
@@ -127,13 +128,23 @@ class TooManyApplications(CoordinatorError):
         self.application = application
 
 
-def over_size(application: ApplicationId, what: str, size: int, limit: int) -> Rejection:
+#: Commands that are not simply cut, and what is to be done instead.
+_TOO_LARGE: dict[type[c.Command], str] = {
+    c.ReportCut: "Nothing was done, since half a look proves nothing: tell roots of one kind as one, which needs what "
+    "they need.",
+    c.ReportJobStarted: "Nothing was done; tell lineage that is new before it, in several ReportLineage.",
+    c.Resync: "Nothing was done; tell lineage and outputs before it, behind a ReportGap, in several ReportLineage and "
+    "ReportOutputs; more than that must end first.",
+}
+
+
+def over_size(application: ApplicationId, command: type[c.Command], what: str, size: int, limit: int) -> Rejection:
     """One command alone makes more than a commit may hold: an answer, so that those behind it are answered too."""
     return Rejection(
         Reason.INVALID,
-        f"one command of application {application} makes {size} {what}",
+        f"one {command.__name__} of application {application} makes {size} {what}",
         f"at most {limit} in one commit",
-        "Cut it into several commands.",
+        _TOO_LARGE.get(command, "Nothing was done; cut it into several commands."),
     )
 
 

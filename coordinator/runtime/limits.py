@@ -34,7 +34,7 @@ class Limits:
     readers: int = _limit(100_000, "stage attempts of one application that read or write, or will again")
     jobs: int = _limit(100_000, "live jobs of one application")
     executions: int = _limit(100_000, "running SQL executions of one application")
-    roots: int = _limit(250_000, "roots that looks have told of one application")
+    roots: int = _limit(250_000, "roots told of one application; a driver names some 3,500, and tells more together")
     clients: int = _limit(1_000, "clients of one application")
     groups: int = _limit(1_000, "job groups of one application with a policy of their own")
     waiting: int = _limit(16_384, "requests of one application that wait for a commit; more wait at their caller")

@@ -110,7 +110,9 @@ class Proposer:
 
     def _refuse_over_size(self, state: State, what: str, size: int, limit: int) -> Proposal:
         """One request alone is too much."""
-        return self._refused(state, over_size(self._application, what, size, limit))
+        first = next(iter(self._waiting))
+        command = type(first.requests[len(first.answers)].command)
+        return self._refused(state, over_size(self._application, command, what, size, limit))
 
     def _refused(self, state: State, why: Rejection) -> Proposal:
         """The first request is answered with a refusal, and what waits behind it goes on."""
