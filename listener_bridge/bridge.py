@@ -261,7 +261,9 @@ class Bridge:
 
     def welcomed(self, welcome: service_pb2.Welcome, address: str) -> None:
         self.token = welcome.token or self.token
-        self.reporter.connected(welcome.limits.max_unconfirmed or 1_024, welcome.limits.max_message_bytes)
+        limits = welcome.limits
+        unanswered_max, bytes_max = limits.max_unconfirmed or 1_024, limits.max_message_bytes
+        self.reporter.connected(unanswered_max, bytes_max, lineage_ahead=limits.lineage_ahead)
         self.client.welcomed(address)
 
     def take(self, most: int, bytes_max: int, timeout_s: float, session: Session) -> service_pb2.Batch:

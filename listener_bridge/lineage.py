@@ -37,10 +37,13 @@ class Memory:
         self._stages: dict[int, _Listed] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
         self._told: dict[int, common_pb2.Lineage] = {}
+        self._ever: set[int] = set()  # of whose lineage something was told
+        self._first: set[int] = set()  # of these, those of the last job
         self._maps: dict[int, int] = {}  # the most map tasks that were ever seen
 
     def add_job(self, job: int, stages: Iterable[StageFact]) -> list[common_pb2.Lineage]:
         """Learn a job's stages; answers the lineage that was not told before, or has changed."""
+        self._first.clear()
         listed = tuple(stages)
         self._jobs[job] = tuple(stage.stage_id for stage in listed)
         for stage in listed:
@@ -96,14 +99,21 @@ class Memory:
         listed.missed.add(key)
         return is_first
 
+    def is_first(self, app_shuffle: int) -> bool:
+        """Whether the last job told it for the first time ever, before what was cleared too."""
+        return app_shuffle in self._first
+
     def clean(self, app_shuffle: int) -> None:
         """Spark has let the app shuffle go."""
         self._told.pop(app_shuffle, None)
+        self._ever.discard(app_shuffle)
         self._maps.pop(app_shuffle, None)
 
     def clear(self, maps: Mapping[int, int]) -> None:
         """All jobs and all that was told are to be told anew; `maps`: how many map tasks each app shuffle has."""
+        ever = self._ever
         self.__init__()  # type: ignore[misc]
+        self._ever = ever & maps.keys()  # what Spark has no longer registered is cleaned, and new should it come again
         self._maps.update(maps)
 
     def _news(self, stages: tuple[StageFact, ...]) -> Iterator[common_pb2.Lineage]:
@@ -112,6 +122,9 @@ class Memory:
                 found = self._lineage(stage, stage.writes)
                 if self._told.get(stage.writes) != found:
                     self._told[stage.writes] = found
+                    if stage.writes not in self._ever:
+                        self._first.add(stage.writes)
+                        self._ever.add(stage.writes)
                     yield found
 
     def _lineage(self, stage: StageFact, writes: int) -> common_pb2.Lineage:

@@ -199,9 +199,10 @@ class Reporter:
 
     # ---- the session's side ----
 
-    def connected(self, unanswered_max: int, message_bytes_max: int = 0) -> None:
+    def connected(self, unanswered_max: int, message_bytes_max: int = 0, *, lineage_ahead: bool = False) -> None:
         """A new connection, which takes so many requests ahead of their answers: what was not answered goes again."""
         with self._changed:
+            self._translator.tells_ahead = lineage_ahead
             self._outbox.rewind(unanswered_max, message_bytes_max)
             self._is_prompt = True
             self._changed.notify_all()

@@ -31,12 +31,19 @@ log = logging.getLogger("shuffle_lifecycle")
 #: holds 50.
 OUTPUTS = 20
 
+#: Of the lineage that one command brings, as the coordinator records it: a quarter of what one commit holds.
+LINEAGE_BYTES = 1 << 18
+RECORD_BYTES = 32  #: Of each record, beside what it says.
+
+NAME_MAX = 200  #: Characters of an execution's name in the whole truth.
+
 
 class Translator:
     """One application's facts, in order, into requests."""
 
     def __init__(self) -> None:
         self.conf: Mapping[str, str] = {}  #: The application's: Spark copies it into the properties of every SQL job.
+        self.tells_ahead = False  #: Lineage may go ahead of its job: the coordinator has said so.
         self._memory = Memory()
         self._cached = Cached()
         self._executions: dict[int, service_pb2.ReportExecutionStarted] = {}
@@ -63,6 +70,7 @@ class Translator:
         truth = self._truth(snapshot)
         there = snapshot.shuffles
         return [
+            *(self._ahead(truth.jobs, lambda _: True)),
             *(_outputs(there[at : at + OUTPUTS]) for at in range(0, len(there), OUTPUTS)),
             Request(resync=truth),
             *(Request(report_stage_submitted=stage) for stage in truth.stages),
@@ -81,7 +89,7 @@ class Translator:
         return service_pb2.Resync(
             jobs=jobs,
             stages=[self._submitted(stage) for stage in snapshot.running_stages],
-            executions=[self._executions[execution] for execution in sorted(self._executions)],
+            executions=[_in_short(self._executions[execution]) for execution in sorted(self._executions)],
             outputs=[
                 common_pb2.Outputs(app_shuffle=s.app_shuffle, available=s.available, total=s.total)
                 for s in snapshot.shuffles
@@ -111,6 +119,7 @@ class Translator:
             fact.job_id, fact.stages, fact.result_stage_id, fact.execution_id, fact.group, fact.properties
         )
         started.call_site = fact.call_site
+        yield from self._ahead([started], self._memory.is_first)
         yield Request(report_job_started=started)
 
     def _active_job(self, job: facts.ActiveJob) -> service_pb2.ReportJobStarted:
@@ -138,6 +147,21 @@ class Translator:
             group=group or "",
             policy=self._policy(properties, execution),
         )
+
+    def _ahead(self, jobs: Iterable[service_pb2.ReportJobStarted], may_go: Callable[[int], bool]) -> Iterator[Request]:
+        """Lineage of these jobs that goes ahead of them, taken from them: where all of it is too much for a command.
+
+        `may_go`: of what the coordinator knew otherwise until now, something may be let go before the job is told that
+        needs it.
+        """
+        told = [lineage for job in jobs for lineage in job.lineage]
+        if not self.tells_ahead or sum(map(_recorded_bytes, told)) <= LINEAGE_BYTES:
+            return
+        for job in jobs:
+            stay = [lineage for lineage in job.lineage if not may_go(lineage.app_shuffle)]
+            del job.lineage[:]
+            job.lineage.extend(stay)
+        yield from _in_parts(lineage for lineage in told if may_go(lineage.app_shuffle))
 
     def _policy(self, properties: Mapping[str, str], execution: int | None) -> common_pb2.Policy | None:
         if execution is not None and settings.choices_of_job(properties) == settings.choices_of_job(self.conf):
@@ -292,6 +316,31 @@ def _outputs(changed: Iterable[Any]) -> Request:
             ]
         )
     )
+
+
+def _in_short(started: service_pb2.ReportExecutionStarted) -> service_pb2.ReportExecutionStarted:
+    """A name may be a whole text of SQL, and a truth holds all that run. Whoever knows one keeps its name."""
+    return service_pb2.ReportExecutionStarted(
+        execution=started.execution, name=started.name[:NAME_MAX], writes_output=started.writes_output
+    )
+
+
+def _recorded_bytes(lineage: common_pb2.Lineage) -> int:
+    return lineage.ByteSize() + RECORD_BYTES
+
+
+def _in_parts(told: Iterable[common_pb2.Lineage]) -> Iterator[Request]:
+    """As few requests as hold it."""
+    part = service_pb2.ReportLineage()
+    size = 0
+    for lineage in told:
+        size += _recorded_bytes(lineage)
+        if size > LINEAGE_BYTES and part.lineage:
+            yield Request(report_lineage=part)
+            part, size = service_pb2.ReportLineage(), _recorded_bytes(lineage)
+        part.lineage.append(lineage)
+    if part.lineage:
+        yield Request(report_lineage=part)
 
 
 def _attempt(stage: StageFact) -> common_pb2.StageAttempt:

@@ -9,14 +9,20 @@ from pathlib import Path
 import pytest
 
 from coordinator.core.commands import Fenced, Freed, ReportOutcome
+from coordinator.core.rejections import Accepted
 from coordinator.core.state import Directive
 from coordinator.core.values import Deletion, DirectiveKind
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
+from listener_bridge.reach.telling import Told, begin
+from listener_bridge.tap.facts import JobStarted
+from listener_bridge.translate import Translator
 from state_backend.errors import NewerStore
 from state_backend.sqlite.backend import open_sqlite
 from tests.simulation import checks, facts
 from tests.simulation.world import registered
+from tests.unit.listener_bridge.fakes import stage
+from tests.unit.runtime import test_large as large
 
 
 async def test_21_a_replica_started_again_on_the_same_file_takes_the_fence_up_again(tmp_path: Path) -> None:
@@ -43,6 +49,23 @@ async def test_two_replicas_on_one_file_agree(tmp_path: Path) -> None:
         await asyncio.gather(*((one, two)[n % 2].submit(facts.APP, batch) for n, batch in enumerate(batches)))
         assert await one.view(facts.APP) == await two.view(facts.APP)
         assert await checks.wrongs(one_store, facts.APP, {facts.DRIVER: set(range(1, number.last + 1))}) == []
+
+
+async def test_what_a_large_application_tells_is_taken_and_there_after_a_restart(tmp_path: Path) -> None:
+    told, translator = Told(), Translator()
+    translator.tells_ahead = True
+    stages = (*(stage(n, writes=n, name=large.CALL_SITE) for n in range(10_000)), stage(10_000, parents=(9_999,)))
+    requests = translator.requests_of([JobStarted(0, 1, 0, stages, 10_000, None, None)])
+    requests += [begin(1), told.report(1, large.found(40_000))]
+    async with await open_sqlite(tmp_path / "store.db") as store, Replica(store, Options("before")) as replica:
+        await registered(replica)
+        assert await large.submitted(replica, 1, requests) == [Accepted()] * len(requests)
+        before = await replica.view(facts.APP)
+    async with await open_sqlite(tmp_path / "store.db") as store, Replica(store, Options("after")) as replica:
+        assert await replica.view(facts.APP) == before
+        assert await checks.wrongs(store, facts.APP, {facts.DRIVER: set(range(1, len(requests) + 1))}) == []
+    assert len(before.shuffles) == 10_000
+    assert {need for root in before.roots.values() for need in root.needs} == set(range(40_000))
 
 
 async def test_a_session_hears_of_another_process_commits(tmp_path: Path) -> None:

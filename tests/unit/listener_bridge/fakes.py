@@ -48,6 +48,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
         self.answer = answer
         self.answers = True  #: False: it hears and says nothing.
         self.welcomes = True
+        self.lineage_ahead = False  #: An older one does not know of it.
         self.elsewhere: list[str] = []  #: Whom Welcome names.
         self.answered = -1  #: What Welcome tells; below 0: the truth.
         self.refuse_with: tuple[grpc.StatusCode, str] | None = None
@@ -144,6 +145,7 @@ class FakeCoordinator(service_pb2_grpc.ShuffleLifecycleServicer):
     def _welcome(self, hello: service_pb2.Hello) -> service_pb2.Welcome:
         highest = max([0, *self.numbers()]) if hello.client == self.hellos[0].client else 0
         limits = service_pb2.Limits(max_batch=8, max_unconfirmed=64, max_message_bytes=1 << 20, heartbeat_ms=200)
+        limits.lineage_ahead = self.lineage_ahead
         answered = highest if self.answered < 0 else self.answered
         token = "" if hello.token else f"told-{len(self.hellos)}"
         return service_pb2.Welcome(answered=answered, limits=limits, token=token, elsewhere=self.elsewhere)

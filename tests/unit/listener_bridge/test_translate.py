@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from listener_bridge.settings import Policy
 from listener_bridge.tap import facts
 from listener_bridge.tap.facts import Fact, Level
 from listener_bridge.translate import Translator
+from listener_bridge.words import Request
 from tests.unit.listener_bridge.fakes import stage
 
 
@@ -328,6 +330,78 @@ def test_a_long_truth_is_told_in_parts_before_and_after_it() -> None:
     names = [str(request.WhichOneof("command")) for request in requests]
     assert names == ["report_outputs"] * 3 + ["resync"] + ["report_stage_submitted"] * 30
     assert [output.app_shuffle for one in requests[:3] for output in one.report_outputs.outputs] == list(range(45))
+
+
+def test_many_executions_of_long_names_fit_the_truth() -> None:
+    """2,000 texts of SQL made a commit of 16 MB."""
+    translator = Translator()
+    for number in range(2_000):
+        translator.requests_of([facts.ExecutionStarted(0, number, "SELECT " + "x" * 9_000, "site", 0, True)])
+    [truth] = translator.resync(facts.Snapshot("m", (), (), ()))
+    assert truth.ByteSize() < 500_000
+    assert {len(one.name) for one in truth.resync.executions} == {200}
+    assert [one.writes_output for one in truth.resync.executions] == [True] * 2_000
+
+
+def wide(count: int, first: int = 0) -> tuple[facts.StageFact, ...]:
+    """So many map stages, and a result stage that reads them all."""
+    maps = tuple(stage(first + n, writes=first + n, name="reduceByKey at etl.py:41") for n in range(count))
+    return (*maps, stage(first + count, parents=tuple(range(first, first + count))))
+
+
+def ahead() -> Translator:
+    translator = Translator()
+    translator.tells_ahead = True
+    return translator
+
+
+def lineages(requests: Iterable[Request]) -> list[tuple[str, int]]:
+    """Which requests bring lineage, and how many."""
+    brought = [(one, getattr(one, str(one.WhichOneof("command")))) for one in requests]
+    return [(str(one.WhichOneof("command")), len(said.lineage)) for one, said in brought if hasattr(said, "lineage")]
+
+
+def test_more_lineage_than_a_commit_holds_goes_ahead_of_its_job() -> None:
+    """10,000 in one command were refused each time that they were told."""
+    translator = ahead()
+    requests = translator.requests_of([job(1, *wide(10_000), final=10_000)])
+    *parts, (last, left) = lineages(requests)
+    assert (last, left, len(parts)) == ("report_job_started", 0, 3)
+    assert {name for name, _ in parts} == {"report_lineage"}
+    told_of = [one.app_shuffle for request in requests for one in request.report_lineage.lineage]
+    assert told_of == list(range(10_000))
+    assert len(requests[-1].report_job_started.reads) == 10_000
+    assert max(request.ByteSize() for request in requests) < 300_000
+    assert lineages(translator.requests_of([job(2, *wide(10_000), final=10_000)])) == [("report_job_started", 0)]
+
+
+def test_nothing_goes_ahead_where_the_coordinator_has_not_said_so_or_it_is_little() -> None:
+    for translator, count in ((Translator(), 10_000), (ahead(), 3_000)):
+        assert lineages(translator.requests_of([job(1, *wide(count), final=count)])) == [("report_job_started", count)]
+
+
+def test_what_was_told_otherwise_before_goes_with_its_job() -> None:
+    """Less of it might let go what the job needs by another way, before it is told. After a gap nothing goes."""
+    translator = ahead()
+    told(translator, job(1, *CHAIN, final=2))
+    present = facts.Snapshot("m", (facts.KnownShuffle(7, 4, 4), facts.KnownShuffle(8, 4, 4)), (), ())
+    translator.resync(present)
+    cut = stage(5_000, writes=8)
+    requests = translator.requests_of([job(2, *wide(5_000, 100), cut, final=5_100)])
+    assert [sum(count for name, count in lineages(requests) if name == kind) for kind in ("report_lineage",)] == [5_000]
+    assert [one.app_shuffle for one in requests[-1].report_job_started.lineage] == [8]
+
+
+def test_after_a_gap_lineage_goes_ahead_of_the_truth() -> None:
+    translator = ahead()
+    stages = wide(10_000)
+    told(translator, job(1, *stages, final=10_000))
+    present = facts.Snapshot("m", (), (), (facts.ActiveJob(1, stages, 10_000, None, None),))
+    requests = translator.resync(present)
+    assert [str(one.WhichOneof("command")) for one in requests] == ["report_lineage"] * 3 + ["resync"]
+    assert sum(len(one.report_lineage.lineage) for one in requests) == 10_000
+    [truth] = requests[-1].resync.jobs
+    assert (len(truth.lineage), len(truth.reads)) == (0, 10_000)
 
 
 def test_the_truth_in_the_middle_of_a_partial_retry_names_all_maps() -> None:
