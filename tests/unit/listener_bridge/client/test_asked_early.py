@@ -28,9 +28,9 @@ def test_who_asks_between_the_token_and_the_session_waits_for_both(
     here = Attached(coordinator.address)
     connected, may_go_on = here.bridge.reporter.connected, threading.Event()
 
-    def held(*limits: int) -> None:
+    def held(*limits: int, **more: bool) -> None:
         may_go_on.wait(20)
-        connected(*limits)
+        connected(*limits, **more)
 
     monkeypatch.setattr(here.bridge.reporter, "connected", held)
     here.bridge.start()

@@ -18,6 +18,7 @@ from listener_bridge.tap.facts import ActiveJob, JobStarted, Snapshot, StageFact
 from listener_bridge.words import Request
 from state_backend.open import open_backend
 from tests.simulation import checks
+from tests.support.spark import wait_for
 from tests.unit.listener_bridge.client.attached import Attached
 from tests.unit.listener_bridge.fakes import FakeCoordinator, stage
 
@@ -81,6 +82,7 @@ def test_a_real_coordinator_takes_it_whole(tmp_path: Path, caplog: pytest.LogCap
         attached.bridge.start()
         assert attached.bridge.client.is_heard.wait(20.0)
         attached.tap.tell(STARTED)
+        wait_for(lambda: attached.bridge.reporter.confirmed == 5, "the answers")
         attached.tap.end()
         attached.bridge.is_stopped.wait(30.0)
         here.stop(10.0)
