@@ -1,8 +1,9 @@
 """Taking applications that have ended out of the store.
 
 Responsible for leaving nothing of them there, once all of it is in the archive. Refuses to take anything that is not.
-Invariant: the registration and the head go last, in one transaction that compares both, the lock, and that no driver
-gives signs of life; until then the application is found where it was, and its log is whole.
+Invariant: each transaction compares the registration, the head that says that all is archived, the lock, and that no
+driver gives signs of life: what is appended meanwhile keeps the rest in the store. The registration and the head go
+last; until then the application is found where it was, and its log is whole.
 """
 
 from __future__ import annotations
@@ -99,9 +100,9 @@ async def take_out(backend: StateBackend, lock: Lock, application: Application) 
     try:
         mark = await _all_archived(backend, lock, application)
         await application.shelf.keep_ended(record.value, encode(mark.head))
-        for keyspace in _MANY:
-            await _clear(backend, keyspace, places.within_application(application.name), still)
         own = (RevisionIs(Keyspace.HEADS, key, mark.revision), RevisionIs(Keyspace.APPLICATIONS, key, record.revision))
+        for keyspace in _MANY:
+            await _clear(backend, keyspace, places.within_application(application.name), (*still, *own))
         last = [Delete(keyspace, key) for keyspace in (*_ONE, Keyspace.HEADS, Keyspace.APPLICATIONS)]
         await backend.put_txn((*still, *own), last)
         gone = (lock.guard, Absent(Keyspace.HEADS, key))

@@ -16,6 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from coordinator.archive.folder import Folder
+from coordinator.core.commands import EndApplication
 from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Capabilities, Driver, Ending, Policy, Settings
 from coordinator.runtime import places
@@ -28,10 +29,10 @@ from state_backend.api import Lock, StateBackend
 from state_backend.errors import Unavailable
 from state_backend.memory import MemoryBackend
 from state_backend.testing.faults import Faults, FaultyBackend
-from state_backend.values import Delete, Keyspace, Put, Reading
+from state_backend.values import Delete, KeyPage, Keyspace, Put, Reading
 from tests.simulation import facts, virtual
 from tests.simulation.world import World, registered
-from tests.unit.runtime.archiving.archived import OFTEN, assert_whole, opened, replica, told, verdict
+from tests.unit.runtime.archiving.archived import JOBS, OFTEN, assert_whole, opened, replica, told, verdict
 
 ENDED = ApplicationRecord(facts.APP, Driver(), Capabilities(), Policy(), Settings(), ended_ms=1, ending=Ending.ENDED)
 
@@ -253,6 +254,42 @@ def test_an_application_that_runs_or_is_swept_stays(tmp_path: Path) -> None:
                     await retention.run(lock)
                     assert not await take_out(store, lock, opened(store, archive)), "its driver gives signs of life"
                 assert len(await keeper.applications(running_only=True)) == 1
+
+    virtual.run(story())
+
+
+class AskedMeanwhile(MemoryBackend):
+    """Somebody asks once more when all is in the archive, before the first keys are looked for."""
+
+    asks: Callable[[], Awaitable[object]]
+    asked = False
+
+    async def scan_keys(self, keyspace: Keyspace, *where: Any, **more: Any) -> KeyPage:
+        if keyspace is Keyspace.SNAPSHOTS and not self.asked:
+            self.asked = True
+            await self.asks()
+        return await super().scan_keys(keyspace, *where, **more)
+
+
+def test_what_is_appended_behind_the_archive_is_not_deleted_with_what_is_in_it(tmp_path: Path) -> None:
+    """A refusal is an event too: its segment went, and the log ended before its head for ever."""
+
+    async def story() -> None:
+        archive = Folder(tmp_path)
+        async with World() as world, replica(world, archive, replica="teller") as teller:
+            number = await registered(teller)
+            for job in range(JOBS):
+                await teller.submit(facts.APP, number(facts.whole(job)))
+            await teller.submit(facts.APP, number([EndApplication()]))
+            store = AskedMeanwhile(world.store)
+            store.asks = lambda: teller.submit(facts.APP, number([facts.asks(0)]))
+            async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                assert not await take_out(store, lock, opened(store, archive))
+                assert store.asked
+                log = await teller.events(facts.APP, 0, 100_000)
+                await assert_whole(world, archive, log)
+                assert await take_out(store, lock, opened(store, archive))
+            await assert_whole(world, archive, log)
 
     virtual.run(story())
 
