@@ -6,7 +6,7 @@ archive and store together hold the whole log; only segments below the last snap
 every replica can still begin from a snapshot and go on from there.
 
 Whatever is interrupted is done again from the start: a file that is there already is found, a head that says so
-already is left alone, and segments below it that were not deleted are deleted at the next run under a new lock.
+already is left alone, and segments below it that were not deleted are deleted at the next run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Archiver(Chore):
         self.every_s = options.archive_every_s
         self._backend = backend
         self._opened = opened
-        self._swept: set[ApplicationId] = set()  #: What an earlier holder of the lock has left there is gone.
+        self._swept: set[ApplicationId] = set()  #: What an earlier run, or holder of the lock, has left there is gone.
 
     def begin(self) -> None:
         self._swept.clear()
@@ -85,6 +85,7 @@ class Archiver(Chore):
     async def _look_at(self, lock: Lock, application: Application, entry: Entry) -> None:
         mark = application.journal.mark_of(entry)
         if 0 < mark.head.previous_snapshot >= mark.head.archived_below:
+            self._swept.discard(application.name)  # until it has been: what fails on the way leaves segments there
             await archive(self._backend, lock, application, mark.head.previous_snapshot)
             await self._keep_snapshot(application, mark.head.previous_snapshot)
         elif application.name in self._swept:

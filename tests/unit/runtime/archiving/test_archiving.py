@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from coordinator.archive.api import ArchiveAway
 from coordinator.archive.folder import Folder
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
@@ -84,6 +85,35 @@ def test_a_second_look_finds_nothing_to_do(tmp_path: Path) -> None:
             await look(world, Folder(tmp_path))
             assert {path: path.stat().st_mtime_ns for path in kept(tmp_path)} == before
             assert (await world.reader().scan_keys(Keyspace.EVENTS)).keys == revision
+
+    virtual.run(story())
+
+
+def test_what_an_archive_that_failed_left_in_the_store_goes_with_the_next_look(tmp_path: Path) -> None:
+    """An application that is quiet makes no further snapshot: its segments stayed as long as one held the lock."""
+
+    class NoSnapshots(Folder):
+        def write(self, name: str, content: bytes) -> None:
+            if self.fails and "snapshot-" in name:
+                raise ArchiveAway(self.where, "it is to fail")
+            super().write(name, content)
+
+        fails = False
+
+    async def story() -> None:
+        archive = NoSnapshots(tmp_path)
+        async with World() as world, replica(world, archive, replica="teller") as teller:
+            number, store = await registered(teller), world.reader()
+            async with store.lock(Keyspace.SESSIONS, LOCK, 600) as lock:
+                archiver = Archiver(store, lambda _: opened(store, archive), OFTEN)
+                for fails in (False, True, False):
+                    for job in range(0 if archive.fails else JOBS):
+                        await teller.submit(facts.APP, number(facts.whole(job)))
+                    await asyncio.sleep(1)
+                    archive.fails = fails
+                    await archiver.run(lock)
+            left = (await store.scan_keys(Keyspace.EVENTS)).keys
+            assert places.first_sequence_of(left[0]) == (await head(world)).archived_below
 
     virtual.run(story())
 
