@@ -62,6 +62,10 @@ class Places(Generic[T]):
         self._overtaken.discard(key)
         return list(self._release())
 
+    def forget(self) -> None:
+        """Nobody wants to know any more what was done: markers that are still to come by are nobody's."""
+        self._awaited.clear()
+
     def awaits(self, done: T) -> bool:
         """Whether this very thing waits for its marker."""
         return any(kept is done for kept in self._awaited.values())

@@ -208,10 +208,14 @@ class Reporter:
             self._changed.notify_all()
 
     def begin_again(self, further: Iterable[Request] = ()) -> None:
-        """The coordinator has lost what it confirmed: a new client begins, and tells the whole truth, and `further`."""
+        """The coordinator has lost what it confirmed: a new client begins, and tells the whole truth, and `further`.
+
+        What waits for its place belongs to the log that is lost: its directives' numbers are others' in the new one.
+        """
         with self._changed:
             self._further.extend(further)
             self._outbox.begin_again()
+            self._places.forget()
             self._missed += 1
 
     def take(self, most: int, bytes_max: int, timeout_s: float, is_over: Callable[[], bool]) -> service_pb2.Batch:

@@ -84,6 +84,19 @@ def test_16_a_snapshot_whose_place_was_dropped_is_no_truth() -> None:
     assert told.asked == 2
 
 
+def test_what_a_directive_of_the_lost_log_came_to_is_not_told_to_the_new_one() -> None:
+    """Its number may be another directive's there. A snapshot from before would have closed the gap in front of it."""
+    told, fenced = Told(), "fenced-1-0"
+    told.after(DROPPED)
+    told.reporter.settle("snapshot", TRUTH, TRUTH.marker)
+    told.reporter.begin(5)
+    told.reporter.settle(5, words.outcome(5, api.Fenced(LOCATOR, 1, fenced)), fenced)
+    told.reporter.begin_again()
+    assert told.after(MARK, MarkerPassed(3, fenced, "")) == []
+    told.reporter.settle("snapshot", TRUTH, "snapshot-2")
+    assert told.after(MarkerPassed(4, "snapshot-2", "")) == ["report_gap", "resync"]
+
+
 @pytest.mark.parametrize("is_told_by_spark", [True, False])
 def test_the_end_is_told_although_a_gap_is_open(is_told_by_spark: bool) -> None:
     """Else the coordinator would wait for the driver's silence, and take it for lost."""
