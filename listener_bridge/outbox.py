@@ -131,8 +131,8 @@ class Outbox:
         yield from self._waiting
 
     def _peek(self) -> Request | None:
-        if self._again:
-            return self._again[0]
+        if self._again:  # perhaps more than this connection takes at once
+            return self._again[0] if self._again[0].number <= self.confirmed + self._unanswered_max else None
         if self._waiting and len(self._sent) < self._unanswered_max:
             return self._waiting[0]
         return None

@@ -104,7 +104,7 @@ class Line:
         for request in requests:
             self._check_number(request.number)
             self._highest = max(self._highest, request.number)
-        self._check_window(batch.confirmed)
+        self._check_window(batch.confirmed, max((request.number for request in requests), default=0))
         return requests
 
     def _check_number(self, number: int) -> None:
@@ -116,11 +116,12 @@ class Line:
                 "Nothing of this batch was done; send what is missing first.",
             )
 
-    def _check_window(self, confirmed: int) -> None:
+    def _check_window(self, confirmed: int, last: int) -> None:
+        """``last``: the highest number of the batch. An earlier session may have sent more than this one takes."""
         if confirmed > self._highest:
             raise Malformed(f"answer {confirmed} is confirmed", f"at most {self._highest}, the highest that was asked")
         self._confirmed = max(self._confirmed, confirmed)
-        sent = self._highest - self._confirmed
+        sent = last - self._confirmed
         if sent > self._options.unconfirmed_max:
             raise refuse(
                 Reason.EXHAUSTED,

@@ -71,6 +71,21 @@ def test_no_more_leaves_than_may_be_unanswered() -> None:
     assert shown(box.next_batch(9, BYTES)) == [(3, 3)]
 
 
+def test_what_is_sent_again_keeps_to_what_the_new_connection_takes() -> None:
+    """A coordinator that takes less than the one before refused all of it, in every session."""
+    box = Outbox()
+    box.add(ended(job) for job in range(1, 8))
+    box.next_batch(6, BYTES)
+    box.answer(2, 2)
+    box.rewind(unanswered_max=3)
+    assert shown(box.next_batch(9, BYTES)) == [(1, 1), (3, 3)]
+    assert not box.can_send
+    box.answer(1, 1)
+    assert shown(box.next_batch(9, BYTES)) == [(4, 4), (5, 5)]
+    box.answer(3, 5)
+    assert shown(box.next_batch(9, BYTES)) == [(6, 6), (7, 7)]
+
+
 def test_a_batch_keeps_to_its_bytes() -> None:
     box = Outbox()
     box.add(ended(job) for job in range(1, 4))

@@ -349,6 +349,20 @@ async def test_more_than_may_be_unconfirmed_ends_the_stream() -> None:
         assert "5 requests were sent and not confirmed; expected at most 4" in said
 
 
+async def test_what_an_earlier_session_took_more_of_can_be_sent_again_a_part_at_a_time() -> None:
+    """Its answers may be lost, and a server that was told to take fewer refused every part of it for ever."""
+    coordinator = FakeCoordinator()
+    async with running(coordinator) as run, session(run) as (driver, _):
+        await driver.send(facts.batch(facts.story() + facts.asks(range(4, 9))))
+        await driver.answers(8)
+    async with running(coordinator, unconfirmed_max=4) as fewer, session(fewer) as (driver, welcome):
+        assert welcome.answered == 8
+        await driver.send(facts.batch(facts.story() + facts.asks([4])))
+        assert len(await driver.answers(4)) == 4
+        await driver.send(facts.batch(facts.asks(range(5, 9)), confirmed=4))
+        assert len(await driver.answers(4)) == 4
+
+
 async def test_confirming_makes_room() -> None:
     async with running(unconfirmed_max=4) as run, session(run) as (driver, _):
         await driver.send(facts.batch(facts.story()))
