@@ -241,13 +241,20 @@ _ENDINGS = {
 }
 #: What was sent breaks a rule, or a mistake in the coordinator does: of what is sent first, in the next session too.
 _NOT_TAKEN = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.INTERNAL)
+_LARGER = "message larger than max"
 
 
 def _ending_of(error: grpc.RpcError, was_welcomed: bool) -> Ending:
     code = _said_by(error, "code")
-    if code in _NOT_TAKEN and was_welcomed:
+    if was_welcomed and (code in _NOT_TAKEN or _is_too_large(error)):
         return Ending.NOT_TAKEN
     return _ENDINGS.get(code, Ending.AWAY)
+
+
+def _is_too_large(error: grpc.RpcError) -> bool:
+    """gRPC's own words: what was sent under a larger limit, and not answered, is larger than this one's."""
+    is_exhausted = _said_by(error, "code") is grpc.StatusCode.RESOURCE_EXHAUSTED
+    return is_exhausted and _LARGER in str(_said_by(error, "details") or "")
 
 
 def _words_of(error: grpc.RpcError) -> str:

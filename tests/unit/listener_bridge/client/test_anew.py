@@ -151,8 +151,9 @@ def test_a_coordinator_that_does_not_know_what_it_refused_has_lost_nothing() -> 
     [
         (grpc.StatusCode.INVALID_ARGUMENT, "the message has 300001 items in its lists"),
         (grpc.StatusCode.INTERNAL, "the server failed"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "SERVER: Received message larger than max (157671 vs. 65536)"),
     ],
-    ids=["too large inside", "a rule fails on it"],
+    ids=["too large inside", "a rule fails on it", "too large for a limit that was lowered"],
 )
 def test_who_is_not_taken_again_and_again_tells_everything_anew(
     coordinator: FakeCoordinator,
