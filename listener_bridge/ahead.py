@@ -9,7 +9,7 @@ the oldest is dropped, which only means that it is freed once more when somebody
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from listener_bridge.shuffle_services.api import Freed, FreeOutcome, Locator
 
@@ -20,6 +20,7 @@ KEPT_MAX = 1_000
 class _Announced:
     app_shuffle: int
     outcome: FreeOutcome | None = None  #: None: not freed yet.
+    is_awaited: bool = True  #: Somebody will ask what came of it.
 
 
 class Ahead:
@@ -34,7 +35,9 @@ class Ahead:
         with self._lock:
             if len(self._announced) >= KEPT_MAX:
                 self._announced.pop(next(iter(self._announced)))
-            self._announced.setdefault(locator, _Announced(app_shuffle))
+            known = self._announced.get(locator)
+            if known is None or not known.is_awaited:
+                self._announced[locator] = _Announced(app_shuffle)
 
     def is_due(self, locator: Locator) -> bool:
         """Whether it is still to be freed: nobody has asked meanwhile, and nobody has freed it."""
@@ -45,8 +48,11 @@ class Ahead:
     def keep(self, locator: Locator, outcome: FreeOutcome) -> None:
         """What came of it."""
         with self._lock:
-            if (known := self._announced.get(locator)) is not None:
+            known = self._announced.get(locator)
+            if known is not None and known.is_awaited:
                 self._announced[locator] = _Announced(known.app_shuffle, outcome)
+            elif known is not None:
+                del self._announced[locator]
 
     def take(self, locator: Locator) -> FreeOutcome | None:
         """Its deletion is asked for: what came of it; None where it is to be done now."""
@@ -66,9 +72,10 @@ class Ahead:
             self._announced = {name: one for name, one in self._announced.items() if one.app_shuffle != app_shuffle}
 
     def forget_all(self) -> None:
-        """Nobody will ask: whoever announced it has lost its log."""
+        """Nobody will ask: whoever announced it has lost its log. What is not freed yet is to go all the same."""
         with self._lock:
-            self._announced.clear()
+            left = {name: one for name, one in self._announced.items() if one.outcome is None}
+            self._announced = {name: replace(one, is_awaited=False) for name, one in left.items()}
 
     def untold_bytes(self) -> int:
         """Gone, and the coordinator does not know."""

@@ -394,6 +394,26 @@ def test_what_nobody_will_ask_for_is_not_kept(forget: Any) -> None:
     assert hands.executor.ahead.untold_bytes() == 0
 
 
+def test_what_was_fenced_goes_although_the_log_is_lost_that_announced_it() -> None:
+    """Nobody else would have it freed: the next log knows of no generation there."""
+    hands = Hands(fence=FENCED, free=Freed(500))
+    hands.service.before = lambda _: hands.executor.begin_again() if hands.service.calls else None  # in the second one
+    hands.do(fence_to_delete(1), fence(2))
+    wait_for(lambda: ("free", LOCATOR) in hands.service.calls, "the data")
+    hands.executor.stop("over", 10)
+    assert hands.service.calls == [("fence", 1), ("fence", 1), ("free", LOCATOR)]
+    assert hands.executor.ahead._announced == {}
+
+
+def test_what_the_next_log_announces_again_is_told_to_it() -> None:
+    ahead = Ahead()
+    ahead.announce(LOCATOR, 1)
+    ahead.forget_all()
+    ahead.announce(LOCATOR, 1)
+    ahead.keep(LOCATOR, Freed(500))
+    assert ahead.take(LOCATOR) == Freed(500)
+
+
 def cleaned_within(hands: Hands, verb: str) -> Hands:
     """Spark lets app shuffle 1 go while the service is asked for this."""
     hands.service.before = lambda asked: hands.executor.shuffle_cleaned(1) if asked == verb else None
