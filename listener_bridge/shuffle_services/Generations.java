@@ -12,6 +12,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.spark.CleanerListener;
+import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.DAGScheduler;
@@ -25,7 +27,7 @@ import org.apache.spark.scheduler.MapStatus;
  * Spark was made to forget without a fence, where files outlive their executors: nobody else knows of it. Whoever
  * attaches to the application again finds the same counts: what was fenced before stays so.
  */
-public class Generations {
+public class Generations implements CleanerListener {
   /** What is known of one app shuffle. */
   public static class Shuffle {
     public final int id;
@@ -106,6 +108,7 @@ public class Generations {
   private final Map owed = new HashMap(); // shuffle -> Long: outputs of older tasks do not go with those of later ones
   private final Set abandoned = new LinkedHashSet(); // let go by Spark, and files of them may lie somewhere
   private final Set scattered = Collections.newSetFromMap(new ConcurrentHashMap()); // forgotten while it may have been written
+  private boolean isListening = false;
   private volatile boolean filesOutliveExecutors = false;
   private volatile Rewrites rewrites = null;
   private volatile TaskNumbers numbers = null;
@@ -123,6 +126,14 @@ public class Generations {
 
   public static void forget(DAGScheduler application) {
     OF_APPLICATION.remove(application);
+  }
+
+  /** Spark's cleaner says what it lets go: it is asked once, whoever attaches however often, since it keeps who asks. */
+  synchronized void listenTo(ContextCleaner cleaner) {
+    if (!isListening) {
+      isListening = true;
+      cleaner.attachListener(this);
+    }
   }
 
   public synchronized Shuffle of(int shuffle) {
@@ -294,4 +305,16 @@ public class Generations {
     System.arraycopy(ids, 0, exact, 0, n);
     return exact;
   }
+
+  public void shuffleCleaned(int shuffle) {
+    cleaned(shuffle);
+  }
+
+  public void rddCleaned(int rdd) {}
+
+  public void broadcastCleaned(long broadcast) {}
+
+  public void accumCleaned(long accumulator) {}
+
+  public void checkpointCleaned(long rdd) {}
 }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.CleanerListener;
+import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
@@ -14,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Spark's own shuffle files: fence, free, forget. One verb at a time; every answer is JSON. */
-public class NativeService implements CleanerListener {
+public class NativeService {
   private static final long HOLD_LIMIT_MS = 5000L;
   private static final String UNASKED = "lives, and the block manager's master did not know it; ask again";
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
@@ -48,7 +49,7 @@ public class NativeService implements CleanerListener {
       generations.noteWhatIsForgotten();
     }
     if (cleaner != null) {
-      ((org.apache.spark.ContextCleaner) cleaner).attachListener(this);
+      generations.listenTo((ContextCleaner) cleaner);
     }
   }
 
@@ -258,16 +259,4 @@ public class NativeService implements CleanerListener {
   public int[] fenced() {
     return generations.fenced();
   }
-
-  public void shuffleCleaned(int shuffle) {
-    generations.cleaned(shuffle);
-  }
-
-  public void rddCleaned(int rdd) {}
-
-  public void broadcastCleaned(long broadcast) {}
-
-  public void accumCleaned(long accumulator) {}
-
-  public void checkpointCleaned(long rdd) {}
 }

@@ -32,7 +32,7 @@ public class RowBuffer {
 
   public synchronized void put(Row row, boolean isPrompt) {
     if (closed) {
-      return; // Spark's cleaner cannot be told to forget us
+      return; // Spark's cleaner may just be telling us
     }
     String text = row.toString();
     if (chars + text.length() > capacityChars) {

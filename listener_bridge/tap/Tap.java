@@ -1,6 +1,9 @@
 package shufflelifecycle;
 
 import com.codahale.metrics.Counter;
+import java.lang.reflect.Field;
+import java.util.Collection;
+import org.apache.spark.ContextCleaner;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.LiveListenerBus;
@@ -15,16 +18,18 @@ public class Tap {
   private final Outputs outputs;
   private final MapOutputTrackerMaster tracker;
   private final RowBuffer rows;
+  private final ContextCleaner cleaner; // null where Spark has none
 
   public Tap(Object sc, Object tracker, Object capacityChars, Object promptBytes) {
     SparkContext context = (SparkContext) sc;
     this.scheduler = new Scheduler(context);
     this.tracker = (MapOutputTrackerMaster) tracker;
     this.rows = new RowBuffer(((Number) capacityChars).longValue());
+    this.cleaner = context.cleaner().isDefined() ? (ContextCleaner) context.cleaner().get() : null;
     this.outputs = new Outputs(scheduler, this.tracker);
     this.listener = new FactListener(
         rows, scheduler, outputs, new SparkRemovals(this.tracker), ((Number) promptBytes).longValue());
-    attach(context);
+    attach();
   }
 
   /** How many events our queue has dropped, whoever is on it. */
@@ -33,12 +38,12 @@ public class Tap {
     return counter == null ? 0L : counter.getCount(); // there is none before the queue
   }
 
-  private void attach(SparkContext context) {
+  private void attach() {
     scheduler.bus.addToQueue(listener, QUEUE); // the hook of `marks` is in it too: its drops are ours alone
     Object counter = scheduler.bus.metrics().metricRegistry().getCounters().get(DROPS);
     listener.watchDrops((Counter) counter);
-    if (context.cleaner().isDefined()) {
-      ((org.apache.spark.ContextCleaner) context.cleaner().get()).attachListener(listener);
+    if (cleaner != null) {
+      cleaner.attachListener(listener);
     }
   }
 
@@ -83,5 +88,18 @@ public class Tap {
   public void close() {
     rows.close();
     scheduler.bus.removeListener(listener);
+    leaveCleaner();
+  }
+
+  /** Spark has no word for it, and would keep us, and tell us of each shuffle, for as long as the application lives. */
+  private void leaveCleaner() {
+    try {
+      Field listeners = ContextCleaner.class.getDeclaredField("listeners");
+      listeners.setAccessible(true);
+      if (cleaner != null) {
+        ((Collection) listeners.get(cleaner)).remove(listener);
+      }
+    } catch (Exception unknown) { // then we stay there, closed
+    }
   }
 }

@@ -80,13 +80,16 @@ def _end_as_a_program_does(attached: Attachment) -> None:
 
 
 def test_what_was_attached_leaves_nothing_on_the_bus_but_the_marks_however_often(tmp_path: Path) -> None:
+    """And nothing that Spark's cleaner keeps, and tells of each shuffle, but what belongs to the application."""
     with spark_session(tmp_path, LOCAL) as spark:
-        bus = spark._jsc.sc().listenerBus()
+        bus, cleaner = spark._jsc.sc().listenerBus(), spark._jsc.sc().cleaner().get()
+        listeners = cleaner.getClass().getDeclaredField("listeners")
+        listeners.setAccessible(True)
         counts = []
         for _ in range(3):
             with attach(spark, store="memory:", policy="reachable"):
                 pass
-            counts.append(bus.listeners().size())
+            counts.append((bus.listeners().size(), listeners.get(cleaner).size()))
         assert counts == [counts[0]] * 3
 
 
