@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
-from listener_bridge import channels, forks, greenlets, words
+from listener_bridge import channels, connections, forks, greenlets, words
 from listener_bridge import settings as choices
 from listener_bridge.bridge import DETACHED, STOP_LIMIT_S, Bridge
 from listener_bridge.disks import Watch, Watermarks
@@ -393,6 +393,11 @@ class _Unheard(logging.StreamHandler):  # type: ignore[type-arg] # only from Pyt
             super().emit(record)
 
 
+def _before_a_fork() -> None:
+    if _RUNNING:
+        connections.hold()
+
+
 def _in_a_fork() -> None:
     """A forked child (`os.fork`, `multiprocessing`) has its parent's sockets and none of its threads.
 
@@ -402,6 +407,7 @@ def _in_a_fork() -> None:
     global _LOCK
     _LOCK = threading.Lock()
     _RUNNING.clear()
+    connections.close()
     for attached in _ATTACHED.values():
         attached._bridge = None  # noqa: SLF001 - made here
         attached._why = "this is a forked process: the one that it was forked from is attached"  # noqa: SLF001
@@ -414,12 +420,13 @@ def _warn_of_forks() -> None:
 
 
 def _after_a_fork() -> None:
+    connections.go_on()
     if _RUNNING:
         _warn_of_forks()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_a_fork, after_in_parent=_after_a_fork)
+    os.register_at_fork(before=_before_a_fork, after_in_child=_in_a_fork, after_in_parent=_after_a_fork)
 
 
 @atexit.register

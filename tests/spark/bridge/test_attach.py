@@ -16,6 +16,8 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2, service_pb2_grpc
 from coordinator.app import start_replica
 from listener_bridge import Attachment, attach, plugin
 from listener_bridge.bridge import Bridge
+from tests.integration.cli.processes import COMMAND
+from tests.spark.cli.conftest import run
 from tests.support.spark import LOCAL, spark_session, wait_for
 from tests.unit.listener_bridge.fakes import FakeCoordinator
 
@@ -67,6 +69,35 @@ def test_a_forked_child_that_ends_lets_go_of_nothing(tmp_path: Path) -> None:
         assert keyed.partitionBy(2).map(lambda row: (row[1] % 7, row[0])).partitionBy(2).count() == 100
         wait_for(lambda: attached.status().deleted == 1, "its first shuffle to go")
         assert attached.status().state == "connected"
+
+
+LOGS = """
+import logging, os, sys, time
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for round in range(4):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    numbers = spark.sparkContext.parallelize(range(100), 2).map(lambda n: (n % 5, n)).partitionBy(2)
+    numbers.count()
+    del numbers
+    until = time.monotonic() + 60
+    while time.monotonic() < until and any(Path("local").rglob(f"shuffle_{round}_*.data")):
+        time.sleep(0.05)
+print(round, any(Path("local").rglob("shuffle_*.data")), logging.getLogger().handlers)
+"""
+
+
+def test_a_fork_costs_the_parent_no_connection_and_sets_up_no_logging(tmp_path: Path) -> None:
+    """py4j tells the root logger of a connection that it finds closed: that sets up logging in the program's place."""
+    (tmp_path / "app.py").write_text(LOGS)
+    prompt = ("--conf", "spark.shuffleLifecycle.prompt.bytes=0")
+    ran = run(tmp_path, *COMMAND, "run", "--policy", "reachable", "--store", "memory:", *prompt, "app.py")
+    assert (ran.returncode, ran.stdout) == (0, "3 False []\n"), ran.stderr
 
 
 def _end_as_a_program_does(attached: Attachment) -> None:
