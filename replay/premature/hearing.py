@@ -139,11 +139,11 @@ class Heard:
         going.chain.append(self._cause(recorded))
 
     def _fence(self, recorded: e.Recorded, going: Miss) -> None:
-        """The policy that lets it go, which somebody may have chosen since it expired."""
+        """The policy that lets it go, which somebody may have chosen since it expired; one from before is told."""
         generation = self.state.generations.get(going.shuffle_id)
         going.policy = policy_of(self.state, generation) if generation is not None else going.policy
         fact = self.causes.of(recorded, self.state)
-        if fact is not None and isinstance(fact.event, CHOSEN):
+        if fact is not None and isinstance(fact.event, CHOSEN) and fact.sequence > going.chain[-1].sequence:
             going.chain.append(self._cause(fact))
 
     def _missed(self, recorded: e.Recorded, event: e.PrematureDeletion) -> None:

@@ -64,6 +64,18 @@ def test_the_policy_is_the_one_that_let_it_go_and_who_chose_it_is_in_the_chain()
     assert any("by ann" in cause.text for cause in found.chain)
 
 
+def test_who_chose_the_policy_under_which_it_expired_is_told_once() -> None:
+    told = Told(policy=Policy(Rule.REACHABLE, observe=False))
+    told.whole_chain()
+    told.say(c.SetPolicy(FRONTIER, by="ann"))
+    told.carried_out()
+    told.say(c.ReportJobStarted(JobId(1), StageId(14), (AppShuffle(0),), None, (Span(13, 14),)))
+    told.stage(13, "map at chain.py:12", writes=0)
+    found = next(one for one in premature(told.log) if one.app_shuffle == 0)
+    assert [word in cause.text for word, cause in zip(("by ann", "expired"), found.chain, strict=False)] == [True, True]
+    assert all(earlier.sequence < later.sequence for earlier, later in pairwise(found.chain))
+
+
 def test_the_chain_leads_from_the_fact_that_let_it_go_to_who_missed_it() -> None:
     (found,) = premature(comes_back().log)
     words = ["completed", "expired", "asked to fence", "fenced", "deleted (policy)", "deleted too early"]
