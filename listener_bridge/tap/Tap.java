@@ -99,7 +99,7 @@ public class Tap {
       if (cleaner != null) {
         ((Collection) listeners.get(cleaner)).remove(listener);
       }
-    } catch (Exception unknown) { // then we stay there, closed
+    } catch (Throwable unknown) { // reading the fields of a class may need classes that are not there: we stay, closed
     }
   }
 }
