@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
@@ -90,13 +91,28 @@ class MarkedStages {
 
   /** Whatever needs its mark no longer loses it. */
   void unmarkWritten() {
+    unmark(needless());
+  }
+
+  /** The stages that need their mark no longer: results when nothing above them needs one. */
+  List needless() {
+    ArrayList found = new ArrayList();
     Map sets = stages.allSets();
-    List all = new ArrayList(marked.values());
+    Map left = new HashMap(marked);
+    List all = new ArrayList(new TreeMap(marked).values()); // Spark makes a stage after those that it reads
     for (int i = 0; i < all.size(); i++) {
       Stage stage = (Stage) all.get(i);
-      if (!stages.isLive(stage) || (isWritten(stage) && stages.lateSets(stage, sets).isEmpty())) {
-        unmark(stage);
+      if (!stages.isLive(stage) || (isWritten(stage, left) && stages.lateSets(stage, sets).isEmpty())) {
+        found.add(stage);
+        left.remove(Integer.valueOf(stage.id()));
       }
+    }
+    return found;
+  }
+
+  void unmark(List some) {
+    for (int i = 0; i < some.size(); i++) {
+      unmark((Stage) some.get(i));
     }
   }
 
@@ -118,12 +134,13 @@ class MarkedStages {
     areToBePutBack = true;
   }
 
-  private boolean isWritten(Stage stage) {
+  /** `left`: stage id -> Stage: those that need their mark. */
+  private static boolean isWritten(Stage stage, Map left) {
     if (stage instanceof ShuffleMapStage) {
       return ((ShuffleMapStage) stage).isAvailable();
     }
     Set above = Stages.ancestors(stage);
-    Iterator it = marked.values().iterator();
+    Iterator it = left.values().iterator();
     while (it.hasNext()) {
       if (above.contains(Integer.valueOf(Stages.writes((Stage) it.next())))) {
         return false;

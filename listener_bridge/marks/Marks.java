@@ -45,6 +45,7 @@ public class Marks {
   private final Choices choices = new Choices();
   private final Kills kills;
   private final MarkedStages marked;
+  private final MarkWatch watch;
   private final OwedWritings owed;
   private final EndedJobs ended;
   private final TornJobs torn;
@@ -66,6 +67,7 @@ public class Marks {
     this.epochs = new Epochs(scheduler, tracker, stages);
     this.kills = new Kills(scheduler, stages);
     this.marked = new MarkedStages(generations, stages);
+    this.watch = new MarkWatch(scheduler, marked);
     this.owed = new OwedWritings(generations, tracker, stages, epochs);
     Mixes mixes = new Mixes(scheduler, choices);
     this.ended = new EndedJobs(scheduler, history, mixes);
@@ -165,6 +167,7 @@ public class Marks {
       writeAnew(again, shuffle, unfinished);
     } finally {
       noteBusy();
+      watch.begin();
     }
     ages.noteMixes(again, stages.nextTaskId());
     rewriteMadeOfMixes(again.readersOfLate(), unfinished); // heard of since that was followed

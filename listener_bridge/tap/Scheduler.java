@@ -54,6 +54,11 @@ public class Scheduler {
     dag.eventProcessLoop().post(new TaskSetFailed(ticket, "shuffle lifecycle", Option.apply((Object) null)));
   }
 
+  /** Whether it comes to no work any more. */
+  public boolean isStopped() {
+    return dag.sc().isStopped();
+  }
+
   public void mark(String name, String payload) {
     bus.post(new Marker(name, payload));
   }
