@@ -104,10 +104,10 @@ def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Itera
             written.setdefault(life.app_shuffle, life.written_ms)
         if life.last_read_ms is not None:
             last_read[life.app_shuffle] = max(last_read.get(life.app_shuffle, 0), life.last_read_ms)
-    reads = _reads(run)
+    reads, going_on = _reads(run)
     for one in run.shuffles:
         shuffle = one.app_shuffle
-        rested_ms = last_read.get(shuffle, written.get(shuffle))
+        rested_ms = run.ended_ms if shuffle in going_on else last_read.get(shuffle, written.get(shuffle))
         idle_ms = max(run.ended_ms - rested_ms, 0) if rested_ms is not None else 0
         missed = (rule for rule, outcome in by_rule.items() if any(m.app_shuffle == shuffle for m in outcome.misses))
         yield ShuffleAdvice(
@@ -125,7 +125,8 @@ def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Itera
         )
 
 
-def _reads(run: Run) -> Counter[AppShuffle]:
-    """How many stage attempts read each app shuffle to the end."""
+def _reads(run: Run) -> tuple[Counter[AppShuffle], frozenset[AppShuffle]]:
+    """How many stage attempts read each app shuffle to the end; and what is being read where the run goes on."""
     readings = Readings()
-    return Counter(read for _, command in run.facts for read in readings.hear(command))
+    ended = Counter(read for _, command in run.facts for read in readings.hear(command))
+    return ended, frozenset() if run.ended else readings.going_on()

@@ -107,8 +107,8 @@ class Book:
         ordered, persisted = self._facts.in_order(self._order, self._persisted, begun_ms)
         yield min([started_ms, *(time_ms for time_ms, _ in ordered[:1])]), self._heading.registration()
         yield from with_roots(ordered, persisted)
-        if self._heading.ended:
-            yield self._facts.clock.now_ms, c.EndApplication()
+        ended_ms = self._facts.clock.now_ms
+        yield ended_ms, c.EndApplication() if self._heading.ended else c.Tick()  # what it held, it held until then
 
     def _warnings(self) -> Iterable[str]:
         yield from self.warnings

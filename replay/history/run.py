@@ -2,7 +2,7 @@
 
 Responsible for the value that reading a log gives. Refuses to know how logs are found and read, and what policies make
 of them. Invariant: ``facts`` are what the driver part would have told the coordinator had it been attached, in the
-log's order, with times that never run backwards; the first registers the application.
+log's order, with times that never run backwards; the first registers the application, the last is at ``ended_ms``.
 
 A history log holds no shuffle id. The id of the map stage's first RDD stands in for it as app shuffle: one to one, but
 where one JVM RDD was given to two shuffle dependencies (PySpark and SQL never do). A log shows no handles either: the

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from coordinator.core import caches
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
 from replay.simulate.facts import Fact
@@ -95,6 +96,7 @@ class Baseline:
     _readings: Readings = field(default_factory=Readings)
     _again: set[StageAttempt] = field(default_factory=set)
     _maps: dict[AppShuffle, int] = field(default_factory=dict)
+    _ended: bool = False
 
     def hear(self, fact: Fact) -> None:
         """One more has gone by."""
@@ -103,7 +105,9 @@ class Baseline:
             rule(self, fact, fact.command)
 
     def close(self, now_ms: int) -> None:
-        """The run is over."""
+        """That was all. Of a run that has not ended, who reads reads on: at least what does not lie behind caches."""
+        for stage in () if self._ended else self._running.values():
+            self._use(stage, caches.direct(stage), now_ms)
         for app_shuffle in list(self._lives):
             self._end(app_shuffle, now_ms)
 
@@ -123,13 +127,17 @@ class Baseline:
         if stage is None:
             return
         read = self._readings.over(command) or ()
-        if command.stage in self._again and stage.writes in self._lives:
-            return  # it would not have run
+        if self._use(stage, read, fact.time_ms) and stage.writes is not None:
+            self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, not command.failure)
+
+    def _use(self, stage: c.ReportStageSubmitted, read: Iterable[AppShuffle], now_ms: int) -> bool:
+        """Until now the attempt has read these; False: it would not have run."""
+        if stage.stage in self._again and stage.writes in self._lives:
+            return False
         for app_shuffle in read:
             if app_shuffle in self._lives:
-                self._lives[app_shuffle].last_used_ms = fact.time_ms
-        if stage.writes is not None:
-            self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, not command.failure)
+                self._lives[app_shuffle].last_used_ms = now_ms
+        return True
 
     def _write(self, app_shuffle: AppShuffle, written_bytes: int, now_ms: int, whole: bool) -> None:
         """What a failed attempt wrote is there too; it is needed by the one that makes it whole."""
@@ -156,6 +164,9 @@ class Baseline:
 
     def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:
         self._end(command.app_shuffle, fact.time_ms)
+
+    def _over(self, fact: Fact, command: c.EndApplication) -> None:
+        self._ended = True
 
     def _end(self, app_shuffle: AppShuffle, now_ms: int) -> None:
         known = self._lives.pop(app_shuffle, None)
@@ -210,4 +221,5 @@ _HEARD: dict[type, Any] = {
     c.ReportStageCompleted: Baseline._completed,  # noqa: SLF001
     c.ReportOutputs: Baseline._outputs,  # noqa: SLF001
     c.ReportShuffleCleaned: Baseline._cleaned,  # noqa: SLF001
+    c.EndApplication: Baseline._over,  # noqa: SLF001
 }

@@ -61,6 +61,10 @@ class Readings:
             self._weigh(stage.writes, stage.tasks, over.shuffle_bytes_written)
         return () if over.failure else read
 
+    def going_on(self) -> frozenset[AppShuffle]:
+        """What attempts read that have not ended: at least what does not lie behind their caches."""
+        return frozenset(read for stage in self._running.values() for read in caches.direct(stage))
+
     def _weigh(self, app_shuffle: AppShuffle, tasks: int, written_bytes: int) -> None:
         """An attempt of fewer tasks adds to what others have written, failed ones too."""
         maps = self._maps[app_shuffle] = max(tasks, self._maps.get(app_shuffle, 0))

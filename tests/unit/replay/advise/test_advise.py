@@ -19,7 +19,7 @@ from replay.history.finding import Part
 from replay.history.gathering import Read, Refused, batches
 from replay.history.reading import read
 from replay.history.run import Run
-from tests.support.history_logs import FIRST, SECOND, Log, Stage, at, chain, chain_read_again
+from tests.support.history_logs import FIRST, LAST, SECOND, Log, Stage, at, chain, chain_read_again
 
 #: A deletion takes the simulated driver this long at most.
 PACE_S = 1.0
@@ -98,6 +98,17 @@ def test_what_a_failed_job_has_left_is_held(tmp_path: Path) -> None:
     advice = Judge()(run_of(log.job_end(0, 10).end(110), tmp_path))
     assert advice.of(SPARK).byte_seconds == 500 * 100
     assert advice.written_bytes == 500
+
+
+def test_what_still_runs_holds_until_the_last_event_what_it_reads_and_what_it_does_not(tmp_path: Path) -> None:
+    """1,000 bytes from 10 s, 500 from 20 s; a stage reads these when the log stops, at 60 s, with the end of a task."""
+    log = Log().start().job(0, 0, FIRST, SECOND, LAST).stage(FIRST, 0, 10, 1_000).stage(SECOND, 10, 20, 500)
+    log.event("SparkListenerStageSubmitted", **{"Stage Info": LAST.info(**{"Submission Time": at(21)})})
+    advice = Judge()(run_of(log.task(LAST.id, 60, 0, 0, False, 0), tmp_path))
+    assert (advice.ended, advice.ended_ms) == (False, at(60))
+    assert advice.of(SPARK).byte_seconds == 1_000 * 50 + 500 * 40
+    assert advice.of(ORACLE).byte_seconds == 1_000 * 10 + 500 * 40
+    assert [shuffle.idle_byte_seconds for shuffle in advice.shuffles] == [1_000 * 40, 0]
 
 
 def test_what_is_written_again_is_what_all_attempts_wrote(tmp_path: Path) -> None:
