@@ -15,6 +15,7 @@ from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.finding import find
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column, Row
+from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import verb
 from coordinator.core.ids import ApplicationId
 from coordinator.core.proving import Broken
@@ -24,16 +25,15 @@ from replay.units import count
 
 def verify(
     here: Here,
-    app: Annotated[str, typer.Argument(metavar="APP", help="One application; none: all of them.")] = "",
+    app: Annotated[str | None, typer.Argument(metavar="APP", help="One application; none: all of them.")] = None,
 ) -> Any:
     """Folds whole logs, checks after every step what must always hold, and compares snapshots and records with them."""
     return _verify(here, app)
 
 
-async def _verify(here: Here, app: str) -> None:
+async def _verify(here: Here, app: str | None) -> None:
     async with here.source() as source:
-        asked = [await find(source, app)] if app else [ApplicationId(told.application) for told in await source.named()]
-        found = [await source.verify(application) for application in asked]
+        found = [await source.verify(application) for application in await _asked(source, app)]
         found_rows = [_row(verdict) for verdict in found]
         output.rows(here.form, found_rows, _columns(found_rows), f"No applications at {source.where}.")
     told = [f"{verdict.application}: {problem}" for verdict in found for problem in verdict.problems]
@@ -41,6 +41,13 @@ async def _verify(here: Here, app: str) -> None:
         output.remark(problem)
     if told:
         raise Failure(Exit.DAMAGED, f"{count(len(told), 'problem')} found; nothing was changed.")
+
+
+async def _asked(source: Source, app: str | None) -> list[ApplicationId]:
+    """The one that is named; None: all."""
+    if app is not None:
+        return [await find(source, app)]
+    return [ApplicationId(told.application) for told in await source.named()]
 
 
 def _row(verdict: Verdict) -> Row:
@@ -82,4 +89,4 @@ _COLUMNS = (
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    verb(app)(verify)
+    verb(app, is_of_one=False)(verify)

@@ -57,9 +57,16 @@ CHANGING = (*SERVER, "store", "output", *COMMON)
 
 
 def verb(
-    app: typer.Typer, options: Sequence[str] = READING, forms: Sequence[str] = FORMS, **settings: Any
+    app: typer.Typer,
+    options: Sequence[str] = READING,
+    forms: Sequence[str] = FORMS,
+    is_of_one: bool = True,
+    **settings: Any,
 ) -> Callable[[F], F]:
-    """Registers a function `verb(here, …)`, plain or async, as a command with these shared options."""
+    """Registers a function `verb(here, …)`, plain or async, as a command with these shared options.
+
+    ``is_of_one``: where it takes an application, that has to be named, but for a source that holds one.
+    """
 
     def register(function: F) -> F:
         # `typing.get_type_hints` of Python 3.10 hides what stands beside a default of None from Typer.
@@ -68,7 +75,7 @@ def verb(
         def command(ctx: typer.Context, **given: Any) -> None:
             flags = {name: given.pop(name) for name in options}
             here = prepare(ctx.obj or {}, flags, forms)
-            if "app" in given and given["app"] is None and here.chosen()[0] != "log":
+            if is_of_one and "app" in given and given["app"] is None and here.chosen()[0] != "log":
                 raise nobody_named()
             try:
                 _run(lambda: function(here, **given))

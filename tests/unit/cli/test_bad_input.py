@@ -177,6 +177,7 @@ def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
     [
         (("simulate", ""), "the name of a log is empty; expected a path, or an application"),
         (("learn", "", "--output", "lessons.json"), "the name of a log is empty"),
+        (("verify", "--store", "memory:", ""), "the application is ''; expected an id or its beginning"),
         (("advise", ""), "the name of a directory is empty; expected a path or a URL"),
         (("run", "--address", "", "nowhere.py"), "--address is empty"),
         (("run", "--store", "", "nowhere.py"), "--store is empty"),
