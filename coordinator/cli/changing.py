@@ -54,8 +54,7 @@ def pin(
 
 def unpin(here: Here, app: Application, shuffle: AppShuffleName) -> Any:
     """Lets the policy decide again."""
-    number = app_shuffle(shuffle)
-    return _do(here, app, RemovePin(number), f"app shuffle {number} is no longer pinned")
+    return _unpin(here, app, RemovePin(app_shuffle(shuffle)))
 
 
 def policy(
@@ -103,6 +102,15 @@ async def _pin(here: Here, app: str, wish: SetPin) -> None:
         states = {row["state"] for row in rows if row["app_shuffle"] == wish.app_shuffle}
         gone = f"; its data are gone ({few(states, 3)}): what is written again is kept" if _are_gone(states) else ""
         _say(here, application, f"app shuffle {wish.app_shuffle} is pinned{gone}")
+
+
+async def _unpin(here: Here, app: str, wish: RemovePin) -> None:
+    async with here.source() as source:
+        application = await find(source, app)
+        was_pinned = wish.app_shuffle in (await source.application(application)).pins
+        await _carry_out(source, application, wish)
+        became = "is no longer pinned" if was_pinned else "was not pinned: nothing has changed"
+        _say(here, application, f"app shuffle {wish.app_shuffle} {became}")
 
 
 def _are_gone(states: Collection[str]) -> bool:

@@ -47,6 +47,13 @@ def test_a_pin_that_comes_too_late_says_so(shufflectl: Shufflectl, tmp_path: Pat
     assert late == f"App shuffle 0 is pinned; its data are gone (deleted): what is written again is kept ({APP}).\n"
 
 
+def test_who_unpins_what_was_never_pinned_is_told_so(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    here = ("--store", store(tmp_path / "store.db", deleted_and_missed()), "-", 1)
+    assert shufflectl("unpin", *here).out == f"App shuffle 1 was not pinned: nothing has changed ({APP}).\n"
+    assert shufflectl("pin", *here).code == 0
+    assert shufflectl("unpin", *here).out == f"App shuffle 1 is no longer pinned ({APP}).\n"
+
+
 def test_a_token_is_made_with_what_is_kept_of_it(shufflectl: Shufflectl) -> None:
     first, second = (shufflectl("token", "-o", "json").data for _ in range(2))
     assert first["sha256"] == hash_of(first["token"])
