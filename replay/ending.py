@@ -68,6 +68,8 @@ class Ending:
         if isinstance(event, e.GenerationCompleted):
             self.complete = True
             self.bytes = _bytes(state, event.shuffle_id) or self.bytes
+        elif isinstance(event, e.OutputsLost):
+            self.bytes = _bytes(state, event.shuffle_id) or self.bytes
         elif isinstance(event, e.GenerationAdopted):
             self.found = True
         elif isinstance(event, e.GenerationFenced):

@@ -133,6 +133,15 @@ def test_what_was_repaired_is_told_as_large_as_all_of_it() -> None:
     assert chapter(written_in_parts()).verdict.startswith("Readable, 95.0 MB.")
 
 
+def test_what_has_lost_a_part_is_told_as_large_as_what_is_left() -> None:
+    told = Told(policy=Policy())
+    told.chain_job()
+    told.stage(0, "map at chain.py:12", writes=0)
+    told.done(0, 120_000_000)
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 3, 4),)))
+    assert (chapter(told).bytes, chapter(told).verdict) == (90_000_000, "Partial, 90.0 MB.")
+
+
 def test_what_one_report_tells_of_another_shuffle_is_no_cause() -> None:
     told = Told(policy=Policy())
     told.whole_chain()
