@@ -178,12 +178,18 @@ class Bridge:
         advisor = Advisor()
 
         def advise(found: Sequence[Root]) -> None:
-            line = advisor.advise(time.monotonic(), found, looker.candidates.bytes)
+            line = advisor.advise(time.monotonic(), found, looker.candidates.bytes, self.pins)
             if line is not None:
                 log.warning("%s", line)
 
         looker.on_found = advise
         return looker
+
+    def pins(self) -> tuple[int, ...]:
+        """App shuffles that are pinned now; none where the coordinator does not say."""
+        address = self.client.address
+        chosen = choices_of(self._open_channel, address, self.application, self.token) if address else None
+        return chosen.pins if chosen is not None else ()
 
     def _snapshot(self) -> Snapshot | None:
         """What there is now, after a gap."""

@@ -1,6 +1,6 @@
-"""What people chose by hand for an application that was closed and whose driver goes on as a new one.
+"""What people chose by hand for an application: one that runs, or was closed and whose driver goes on as a new one.
 
-Responsible for: asking which policy and which pins it had at its end, and what of that the new one is told.
+Responsible for: asking which policy and which pins it has, or had at its end, and what of that the new one is told.
 Refuses to know: why it was closed, and when the new one begins.
 Invariant: nothing is raised; whoever is not told within `LIMIT_S` goes on as it registered at first.
 """
@@ -39,7 +39,7 @@ class Choices:
 
 
 def choices_of(open_channel: Opener, address: str, application: str, token: str) -> Choices | None:
-    """As they were at its end. None: the coordinator does not say."""
+    """As they are, or were at its end. None: the coordinator does not say."""
     asked = service_pb2.GetApplicationRequest(caller=service_pb2.Caller(application=application, token=token))
     try:
         with open_channel(address) as channel:

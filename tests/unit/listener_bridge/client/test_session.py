@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffle_lifecycle.v1 import errors_pb2
+from shuffle_lifecycle.v1 import common_pb2, errors_pb2, service_pb2
 
 from listener_bridge.tap.facts import JobEnded, MarkerPassed
 from tests.support.spark import wait_for
@@ -34,6 +34,16 @@ def test_the_token_that_a_welcome_told_is_shown_from_then_on(coordinator: FakeCo
     first, *_, last = coordinator.hellos
     assert (first.token, last.token, attached.bridge.token) == ("", "told-1", "told-1")
     assert (first.proof, last.proof) == (last.proof, first.proof)
+
+
+def test_what_is_pinned_now_can_be_asked_for(coordinator: FakeCoordinator, attached: Attached) -> None:
+    wait_for(lambda: attached.bridge.client.address, "a session")
+    assert attached.bridge.pins() == ()
+    coordinator.application = service_pb2.Application(policy=common_pb2.Policy(rule=common_pb2.RULE_EAGER), pins=[4])
+    assert attached.bridge.pins() == (4,)
+    coordinator.stop()
+    wait_for(lambda: not attached.bridge.client.address, "its end")
+    assert attached.bridge.pins() == ()
 
 
 def test_silence_is_filled_with_heartbeats(coordinator: FakeCoordinator, attached: Attached) -> None:

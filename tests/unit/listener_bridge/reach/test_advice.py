@@ -44,3 +44,22 @@ def test_a_name_that_let_go_in_between_begins_anew() -> None:
     advisor.advise(HELD_MIN_S / 2, [], SIZES)
     advisor.advise(HELD_MIN_S - 1, roots, SIZES)
     assert advisor.advise(HELD_MIN_S + 1, roots, SIZES) is None
+
+
+def test_what_is_pinned_would_stay_all_the_same() -> None:
+    advisor, asked = Advisor(), list[float]()
+
+    def advise(now_s: float, *pinned: int) -> str | None:
+        def pins() -> tuple[int, ...]:
+            asked.append(now_s)
+            return pinned
+
+        return advisor.advise(now_s, [name("o1", "`a` in job.py:3", 0, 1)], SIZES, pins)
+
+    assert advise(0.0, 0, 1) is None
+    assert advise(HELD_MIN_S, 0, 1) is None
+    assert advise(HELD_MIN_S + 1) is None
+    assert asked == [HELD_MIN_S]
+    line = advise(HELD_MIN_S + PAUSE_S, 0)
+    assert line is not None
+    assert line.startswith("`a` in job.py:3 has kept 5.0 GB")
