@@ -20,7 +20,7 @@ from rich.text import Text
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import nothing_said
+from coordinator.cli.finding import check_said, nothing_said
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
 from coordinator.cli.spark import Confs, conf_of, spark_session
@@ -68,6 +68,7 @@ def advise(
     _check_libraries()
     if "" in places:
         raise nothing_said("the name of a directory", "a path or a URL")
+    check_said({"--parquet": parquet})
     grace_ms = _grace(grace)
     check_apart({"--html": html, "--csv": csv_file, "--parquet": parquet})
     if parquet is not None:

@@ -14,7 +14,7 @@ import typer
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure, refusal
-from coordinator.cli.finding import app_shuffle, find
+from coordinator.cli.finding import app_shuffle, check_said, find
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.rows import application_row, shuffle_row
@@ -63,20 +63,21 @@ def policy(
     chosen: Annotated[
         str, typer.Argument(metavar="POLICY", help="observe, reachable, frontier, eager, history, pressure or delayed.")
     ],
-    group: Annotated[str, typer.Option("--group", help="Only for jobs of this group.")] = "",
-    grace: Annotated[str, typer.Option("--grace", help="Between expiry and fence, as 30s or 5min.")] = "",
+    group: Annotated[str | None, typer.Option("--group", help="Only for jobs of this group.")] = None,
+    grace: Annotated[str | None, typer.Option("--grace", help="Between expiry and fence, as 30s or 5min.")] = None,
     rule: Annotated[
-        str, typer.Option("--rule", help="What `observe` observes and `delayed` delays: reachable, unless told.")
-    ] = "",
+        str | None, typer.Option("--rule", help="What `observe` observes and `delayed` delays: reachable, unless told.")
+    ] = None,
 ) -> Any:
     """Sets the policy of a running application, or of one job group."""
-    _check_text("--group", group, limits_of(here.config).text_bytes)
+    check_said({"--group": group, "--grace": grace, "--rule": rule})
+    _check_text("--group", group or "", limits_of(here.config).text_bytes)
     if rule and chosen not in RULED:
         told = f"the policy is {chosen}, which is a rule itself, and --rule is {rule}"
         raise failure(Exit.USAGE, told, f"--rule with {' or '.join(RULED)} alone", "Leave one out.")
-    wished = policy_of(chosen, rule or _DEFAULT_RULE, grace)
+    wished = policy_of(chosen, rule or _DEFAULT_RULE, grace or "")
     where = f"job group {group}" if group else "the application"
-    return _do(here, app, SetPolicy(wished, group, _who()), f"the policy of {where} is {wished.name}")
+    return _do(here, app, SetPolicy(wished, group or "", _who()), f"the policy of {where} is {wished.name}")
 
 
 def resume(here: Here, app: Application) -> Any:

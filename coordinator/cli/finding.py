@@ -7,7 +7,7 @@ Refuses to guess. Invariant: what fits several is an error that names them, what
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
@@ -71,6 +71,13 @@ def _unread(source: Source, named: str) -> Failure:
 def nothing_said(what: str, expected: str) -> Failure:
     """Of an option or an argument that is there and empty."""
     return failure(Exit.USAGE, f"{what} is empty", expected, "A variable of the shell may not be set.")
+
+
+def check_said(options: Mapping[str, str | None], expected: str = "a value") -> None:
+    """An option that is there and empty must not do what none does. ``options``: what was given, by their flags."""
+    for option, given in options.items():
+        if given == "":
+            raise nothing_said(option, f"{expected}, or no such option")
 
 
 def nobody_named() -> Failure:

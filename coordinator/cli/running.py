@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.finding import nothing_said
+from coordinator.cli.finding import check_said
 from coordinator.cli.spark import Confs, conf_of
 from listener_bridge.running import contexts, program
 from state_backend.address import parse_address
@@ -52,9 +52,7 @@ def run(
 
 
 def _check_apart(address: str | None, store: str | None) -> None:
-    for option, given in (("--address", address), ("--store", store)):
-        if given == "":
-            raise nothing_said(option, "one that is named, or no such option")
+    check_said({"--address": address, "--store": store}, "one that is named")
     if address and store:
         told = "--address and --store are both given, and a store is for a coordinator inside the driver"
         raise failure(Exit.USAGE, told, "one of them", "Leave one out.")

@@ -24,6 +24,7 @@ from coordinator.app import reached_at, replica_name, running
 from coordinator.cli import output
 from coordinator.cli.dialing import credentials_of, open_channel, unreached_since
 from coordinator.cli.exits import Exit, Failure, failure
+from coordinator.cli.finding import check_said
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.verb import COMMON, verb
 from coordinator.config import Config, ServeConfig
@@ -73,6 +74,7 @@ def serve(
         raise failure(Exit.USAGE, "--listen and --port are both given", "one of them", "Leave one out.")
     if data is not None and here.is_flag("store"):
         raise failure(Exit.USAGE, "--store and --data are both given", "one of them", "Leave one out.")
+    check_said({"--data": data})
     chosen = {
         "listen": listen if port is None else f"127.0.0.1:{port}",
         "pages": None if pages_port is None else f"127.0.0.1:{pages_port}",

@@ -14,6 +14,7 @@ from coordinator.app import release
 from coordinator.cli.checks.finding import Finding, Verdict
 from coordinator.cli.checks.machine import java, spark
 from coordinator.cli.exits import Exit, Failure
+from coordinator.cli.finding import check_said
 from coordinator.cli.here import Here
 from coordinator.cli.running import check_wishes
 from coordinator.cli.verb import COMMON, verb
@@ -23,16 +24,19 @@ def demo(
     here: Here,  # noqa: ARG001 - every verb is handed what was chosen
     megabytes: Annotated[int, typer.Option("--megabytes", min=1, help="Size of one shuffle.")] = 60,
     policy: Annotated[str, typer.Option("--policy", help="The policy of the second run.")] = "reachable",
-    on: Annotated[str, typer.Option("--on", help="Store of the coordinator, etcd://…; none: SQLite, embedded.")] = "",
+    on: Annotated[
+        str | None, typer.Option("--on", help="Store of the coordinator, etcd://…; none: SQLite, embedded.")
+    ] = None,
 ) -> Any:
     """Runs a real PySpark application with the plugin off and on, and shows what that saved (about a minute)."""
-    check_wishes({}, {"policy": policy, "store": on})
+    check_said({"--on": on})
+    check_wishes({}, {"policy": policy, "store": on or ""})
     found = java()
     _need(found, found.verdict is not Verdict.FAIL)
     _need(spark(), bool(release("pyspark")))
     from coordinator.demo.__main__ import main
 
-    raise typer.Exit(main(megabytes, policy, on))
+    raise typer.Exit(main(megabytes, policy, on or ""))
 
 
 def _need(finding: Finding, is_there: bool) -> None:

@@ -19,7 +19,7 @@ from rich.text import Text
 from coordinator.cli import output
 from coordinator.cli.changing import RULED, policy_of
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import find, is_on_disk, nothing_said
+from coordinator.cli.finding import check_said, find, is_on_disk, nothing_said
 from coordinator.cli.here import Here, default_store
 from coordinator.cli.output import Column
 from coordinator.cli.rows import Row
@@ -66,12 +66,13 @@ def simulate(
         Path | None, typer.Option("--history", metavar="FILE", help="What `learn` wrote, for policy history.")
     ] = None,
     capacity: Annotated[
-        str, typer.Option("--capacity", help="What shuffle data may take, as 20g, for policy pressure.")
-    ] = "",
+        str | None, typer.Option("--capacity", help="What shuffle data may take, as 20g, for policy pressure.")
+    ] = None,
     each: Annotated[bool, typer.Option("--each", help="A table for each application too.")] = False,
     master: Master = "",
 ) -> Any:
     """Compares what policies would have held, deleted and recomputed in recorded runs."""
+    check_said({"--capacity": capacity})
     wanted = list(dict.fromkeys(_named(one) for one in policy or _POLICIES))
     lessons = read_lessons(learned) if learned is not None else None
     return _simulate(here, logs or [], wanted, _Given(lessons, _capacity_bytes(capacity)), each, master)
@@ -85,7 +86,7 @@ class _Given:
     capacity_bytes: int | None
 
 
-def _capacity_bytes(text: str) -> int | None:
+def _capacity_bytes(text: str | None) -> int | None:
     from listener_bridge.sizes import size_bytes  # as `spark.shuffleLifecycle.pressure.capacity` is read
 
     try:

@@ -20,7 +20,7 @@ import typer
 
 from coordinator import logs
 from coordinator.cli.exits import Exit, Failure, failure
-from coordinator.cli.finding import nobody_named, nothing_said, pointed
+from coordinator.cli.finding import check_said, nobody_named, pointed
 from coordinator.cli.here import SOURCES, Here
 from coordinator.config import load
 
@@ -93,9 +93,7 @@ def verb(
 def prepare(before: dict[str, Any], behind: dict[str, Any], forms: Sequence[str] = FORMS) -> Here:
     """What was chosen, with the flags before and behind the verb."""
     flags = {name: value for name, value in (*before.items(), *behind.items()) if value is not None}
-    for name in SOURCES:
-        if flags.get(name) == "":
-            raise nothing_said(f"--{name}", "a source, or no such option")
+    check_said({f"--{name}": flags.get(name) for name in SOURCES}, "a source")
     file = flags.pop("config", None)
     form = flags.pop("output") if flags.get("output") not in (None, *FORMS) else None
     loaded = load(flags, file=file)

@@ -177,6 +177,13 @@ def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
     [
         (("simulate", ""), "the name of a log is empty; expected a path, or an application"),
         (("learn", "", "--output", "lessons.json"), "the name of a log is empty"),
+        (("policy", "--store", "memory:", "-", "observe", "--group", ""), "--group is empty; expected a value"),
+        (("policy", "--store", "memory:", "-", "delayed", "--grace", ""), "--grace is empty"),
+        (("policy", "--store", "memory:", "-", "delayed", "--rule", ""), "--rule is empty"),
+        (("serve", "--port", "0", "--data", ""), "--data is empty"),
+        (("simulate", "nowhere", "--policy", "pressure", "--capacity", ""), "--capacity is empty"),
+        (("advise", "nowhere", "--parquet", ""), "--parquet is empty"),
+        (("demo", "--on", ""), "--on is empty"),
         (("verify", "--store", "memory:", ""), "the application is ''; expected an id or its beginning"),
         (("advise", ""), "the name of a directory is empty; expected a path or a URL"),
         (("run", "--address", "", "nowhere.py"), "--address is empty"),
