@@ -89,7 +89,8 @@ class Source(ABC):
                 proof.take(recorded)
             else:
                 missing = f"event {expected} is missing: {recorded.sequence} follows; nothing behind it was checked"
-        proof.rest()
+        if not missing and not self.problems:
+            proof.rest()  # else the rest of its last step may be what is missing, and nothing can be said of it
         found = (*map(str, proof.broken), *map(str, self.problems), *filter(None, [missing]))
         self.problems.clear()
         return Verdict(application, proof.expected - 1, 0, 0, found, proof.broken)

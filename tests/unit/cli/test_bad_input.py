@@ -22,7 +22,7 @@ from state_backend.open import open_backend
 from state_backend.sqlite import file
 from state_backend.values import Keyspace
 from tests.unit.cli.calling import Called, Shufflectl, log_file, store
-from tests.unit.replay.logs import APP, Told, deleted_and_missed
+from tests.unit.replay.logs import APP, Told, deleted_and_missed, expired
 
 
 def is_clear(called: Called, code: Exit, *words: str) -> bool:
@@ -355,6 +355,16 @@ def test_what_a_damaged_log_shows_says_how_far_it_was_read(shufflectl: Shufflect
         assert called.out, verb
     assert shufflectl("premature", "--log", path, "-").out == "Nothing was deleted too early up to event 8.\n"
     assert "this was so up to event 8" in shufflectl("holders", "--log", path, "-").err
+
+
+def test_verify_accuses_no_event_whose_consequences_cannot_be_read(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """An export cuts where it is long enough: here behind an expiry, before the fence that follows from it."""
+    told = deleted_and_missed()
+    segments = told.segments(expired(told.log)[0])[:2]
+    (tmp_path / "cut.log").write_bytes(b"".join(write_log(segments))[:-10])
+    called = shufflectl("verify", "--log", tmp_path / "cut.log", "-o", "json")
+    (row,) = called.data
+    assert (called.code, row["broken"], len(row["problems"])) == (Exit.DAMAGED, [], 1)
 
 
 def second_damaged(path: Path) -> Path:
