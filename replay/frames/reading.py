@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from replay.frames.columns import ddl
-from replay.frames.options import PARTITION_EVENTS, PERMISSIVE, Reading, reading_of
+from replay.frames.options import PARTITION_EVENTS, PERMISSIVE, Reading, WrongOption, reading_of
 from replay.frames.pieces import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+#: Data sources in Python came with this Spark.
+_SOURCES_SINCE = 4
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _BUILDER = "org.apache.spark.sql.execution.datasources.v2.python.PythonScanBuilder"
 
@@ -75,6 +77,9 @@ class _Task:
 
 def register(spark: SparkSession) -> None:
     """Makes `spark.read.format("shuffle_lifecycle")` known. Filters are pushed down where this Spark can."""
+    if int(spark.version.partition(".")[0]) < _SOURCES_SINCE:
+        told = f"Spark is {spark.version}, which has no data sources in Python"
+        raise WrongOption(told, f"Spark {_SOURCES_SINCE}.0 or later", "Read with `frames.events(spark, …)` instead.")
     from replay.frames.datasource import ShuffleLifecycle, ShuffleLifecyclePushed
 
     pushes = _turn_on_pushdown(spark)

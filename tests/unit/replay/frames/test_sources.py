@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,7 @@ from coordinator.wire.logfile import MAGIC, write_log
 from coordinator.wire.records import Head, decode, encode
 from coordinator.wire.sealing import seal
 from replay.frames.options import WrongOption, reading_of
+from replay.frames.reading import register
 from replay.frames.salvage import Unread
 from replay.frames.sources.opening import plan
 from replay.frames.writing import ArrowFile
@@ -450,3 +453,9 @@ def test_spark_is_not_shown_every_call_that_led_to_a_refusal(tmp_path: Path) -> 
         datasource.ShuffleLifecycle({"path": f"sqlite://{tmp_path}/none.db"}).reader(None).partitions()
     assert [len(refused.traceback) for refused in (wrong, missing)] == [3, 3]
     assert missing.value.__cause__ is None
+
+
+def test_a_spark_without_data_sources_in_python_is_told_what_reads_there() -> None:
+    session: Any = SimpleNamespace(version="3.5.8")
+    with pytest.raises(WrongOption, match=r"Spark is 3\.5\.8, .*; expected Spark 4\.0 or later\. Read with `frames"):
+        register(session)
