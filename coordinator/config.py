@@ -269,7 +269,8 @@ def _file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
         found = default_file(environment)
         return found if found is not None and found.is_file() else None
     if not chosen.is_file():
-        raise WrongConfig(f"the configuration file {chosen} does not exist", "a TOML file", "Name another, or none.")
+        told = "is no file" if chosen.exists() else "does not exist"
+        raise WrongConfig(f"the configuration file {chosen} {told}", "a TOML file", "Name another, or none.")
     return chosen
 
 

@@ -184,6 +184,7 @@ def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
         (("simulate", "nowhere", "--policy", "pressure", "--capacity", ""), "--capacity is empty"),
         (("advise", "nowhere", "--parquet", ""), "--parquet is empty"),
         (("demo", "--on", ""), "--on is empty"),
+        (("apps", "--config", ""), "the configuration file . is no file; expected a TOML file"),
         (("verify", "--store", "memory:", ""), "the application is ''; expected an id or its beginning"),
         (("advise", ""), "the name of a directory is empty; expected a path or a URL"),
         (("run", "--address", "", "nowhere.py"), "--address is empty"),
