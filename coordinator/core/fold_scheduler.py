@@ -50,6 +50,7 @@ _told = altering(Shuffle, "lineage", "told")
 _submitted = altering(Attempt, "stage", "running", "submitted", "reads", "writes", "name")
 _job = maker(Job)
 _done = altering(Job, "finished", "done")
+_heard = altering(Job, "done")
 _written = altering(Generation, "writers", "rested")
 _measured = altering(Shuffle, "task_ms")
 _read = altering(
@@ -85,10 +86,23 @@ def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
         False,
         frozenset(),
     )
+    _hear_of_done(state, job)
     _take_early_writers(state, job)
     last = max([event.final_stage, *(span.last for span in event.stages)])
     state.meta = _numbered(state.meta, next_stage=StageId(max(state.meta.next_stage, last + 1)))
     _forget_never_listed(state, at)
+
+
+def _hear_of_done(state: State, job: Job) -> None:
+    """Attempts that ended well of a stage that it shares: who asks late of those is late when the other job is over."""
+    done = frozenset(one for other in state.jobs.values() for one in other.done if job.lists(one.stage))
+    if done:
+        state.jobs[job.job] = _heard(job, done=_last_of_each(done))
+
+
+def _last_of_each(attempts: Iterable[StageAttempt]) -> frozenset[StageAttempt]:
+    """Of each stage the last one: who is late for an earlier one is late for it."""
+    return frozenset({one.stage: one for one in sorted(attempts)}.values())
 
 
 def _take_early_writers(state: State, job: Job) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from coordinator.core import asking
 from coordinator.core import commands as c
+from coordinator.core.values import Capabilities, Level
 from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
 from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of, delayed
 
@@ -220,3 +221,27 @@ def test_an_attempt_that_failed_and_ends_well_when_what_it_wrote_is_fenced_compl
     assert story.life("A1") == "fenced"
     assert story.miss("A1", "s4") == "recover A1: recovery 1 of A"
     assert story.recoveries == 1
+
+
+@pytest.mark.parametrize("level", [Level.DETERMINATE, Level.INDETERMINATE])
+@pytest.mark.parametrize("service", [REMOTE, Capabilities()], ids=["remote", "native"])
+def test_a_late_task_begins_nothing_where_only_a_job_that_is_over_saw_its_stage_end_well(
+    level: Level, service: Capabilities
+) -> None:
+    """s1.1 ended well in job 0, which is over. Job 1 shares the stage and reads B; a task of s1.0 still asks."""
+    story = Story(REACHABLE, service, levels={"B": level})
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    story.lose(A=0)
+    story.fail("s1")
+    story.run("s0.1", "s1.1", "s2")
+    story.job("s0>A, s1:A>B, s3:B!")
+    story.end(0)
+    story.submit("s3")
+    lives, asked_before = story.lives(), len(story.witness.log)
+    assert story.write("B", "s1") == "not ready: stage 1.0 is over: no live job lists it, or a later attempt writes"
+    assert story.read("A", "s1") == "ready A2"
+    assert len(story.witness.log) == asked_before
+    assert story.lives() == lives
+    assert story.read("B", "s3") in ("ready B1", "ready B2")
