@@ -12,7 +12,10 @@ from coordinator.core.desk import Desk
 
 
 def begin(desk: Desk, command: c.BeginLook) -> None:
-    desk.emit(e.LookBegan(command.look))
+    """Begins a look; told once more, it would speak of what was complete only then."""
+    known = desk.state.meta.look
+    if known is None or command.look > known:
+        desk.emit(e.LookBegan(command.look))
 
 
 def report(desk: Desk, command: c.ReportCut) -> None:

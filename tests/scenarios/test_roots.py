@@ -237,3 +237,13 @@ def test_what_is_partial_stays_as_long_as_a_job_lists_its_map_stage() -> None:
     assert story.look("B")[-1] == "look ended"
     assert story.lives() == "A1 partial, B1 readable"
     assert story.end(1) == ["job 1 ended", "A1 expired: given up half-written", "fence A1"]
+
+
+def test_a_look_whose_begin_is_told_once_more_speaks_of_what_was_complete_at_the_first() -> None:
+    story = Story()
+    story.begin_look()
+    story.whole("s0>A, s1:A!")
+    assert story.do(c.BeginLook(LookId(1))) == []
+    assert story.report() == ["look ended"]
+    assert story.lives() == "A1 readable"
+    assert story.look()[-1] == "fence A1"
