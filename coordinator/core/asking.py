@@ -14,7 +14,7 @@ from coordinator.core import cuts, recovery
 from coordinator.core import events as e
 from coordinator.core.commands import GetShuffleId, ReportMissing
 from coordinator.core.desk import Desk
-from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt
+from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover, Rejection
@@ -85,6 +85,12 @@ def _is_over(state: State, stage: StageAttempt) -> bool:
     if not listing:
         return not state.meta.is_to_come(stage.stage)
     return any(stage <= done for job in listing for done in job.done if done.stage == stage.stage)
+
+
+def has_ended(state: State, stage: StageAttempt) -> bool:
+    """Whether its submission is told late, or once more. A stage that no job was told to list may be one of a gap."""
+    is_listed = any(job.lists(stage.stage) for job in state.jobs.values())
+    return (is_listed or within(state.meta.stages_ended, stage.stage)) and _is_over(state, stage)
 
 
 def _is_past(state: State, stage: StageAttempt) -> bool:

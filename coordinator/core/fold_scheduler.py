@@ -8,6 +8,7 @@ stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from operator import attrgetter
 from typing import Any
 
@@ -45,7 +46,7 @@ _UNHEARD, _UNSUBMITTED = Shuffle(Lineage(AppShuffle(0))), Attempt(StageAttempt(S
 
 # What nearly every job alters, named by what has become of the record.
 _numbered = altering(Meta, "next_stage")
-_over = altering(Meta, "jobs_ended")
+_over = altering(Meta, "jobs_ended", "stages_ended")
 _told = altering(Shuffle, "lineage", "told")
 _submitted = altering(Attempt, "stage", "running", "submitted", "reads", "writes", "name")
 _job = maker(Job)
@@ -125,8 +126,14 @@ def _job_ended(state: State, at: e.Recorded, event: e.JobEnded) -> None:
     for stage, attempt in list(state.attempts.items()):
         if ended is not None and ended.lists(stage.stage) and not _listed(state, stage.stage):
             _forget_attempt(state, at, attempt)
-    state.meta = _over(state.meta, jobs_ended=add_span(state.meta.jobs_ended, Span(event.job, event.job)))
+    jobs_ended = add_span(state.meta.jobs_ended, Span(event.job, event.job))
+    stages_ended = reduce(add_span, _stages_of(ended) if ended is not None else (), state.meta.stages_ended)
+    state.meta = _over(state.meta, jobs_ended=jobs_ended, stages_ended=stages_ended)
     _shrink_gap(state, event.job)
+
+
+def _stages_of(job: Job) -> tuple[Span, ...]:
+    return (*job.stages, Span(job.final_stage, job.final_stage))
 
 
 def _listed(state: State, stage: StageId) -> bool:

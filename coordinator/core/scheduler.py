@@ -72,8 +72,12 @@ def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
 
 
 def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
-    """A stage was submitted just now, unless facts were missed: then it may have run before something was lost."""
-    submitted(desk, command, is_just_now=desk.state.meta.gap is None)
+    """A stage was submitted just now, unless facts were missed: then it may have run before something was lost.
+
+    What has ended is not submitted again: told late or twice, it would read for ever, and write anew what is whole.
+    """
+    if not asking.has_ended(desk.state, command.stage):
+        submitted(desk, command, is_just_now=desk.state.meta.gap is None)
 
 
 def submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) -> None:

@@ -118,6 +118,7 @@ class Meta:
     next_stage: StageId = _FIRST_STAGE  #: Every stage id below it has been listed by a job, or never will be.
     executions_ended: tuple[Span, ...] = ()
     jobs_ended: tuple[Span, ...] = ()
+    stages_ended: tuple[Span, ...] = ()  #: What ended jobs have listed; a live one may list it, too.
     disks: tuple[Disk, ...] = ()  #: By name.
 
     @property

@@ -31,7 +31,7 @@ from coordinator.core.values import (
     Settings,
 )
 from tests.scenarios.further import DELETE, FENCE, READ, REMOTE, found
-from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, Story, attempt_of, delayed, shuffle
+from tests.scenarios.story import EAGER, FRONTIER, OBSERVE, REACHABLE, Story, attempt_of, delayed, shuffle
 
 # ---- directives ------------------------------------------------------------------------------------------------------
 
@@ -358,3 +358,38 @@ def test_nor_does_one_whose_end_is_told_before_its_start() -> None:
     assert story.end() == ["job 0 ended"]
     assert story.job("s0>A, s1:A!") == []
     assert not story.state.jobs
+
+
+def test_a_stage_that_is_told_once_more_behind_its_end_writes_nothing_anew() -> None:
+    """Its job lives, and so it would until that ends."""
+    story = Story(EAGER, Capabilities(completes_after_loss=False))
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    assert story.submit("s0") == []
+    assert story.lives() == "A1 readable, B1 writing"
+    story.complete("s1")
+    story.fenced()
+    assert story.submit("s0") == []
+    assert story.submit("s1") == []
+    assert story.lives() == "A1 fenced, B1 readable"
+
+
+def test_nor_does_one_read_whose_jobs_have_ended() -> None:
+    story = Story(REACHABLE)
+    story.job("s0>A, s1:A!, s2:A.")
+    story.run("s0", "s1")
+    story.end()
+    assert story.submit("s1") == []
+    assert story.submit("s2") == []  # and was not told to run
+    assert not story.state.attempts
+    assert story.look() == ["look", "look ended", "A1 expired: in no live cut", "fence A1"]
+
+
+def test_a_stage_that_no_job_was_told_to_list_counts() -> None:
+    """The start of its job may be what is missing."""
+    story = Story(REACHABLE)
+    story.whole("s0>A, s5:A!")
+    story.do(c.ReportStageSubmitted(attempt_of("s3"), (shuffle("A"),), None, 1))
+    assert story.look() == ["look", "look ended"]
+    assert story.do(c.ReportStageCompleted(attempt_of("s3")))[-1] == "fence A1"

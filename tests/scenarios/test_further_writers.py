@@ -8,7 +8,7 @@ from coordinator.core import asking
 from coordinator.core import commands as c
 from coordinator.core.values import Capabilities, Level
 from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
-from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of, delayed
+from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of, delayed, shuffle
 
 
 @pytest.mark.parametrize("is_told", [True, False], ids=["the loss is told", "only its repair is submitted"])
@@ -205,7 +205,7 @@ def test_24_a_task_that_outlived_its_failed_attempt_begins_nothing() -> None:
 
 
 def test_an_attempt_that_failed_and_ends_well_when_what_it_wrote_is_fenced_completes_nothing() -> None:
-    """Two ends of one attempt. Between them s4 has missed A1, and its recovery goes on answering for it."""
+    """Two ends of one attempt. Between them s9, whose job nobody has told, has missed A1, and its recovery goes on answering for it."""
     story = Story(EAGER)
     story.job("s0>A, s1:A.", job=1)
     story.end(1, succeeded=False)
@@ -215,11 +215,11 @@ def test_an_attempt_that_failed_and_ends_well_when_what_it_wrote_is_fenced_compl
     story.submit("s2")
     assert story.fail("s2") == ["s2.0 failed", "A1 expired: given up half-written", "fence A1"]
     story.fenced()
-    story.submit("s4")
-    assert story.miss("A1", "s4") == "recover A1: recovery 1 of A"
+    story.do(c.ReportStageSubmitted(attempt_of("s9"), (shuffle("A"),), None, 10))
+    assert story.miss("A1", "s9") == "recover A1: recovery 1 of A"
     assert story.complete("s2") == ["s2.0 completed"]
     assert story.life("A1") == "fenced"
-    assert story.miss("A1", "s4") == "recover A1: recovery 1 of A"
+    assert story.miss("A1", "s9") == "recover A1: recovery 1 of A"
     assert story.recoveries == 1
 
 

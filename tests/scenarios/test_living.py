@@ -125,6 +125,7 @@ def test_42_ends_of_jobs_are_kept_as_spans() -> None:
         story.job("s0:A!")
         story.end(number)
     assert story.state.meta.jobs_ended == (Span(0, 99),)
+    assert story.state.meta.stages_ended == (Span(0, 0),)
     assert not story.state.jobs
 
 

@@ -67,6 +67,13 @@ def reads(job: int) -> list[Command]:
     return [ReportStageSubmitted(attempt(2 * job + 1), reads=(AppShuffle(job),), tasks=4), asks(job)]
 
 
+def comes_back(job: int) -> list[Command]:
+    """Another job reads what job k has written."""
+    number, shuffle = 1_000 + job, AppShuffle(job)
+    started = ReportJobStarted(JobId(number), StageId(number), reads=(shuffle,), stages=(Span(number, number),))
+    return [started, ReportStageSubmitted(attempt(number), reads=(shuffle,), tasks=4)]
+
+
 def finishes(job: int) -> list[Command]:
     """The reader has written output; then the job has ended. Under `eager` its shuffle goes."""
     return [ReportStageCompleted(attempt(2 * job + 1), output_bytes=10), ReportJobEnded(JobId(job))]

@@ -97,7 +97,7 @@ def test_what_spark_completes_after_a_loss_that_was_not_ours_is_not_told_as_writ
     told = Told(policy=Policy())
     told.whole_chain()
     told.say(c.ReportOutputs((Outputs(AppShuffle(0), 0, 4), Outputs(AppShuffle(1), 2, 4))))
-    told.stage(0, "map at chain.py:12", writes=0)
+    told.say(c.ReportStageSubmitted(attempt(0, 1), (), AppShuffle(0), 4, "map at chain.py:12"))
     (opened,) = [recorded.event for recorded in told.log if isinstance(recorded.event, e.RecoveryOpened)]
     assert phrase(opened, Names()).endswith("#1 written anew, #2 would mix unless written anew as a whole")
     (line,) = [line for line in chapter(told, 2, 1).lines if line.kind == "RecoveryOpened"]

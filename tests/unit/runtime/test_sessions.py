@@ -289,7 +289,7 @@ def test_18_a_suspension_is_told_to_the_driver() -> None:
                 assert session.newest(fence.app_shuffle) == fence.shuffle_id
                 await replica.submit(facts.APP, number([ReportOutcome(fence.directive, Fenced(1))]))
                 await next_of(session)
-                await replica.submit(facts.APP, number(facts.reads(job)))
+                await replica.submit(facts.APP, number(facts.comes_back(job)))
             pytest.fail("every shuffle was missed and nobody was told")
 
     virtual.run(story())
