@@ -110,6 +110,13 @@ def _has_failed(state: State, stage: StageAttempt) -> bool:
     return known is not None and known.submitted and not known.running
 
 
+def _comes_late(state: State, generation: Generation | None, stage: StageAttempt) -> bool:
+    """A writer that outlived its attempt. A later one has written what is whole: in a gap that may be all we know."""
+    later = generation.written_by if generation is not None and generation.complete else frozenset()
+    is_followed = any(one.stage == stage.stage and one > stage for one in later)
+    return is_followed or _is_past(state, stage) or _has_failed(state, stage)
+
+
 def _told_late(desk: Desk, generation: Generation) -> Answer:
     """The truth, for one whom nothing waits for."""
     if generation.life is Life.FENCING:
@@ -174,7 +181,7 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
     shuffle = desk.state.shuffles.get(app_shuffle)
     if missing_tasks is None and _writes_another(desk.state, app_shuffle, stage):
         return _not_its_own(app_shuffle, stage, _own(desk.state, desk.state.attempts[stage]))
-    if missing_tasks is None and (_is_past(desk.state, stage) or _has_failed(desk.state, stage)):
+    if missing_tasks is None and _comes_late(desk.state, generation, stage):
         return _write_late(desk, app_shuffle, stage)
     if shuffle is None or shuffle.current is None:
         return _start(desk, app_shuffle, stage, None)
@@ -211,7 +218,7 @@ def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
     if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
         return Ready(generation.shuffle_id, generation.locator)
     shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
-    if not _is_past(desk.state, stage):
+    if _has_failed(desk.state, stage) and not _is_past(desk.state, stage):
         return _not_ready(desk, shuffle_id, f"stage {stage} has failed: its next attempt writes")
     what = "over" if stage.stage < desk.state.meta.next_stage else "far off"
     return _not_ready(desk, shuffle_id, f"stage {stage} is {what}: no live job lists it, or a later attempt writes")

@@ -205,7 +205,7 @@ def test_24_a_task_that_outlived_its_failed_attempt_begins_nothing() -> None:
 
 
 def test_an_attempt_that_failed_and_ends_well_when_what_it_wrote_is_fenced_completes_nothing() -> None:
-    """Two ends of one attempt. Between them s9, whose job nobody has told, has missed A1, and its recovery goes on answering for it."""
+    """Two ends of one attempt. Between them s9, of a job nobody has told, has missed A1: its recovery answers on."""
     story = Story(EAGER)
     story.job("s0>A, s1:A.", job=1)
     story.end(1, succeeded=False)
@@ -245,3 +245,19 @@ def test_a_late_task_begins_nothing_where_only_a_job_that_is_over_saw_its_stage_
     assert len(story.witness.log) == asked_before
     assert story.lives() == lives
     assert story.read("B", "s3") in ("ready B1", "ready B2")
+
+
+def test_nor_where_the_second_job_began_in_a_gap_in_which_the_first_one_ended() -> None:
+    story = Story(REACHABLE, levels={"B": Level.INDETERMINATE})
+    story.job("s0>A, s1:A>B, s2:B!")
+    story.run("s0")
+    story.submit("s1")
+    story.lose(A=0)
+    story.fail("s1")
+    story.run("s0.1", "s1.1")
+    story.do(c.ReportGap(2, "listener"))
+    story.do(c.Resync((job_of(1, 3, "B", (0, 1, 3)),), (), (), found(A=10, B=10)))
+    lives = story.lives()
+    assert story.write("B", "s1") == "not ready: stage 1.0 is over: no live job lists it, or a later attempt writes"
+    assert story.log == []
+    assert story.lives() == lives
