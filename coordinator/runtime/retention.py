@@ -16,8 +16,10 @@ from coordinator.core.ids import Sequence
 from coordinator.runtime import places
 from coordinator.runtime.archiving import DELETES, Application, Opened, archive, check_held
 from coordinator.runtime.clock import Clock
+from coordinator.runtime.errors import DamagedLog
 from coordinator.runtime.housekeeping import Chore, alone, entries
 from coordinator.runtime.journal import Mark
+from coordinator.runtime.loading import ends_early
 from coordinator.runtime.options import Options
 from coordinator.wire.errors import WireError
 from coordinator.wire.records import ApplicationRecord, decode, encode
@@ -99,6 +101,8 @@ async def take_out(backend: StateBackend, lock: Lock, application: Application) 
         return False
     try:
         mark = await _all_archived(backend, lock, application)
+        if mark is None:
+            return False
         await application.shelf.keep_ended(record.value, encode(mark.head))
         own = (RevisionIs(Keyspace.HEADS, key, mark.revision), RevisionIs(Keyspace.APPLICATIONS, key, record.revision))
         for keyspace in _MANY:
@@ -113,12 +117,16 @@ async def take_out(backend: StateBackend, lock: Lock, application: Application) 
     return True
 
 
-async def _all_archived(backend: StateBackend, lock: Lock, application: Application) -> Mark:
-    """The head that says that all is archived, and names no snapshot: they go first."""
+async def _all_archived(backend: StateBackend, lock: Lock, application: Application) -> Mark | None:
+    """The head that says that all is archived, and names no snapshot: they go first. None: more came meanwhile."""
     journal = application.journal
+    before, _ = await journal.mark()
+    await archive(backend, lock, application, before.head.next_sequence - 1)
     mark, _ = await journal.mark()
-    await archive(backend, lock, application, mark.head.next_sequence - 1)
-    mark, _ = await journal.mark()
+    if mark.head.next_sequence != before.head.next_sequence:
+        return None
+    if mark.head.archived_below < mark.head.next_sequence:
+        raise DamagedLog(application.name, ends_early(mark, mark.head.archived_below))
     head = replace(mark.head, last_snapshot=Sequence(0), previous_snapshot=Sequence(0), snapshot_parts=0)
     if head == mark.head:
         return mark

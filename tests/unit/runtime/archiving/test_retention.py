@@ -21,7 +21,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Capabilities, Driver, Ending, Policy, Settings
 from coordinator.runtime import places
 from coordinator.runtime.archiving import Application, Archiver
-from coordinator.runtime.errors import ApplicationOver, UnknownApplication
+from coordinator.runtime.errors import ApplicationOver, DamagedLog, UnknownApplication
 from coordinator.runtime.housekeeping import LOCK
 from coordinator.runtime.retention import Retention, take_out
 from coordinator.wire.records import ApplicationRecord, encode
@@ -290,6 +290,63 @@ def test_what_is_appended_behind_the_archive_is_not_deleted_with_what_is_in_it(t
                 await assert_whole(world, archive, log)
                 assert await take_out(store, lock, opened(store, archive))
             await assert_whole(world, archive, log)
+
+    virtual.run(story())
+
+
+class AskedBetween(MemoryBackend):
+    """Somebody asks once more before so many more looks at the head were made."""
+
+    asks: Callable[[], Awaitable[object]]
+    left: int
+
+    async def get(self, keyspace: Keyspace, key: str) -> Reading:
+        if keyspace is Keyspace.HEADS:
+            self.left -= 1
+            if self.left == -1:
+                await self.asks()
+        return await super().get(keyspace, key)
+
+
+def test_what_is_appended_while_it_is_archived_is_archived_too(tmp_path: Path) -> None:
+    """Writing to the archive takes a while: what came then was called archived, and went with the rest."""
+
+    async def story(looks: int) -> bool:
+        archive = Folder(tmp_path / f"{looks}")
+        async with World() as world, replica(world, archive, replica="teller") as teller:
+            number = await registered(teller)
+            for job in range(JOBS):
+                await teller.submit(facts.APP, number(facts.whole(job)))
+            await teller.submit(facts.APP, number([EndApplication()]))
+            store = AskedBetween(world.store)
+            store.left = looks
+            store.asks = lambda: teller.submit(facts.APP, number([facts.asks(0)]))
+            async with world.reader() as locks, locks.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                await take_out(store, lock, opened(store, archive))
+                log = await teller.events(facts.APP, 0, 100_000)
+                await assert_whole(world, archive, log)
+                await take_out(locks, lock, opened(locks, archive))
+            await assert_whole(world, archive, log)
+            return store.left < 0
+
+    looks = 0
+    while virtual.run(story(looks)):
+        looks += 1
+    assert looks > 5
+
+
+def test_a_log_that_misses_its_end_stays(tmp_path: Path) -> None:
+    """What is not there cannot be archived: the head that still names it is all that is known of it."""
+
+    async def story() -> None:
+        async with World() as world:
+            await told(world, end=True)
+            async with world.reader() as store, store.lock(Keyspace.SESSIONS, LOCK, 60) as lock:
+                last = (await store.scan_keys(Keyspace.EVENTS)).keys[-1]
+                await store.delete(Keyspace.EVENTS, last)
+                with pytest.raises(DamagedLog, match="its segments end before event"):
+                    await take_out(store, lock, opened(store, Folder(tmp_path)))
+                assert await _keys(world, Keyspace.HEADS)
 
     virtual.run(story())
 
