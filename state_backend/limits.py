@@ -141,15 +141,20 @@ def check_transaction(compares: Sequence[Compare], operations: Sequence[Operatio
     touched = [place for operation in operations for place in keys_touched(operation)]
     _check_count("operations", len(touched), OPERATIONS_MAX)
     _check_once_each(touched)
-    key_bytes = sum(len(check_key(key)) for _, key in touched)
-    key_bytes += sum(len(check_key(compare.key)) for compare in every_compare)
-    items = len(touched) + len(every_compare)
-    size = _KEY_COPIES * key_bytes + _ITEM_BYTES * items + sum(map(_value_bytes, operations))
-    _check_count("bytes", size, REQUEST_BYTES_MAX)
+    check_bytes(every_compare, operations)
     for operation in operations:
         if isinstance(operation, Put) and operation.lease is not None:
             check_lease(operation.lease)
     return every_compare
+
+
+def check_bytes(every_compare: Sequence[Compare], operations: Sequence[Operation]) -> None:
+    """Refuses a transaction that is too large; asked again when the values of what is moved are known."""
+    keys = [key for operation in operations for _, key in keys_touched(operation)]
+    keys += [compare.key for compare in every_compare]
+    key_bytes = sum(len(check_key(key)) for key in keys)
+    size = _KEY_COPIES * key_bytes + _ITEM_BYTES * len(keys) + sum(map(_value_bytes, operations))
+    _check_count("bytes", size, REQUEST_BYTES_MAX)
 
 
 def _check_count(what: str, size: int, limit: int) -> None:

@@ -117,7 +117,7 @@ class MemoryStore:
 
     def transact(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
         check_compares(compares, self.stamp, self.revision)
-        effects = effects_of(operations, Revision(self.revision + 1), self.stamp, self.value)
+        effects = effects_of(compares, operations, Revision(self.revision + 1), self.stamp, self.value)
         for effect in effects:
             if effect.lease is not None and effect.lease not in self._leases:
                 raise NoSuchLease(effect.lease)

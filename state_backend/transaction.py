@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from state_backend.errors import Conflict
-from state_backend.limits import assert_never, check_transaction
+from state_backend.limits import assert_never, check_bytes
 from state_backend.values import (
     Absent,
     Compare,
@@ -70,10 +70,17 @@ def holds(compare: Compare, found: Stamp | None) -> bool:  # noqa: RET503 - the 
 
 
 def effects_of(
-    operations: Sequence[Operation], revision: Revision, stamp_of: StampOf, value_of: ValueOf
+    compares: Sequence[Compare],
+    operations: Sequence[Operation],
+    revision: Revision,
+    stamp_of: StampOf,
+    value_of: ValueOf,
 ) -> list[Effect]:
-    """What the operations do at this revision; a delete of a missing key does nothing. Raises `TooLarge`."""
-    operations = _filled(operations, value_of)
+    """What the operations do at this revision; a delete of a missing key does nothing. Raises `TooLarge`.
+
+    `compares`: all that hold, which count with what is moved.
+    """
+    operations = _filled(compares, operations, value_of)
     effects: list[Effect] = []
     for operation in operations:
         if isinstance(operation, Put):
@@ -94,7 +101,7 @@ def _written(put: Put, revision: Revision, stamp: Stamp | None) -> Effect:
     return Effect(put.keyspace, put.key, Entry(put.key, bytes(put.value), revision, created, version), put.lease)
 
 
-def _filled(operations: Sequence[Operation], value_of: ValueOf) -> Sequence[Operation]:
+def _filled(compares: Sequence[Compare], operations: Sequence[Operation], value_of: ValueOf) -> Sequence[Operation]:
     """Moves that keep their value, with it: it counts as all others do."""
     if not any(isinstance(each, Move) and each.value is None for each in operations):
         return operations
@@ -104,7 +111,7 @@ def _filled(operations: Sequence[Operation], value_of: ValueOf) -> Sequence[Oper
         else each
         for each in operations
     ]
-    check_transaction((), filled)
+    check_bytes(compares, filled)
     return filled
 
 

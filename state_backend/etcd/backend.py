@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from state_backend.address import EtcdAddress
 from state_backend.api import StateBackend
-from state_backend.errors import Compacted, NoSpace, NoSuchLease, OutcomeUnknown, StateBackendError
+from state_backend.errors import Compacted, NoSpace, NoSuchLease, OutcomeUnknown, StateBackendError, TooLarge
 from state_backend.etcd.cluster import Cluster, Deadlines, Metadata
 from state_backend.etcd.failures import Attempt, Effect
 from state_backend.etcd.member import Member
@@ -27,6 +27,7 @@ from state_backend.lease import Lease
 from state_backend.limits import (
     PAGE_LIMIT,
     check_at,
+    check_bytes,
     check_lease,
     check_scan,
     check_transaction,
@@ -147,7 +148,11 @@ class EtcdBackend(StateBackend):
             # A source is not where the move expects it: the compares alone will say so, with all others that fail.
             await self._transact(every_compare, ())
             filled = await self._fill_moves(operations)
-        check_transaction(compares, filled)  # what is moved counts too
+        try:
+            check_bytes(every_compare, filled)  # what is moved counts too
+        except TooLarge:
+            await self._transact(every_compare, ())  # a compare that fails is told first
+            raise
         return await self._transact(every_compare, filled)
 
     async def _transact(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:

@@ -125,7 +125,7 @@ class SqliteBackend(StateBackend, History):
             present, _ = self._records.revisions()
             check_compares(every_compare, self._records.stamp, present)
             next_revision = Revision(present + 1)
-            effects = effects_of(operations, next_revision, self._records.stamp, self._records.value)
+            effects = effects_of(every_compare, operations, next_revision, self._records.stamp, self._records.value)
             self._check_leases(effects)
             return self._commit(effects)
 

@@ -23,7 +23,7 @@ from state_backend.api import (
     StateBackend,
     VersionIs,
 )
-from state_backend.errors import Closed, DuplicateKey, InvalidKey, InvalidRequest, NoSuchLease, TooLarge
+from state_backend.errors import Closed, Conflict, DuplicateKey, InvalidKey, InvalidRequest, NoSuchLease, TooLarge
 from state_backend.limits import COMPARES_MAX, KEY_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX
 
 LIVE, EXPIRED = Keyspace.LIVE, Keyspace.EXPIRED
@@ -89,6 +89,19 @@ class RefusingContract:
         with pytest.raises(TooLarge):
             await backend.put_txn((), [Move(LIVE, EXPIRED, str(n), at) for n, at in enumerate(revisions)])
         assert len((await backend.scan(LIVE)).entries) == 3
+
+    async def test_compares_count_together_with_what_is_moved(self, backend: StateBackend) -> None:
+        there = await backend.put(LIVE, "a", bytes(REQUEST_BYTES_MAX - 4096))
+        with pytest.raises(TooLarge):
+            await backend.put_txn([Absent(LIVE, name) for name in names(50)], (Move(LIVE, EXPIRED, "a", there),))
+        assert (await backend.scan_keys(LIVE)).keys == ("a",)
+
+    async def test_of_what_is_too_large_when_moved_a_failed_compare_is_told_first(self, backend: StateBackend) -> None:
+        third = bytes(REQUEST_BYTES_MAX // 3)
+        moves = [Move(LIVE, EXPIRED, key, await backend.put(LIVE, key, third)) for key in "abc"]
+        with pytest.raises(Conflict) as raised:
+            await backend.put_txn((Absent(LIVE, "a"),), moves)
+        assert [failure.compare for failure in raised.value.failed] == [Absent(LIVE, "a")]
 
     @pytest.mark.parametrize(
         "key", ["", "a\nb", "\0", "\ud800", "x" * (KEY_BYTES_MAX + 1)], ids=["empty", "line", "zero", "half", "long"]

@@ -40,7 +40,7 @@ def tear_a_transaction(patch: Patch) -> None:
         try:
             return transact(self, compares, operations)
         except Conflict:
-            some = effects_of(operations[:1], Revision(self.revision + 1), self.stamp, lambda *place: b"")
+            some = effects_of((), operations[:1], Revision(self.revision + 1), self.stamp, lambda *place: b"")
             self.commit(some)
             raise
 
