@@ -190,7 +190,7 @@ class SqliteBackend(StateBackend, History):
         for lease in self._leases:
             await lease.abandon("its backend was closed")
         if self._looking is not None:
-            await self._looking
+            await asyncio.wait((self._looking,))
         await self._worker.stop()
 
     async def _look(self) -> None:

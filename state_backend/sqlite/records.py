@@ -163,10 +163,11 @@ class Records:
         return [row[0] for row in self._connection.execute(query, (now_seconds, now_seconds))]
 
     def end_lease(self, lease: int) -> list[Effect]:
-        """Forgets the lease, and gives the removals of its keys for the caller to commit."""
+        """Forgets the lease, and gives the removals of its keys for the caller to commit; a damaged key stays."""
         self._connection.execute("DELETE FROM lease WHERE id = ?", (lease,))
-        query = "SELECT keyspace, key FROM version WHERE lease = ? AND ended IS NULL ORDER BY keyspace, key"
-        return [Effect(Keyspace(row[0]), row[1], None) for row in self._connection.execute(query, (lease,))]
+        names = "CAST(keyspace AS BLOB), CAST(key AS BLOB)"
+        query = f"SELECT {names} FROM version WHERE lease = ? AND ended IS NULL ORDER BY keyspace, key"
+        return [removal for row in self._connection.execute(query, (lease,)) if (removal := _removal(*row)) is not None]
 
 
 def prefix_end(prefix: str) -> str:
@@ -178,6 +179,14 @@ def prefix_end(prefix: str) -> str:
         if following <= sys.maxunicode:
             return prefix[: length - 1] + chr(following)
     return chr(sys.maxunicode)
+
+
+def _removal(keyspace: bytes, key: bytes) -> Effect | None:
+    """None: such a key there cannot be."""
+    try:
+        return Effect(Keyspace(keyspace.decode()), key.decode(), None)
+    except ValueError:
+        return None
 
 
 def _new_row(effect: Effect, revision: Revision) -> tuple[object, ...]:

@@ -186,6 +186,19 @@ async def test_a_key_that_is_no_text_is_damage_that_no_patience_mends(filled: Pa
         assert (await backend.get(LIVE, "11")).entry is not None
 
 
+@pytest.mark.parametrize("damage", ["keyspace = 'replicaz'", "key = CAST(x'61ff' AS TEXT)"])
+async def test_a_damaged_key_of_a_lease_that_ran_out_costs_no_write(tmp_path: Path, damage: str) -> None:
+    """Every call takes away what has run out: each of them failed for ever."""
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        lease = await backend.grant(0.05)
+        await backend.put_txn((), [Put(Keyspace.REPLICAS, key, b"", lease.id) for key in ("a", "b")])
+        await lease.abandon("its holder is gone")
+        tamper(backend.path, f"UPDATE version SET {damage} WHERE key = 'a'")
+        await asyncio.sleep(0.1)
+        assert (await backend.get(Keyspace.REPLICAS, "b")).entry is None
+        await backend.put(LIVE, "a", b"")
+
+
 async def test_what_was_forgotten_is_not_known_again_and_what_is_to_come_will_be(filled: Path) -> None:
     async with await open_sqlite(filled) as backend:
         last = await backend.put(LIVE, "10", b"again")
@@ -396,6 +409,16 @@ async def test_closing_ends_the_thread(tmp_path: Path) -> None:
     backend: StateBackend = await open_sqlite(tmp_path / "store.db")
     await backend.close()
     assert not [thread for thread in threading.enumerate() if str(tmp_path) in thread.name]
+
+
+async def test_closing_ends_the_thread_whatever_became_of_the_look_for_others(tmp_path: Path) -> None:
+    """As where a program that ends has cancelled every task."""
+    backend = await open_sqlite(tmp_path / "store.db")
+    backend.watch(LIVE, "", Revision(1))
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await backend.close()
+    assert str(backend.path) not in " ".join(thread.name for thread in threading.enumerate())
 
 
 async def test_a_bug_in_a_job_is_an_answer_and_undoes_its_batch(backend: SqliteBackend) -> None:
