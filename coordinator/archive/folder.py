@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coordinator.archive.api import Archive, ArchiveAway
@@ -53,18 +53,10 @@ class Folder(Archive):
 
     def write(self, name: str, content: bytes) -> None:
         path = self._path / name
-        draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}{_ASIDE}")  # nobody else writes there
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            _flush(path.parent)
+            _make(path.parent)
+            _put(path, content)
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
             raise ArchiveAway(self.where, error) from error
 
     def remove(self, name: str) -> None:
@@ -72,6 +64,37 @@ class Folder(Archive):
             (self._path / name).unlink(missing_ok=True)
         except OSError as error:
             raise ArchiveAway(self.where, error) from error
+
+
+def _make(folder: Path) -> None:
+    """The folder, and those above it; each new one's name is on the disk too."""
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _flush(folder.parent)
+
+
+def _put(path: Path, content: bytes) -> None:
+    """What is there later is taken for written: where its name could not be flushed, it is not there."""
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}{_ASIDE}")  # nobody else writes there
+    with _gone_unless_done(draft):
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    with _gone_unless_done(path):
+        _flush(path.parent)
+
+
+@contextmanager
+def _gone_unless_done(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):
+            path.unlink()
+        raise
 
 
 def _flush(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import errno
 import importlib.util
+import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.archive import folder
 from coordinator.archive.api import Archive, ArchiveAway, WrongArchive
 from coordinator.archive.folder import Folder
 from coordinator.archive.open import open_archive
@@ -65,6 +67,40 @@ def test_what_was_not_finished_is_not_listed(tmp_path: Path) -> None:
     archive.write("app/a", b"whole")
     (tmp_path / "app" / "b.part").write_bytes(b"ha")
     assert archive.names("app") == ["app/a"]
+
+
+def test_a_new_folder_is_on_the_disk_before_what_is_in_it_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut takes the folder, and with it what has left the store since."""
+    flushed: list[int] = []
+    fsync = os.fsync
+
+    def seen(handle: int) -> None:
+        flushed.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    Folder(tmp_path / "new" / "archive").write("app/a", b"")
+    made = [tmp_path, tmp_path / "new", tmp_path / "new/archive", tmp_path / "new/archive/app"]
+    assert {one.stat().st_ino for one in made} <= set(flushed)
+
+
+def test_a_file_whose_name_did_not_get_to_the_disk_is_not_taken_for_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next try found it there, and its events left the store."""
+    archive = Folder(tmp_path)
+    archive.write("app/a", b"one")
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "_flush", refusing)
+        with pytest.raises(ArchiveAway, match="Input/output error"):
+            archive.write("app/b", b"two")
+    assert archive.names("app") == ["app/a"]
+
+
+def refusing(path: Path) -> None:
+    raise OSError(errno.EIO, "Input/output error", str(path))
 
 
 def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
