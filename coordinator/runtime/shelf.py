@@ -59,13 +59,16 @@ class Shelf:
             raise Missing(self._application, file.first, self.where) from error
 
     async def snapshot(self, at_most: int | None = None) -> Snapshot | None:
-        """The newest snapshot, of no later event than this one."""
+        """The newest snapshot, of no later event than this one; None, too, where newer ones take its place just now."""
         sequences = files.snapshot_sequences(await self._names())
         newest = max((one for one in sequences if at_most is None or one <= at_most), default=None)
         if newest is None:
             return None
         name = files.snapshot_name(self._folder, newest)
-        return await self._do(lambda: files.snapshot(self._archive.read(name), name))
+        try:
+            return await self._do(lambda: files.snapshot(self._archive.read(name), name))
+        except FileNotFoundError:
+            return None
 
     async def ended(self) -> Ended | None:
         """The last record, where the application has left the store."""

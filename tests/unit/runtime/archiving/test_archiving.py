@@ -272,3 +272,22 @@ def test_a_snapshot_that_is_archived_while_a_log_is_proven_is_no_problem(tmp_pat
             assert (await proof.run()).problems == ()
 
     virtual.run(story())
+
+
+def test_a_snapshot_that_goes_while_it_is_looked_for_is_no_mistake(tmp_path: Path) -> None:
+    """The archive keeps two: what is the newest when names are read may be gone when it is."""
+
+    class Going(Folder):
+        def read(self, name: str) -> bytes:
+            if name.endswith(".parts"):
+                self.remove(name)
+            return super().read(name)
+
+    async def story() -> None:
+        async with World() as world:
+            log = await told(world)
+            await look(world, Folder(tmp_path))
+            assert [path for path in kept(tmp_path) if path.suffix == ".parts"]
+            await assert_whole(world, Going(tmp_path), log)
+
+    virtual.run(story())
