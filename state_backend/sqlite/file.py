@@ -10,6 +10,7 @@ Nobody but SQLite opens the file here: to close any descriptor of it lets go of 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ APPLICATION_ID = 0x53484C43  # "SHLC", at a fixed place in the file's header
 
 _PAGE_BYTES_MIN = 512
 _BUSY_TIMEOUT_SECONDS = 5.0
+_BUSY_PAUSE_SECONDS = 0.01
 _CACHE_KIBIBYTES = 16_384
 _IF_LOCKED = "find the process that holds the file (`fuser FILE` names it) and end what it does"
 _IF_UNREADABLE = "check that the file and its folder can be read and written, and that their disk is sound"
@@ -145,10 +147,23 @@ def _check_ours(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _configure(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
     connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for whoever else makes the same new file a store: it refuses at once."""
+    until_seconds = time.monotonic() + _BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= until_seconds:
+                raise
+        time.sleep(_BUSY_PAUSE_SECONDS)
 
 
 def _create_schema(connection: sqlite3.Connection, where: str) -> None:

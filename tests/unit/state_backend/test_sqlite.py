@@ -128,6 +128,24 @@ async def test_a_store_that_another_process_makes_meanwhile_is_no_foreign_file(
     others[1].close()
 
 
+async def test_who_makes_a_store_waits_for_another_process_that_makes_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure = file._configure
+    maker = sqlite3.connect(tmp_path / "store.db", isolation_level=None, check_same_thread=False)
+
+    def just_then(connection: sqlite3.Connection) -> None:
+        maker.execute("BEGIN IMMEDIATE")
+        letting_go = threading.Timer(0.2, maker.close)
+        letting_go.start()
+        configure(connection)
+        letting_go.join()
+
+    monkeypatch.setattr(file, "_configure", just_then)
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        await backend.put(HEADS, "a", b"1")
+
+
 async def test_a_newer_store_is_left_alone(filled: Path) -> None:
     tamper(filled, f"PRAGMA user_version = {file.SCHEMA_VERSION + 1}")
     before = filled.read_bytes()
