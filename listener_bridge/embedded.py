@@ -36,6 +36,7 @@ _SOCKET = "socket-"
 _SOCKETS = 1_000  #: Names for them; three digits.
 _SOCKET_PATH_MAX_BYTES = 103  #: macOS's; Linux has four more (unix(7), unix(4)).
 _SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
+_NO_SOCKET = frozenset("%#?,")  #: In its path: gRPC reads an address, where these have a meaning.
 FOLDER = "shuffle-lifecycle"
 #: What has a meaning in an address of a store, as it is written in a path of one.
 _SPECIAL = {ord(sign): f"%{ord(sign):02X}" for sign in "%#?\t\r\n"}
@@ -168,14 +169,17 @@ def _remove_what_is_left() -> None:
 
 def _short_folder() -> _SocketFolder | None:
     """Its own, this user's alone. The path of a socket has a limit, and a container's folder is often long."""
-    for place in filter(None, (_temporary(), *_SHORT_PLACES)):
-        if len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}000") > _SOCKET_PATH_MAX_BYTES:
-            continue
+    for place in filter(_may_hold_sockets, (_temporary(), *_SHORT_PLACES)):
         try:
             return _SocketFolder(place)
         except OSError:
             continue
     return None
+
+
+def _may_hold_sockets(place: str) -> bool:
+    length = len(os.fsencode(place)) + len(f"/{FOLDER}-12345678/{_SOCKET}000")
+    return bool(place) and length <= _SOCKET_PATH_MAX_BYTES and _NO_SOCKET.isdisjoint(place)
 
 
 class _Passing(logging.Handler):

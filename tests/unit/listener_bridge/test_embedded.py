@@ -147,6 +147,22 @@ def test_it_starts_where_the_folder_for_temporary_files_has_a_long_path(
         here.stop(10.0)
 
 
+@pytest.mark.parametrize("name", ["job#1", "a,b", "what?", "a%20b"])
+def test_it_starts_where_the_folder_for_temporary_files_has_a_name_that_grpc_reads_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / name))
+    here = Embedded("memory:")
+    try:
+        [address] = here.addresses()
+        with grpc.insecure_channel(address) as channel:
+            asked = health_pb2.HealthCheckRequest()
+            assert health_pb2_grpc.HealthStub(channel).Check(asked, timeout=10).status == SERVING
+    finally:
+        here.stop(10.0)
+
+
 def nowhere() -> str:
     raise FileNotFoundError("No usable temporary directory found")
 
