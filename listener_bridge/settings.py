@@ -26,6 +26,7 @@ SERVICES = ("auto", "native", "celeborn", "uniffle")
 DEFAULT_RULE = "reachable"
 DEFAULT_GRACE_MS = 60_000
 _COUNT_DIGITS = 9  #: What the log can hold.
+_SCHEME = r"(?:dns://[^\s/]*/|[a-z][a-z0-9]*:)?"  #: Of gRPC's: the web's are none.
 _OF_A_JOB = ("enabled", "policy", "delayed.rule", "grace")
 T = TypeVar("T")
 
@@ -219,14 +220,14 @@ def _addresses(text: str) -> tuple[str, ...]:
     found = tuple(address.strip() for address in text.split(",") if address.strip())
     for address in found:
         if not _is_address(address):
-            expected = "host:port with a port from 1 to 65535, or several with commas between them"
+            expected = "host:port with a port from 1 to 65535, an IPv6 host in [], or several with commas between them"
             raise ValueError(f"{address!r} is no address; expected {expected}")
     return found
 
 
 def _is_address(text: str) -> bool:
-    port = re.fullmatch(r".+:(\d{1,5})", text)
-    return bool(re.fullmatch(r"unix:.+", text) or (port and 0 < int(port[1]) < 65_536))
+    port = re.fullmatch(rf"{_SCHEME}(?:\[[^\s\[\]]+\]|[^\s:;/\[\]]+):(\d{{1,5}})", text)
+    return bool(re.fullmatch(r"unix(?:-abstract)?:.+", text) or (port and 0 < int(port[1]) < 65_536))
 
 
 KEYS = {

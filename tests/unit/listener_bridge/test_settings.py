@@ -116,6 +116,11 @@ def test_arguments_go_before_the_conf() -> None:
         ({P + "budget.premature": "-1"}, r"'-1' is no count"),
         ({P + "address": "host"}, r"'host' is no address; expected host:port"),
         ({P + "address": "a:1,b:99999"}, r"'b:99999' is no address; expected host:port with a port from 1 to 65535"),
+        ({P + "address": "http://a:1"}, r"'http://a:1' is no address; expected host:port"),
+        ({P + "address": "a:1;b:2"}, r"'a:1;b:2' is no address; .* several with commas between them"),
+        ({P + "address": "a:1 b:2"}, r"'a:1 b:2' is no address; .* several with commas between them"),
+        ({P + "address": "::1:7457"}, r"'::1:7457' is no address; .* an IPv6 host in \[\]"),
+        ({P + "address": "a:1/"}, r"'a:1/' is no address; expected host:port"),
         ({P + "service": "magnet"}, r"'magnet' is not known; expected one of auto"),
         ({P + "pressure.high": "00501"}, r"'00501' is no percentage; expected a whole number from 1 to 100"),
         ({P + "pressure.high": "0.85"}, r"'0\.85' is no percentage; expected a whole number from 1 to 100"),
@@ -126,6 +131,15 @@ def test_arguments_go_before_the_conf() -> None:
 def test_what_cannot_be_right_is_said(conf: dict[str, str], said: str) -> None:
     with pytest.raises(WrongSettingError, match=said):
         read(conf)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["a:1", "10.0.0.1:7457", "[::1]:7457", "[fe80::1%eth0]:7457", "unix:/run/a b", "unix-abstract:x:1"]
+    + ["dns:///a:1", "dns://8.8.8.8/a:1", "dns:a:1", "ipv4:10.0.0.1:1", "ipv6:[::1]:1", "vsock:2:1", "a_b.c-d:1"],
+)
+def test_what_grpc_takes_for_an_address_is_one(address: str) -> None:
+    assert read({P + "address": address}).addresses == (address,)
 
 
 def test_an_argument_that_is_none_is_as_if_not_given() -> None:
