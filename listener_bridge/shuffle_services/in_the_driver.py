@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listener_bridge.shuffle_services import api
-from listener_bridge.tap.jvm import JavaObject
+from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
 
 _ANY_GENERATION = -1
@@ -155,6 +155,11 @@ class InTheDriver:
 
     def _not_ours(self, locator: api.Locator) -> str:
         return f"{locator} is not of this application; expected service {self.service!r}, payload {self._application}/…"
+
+
+def is_on(driver: DriverJvm, key: str, default: str = "false") -> bool:
+    """Whether Spark may take it for set: it leaves out blanks, and looks up what a value refers to, as `${env:PUSH}`."""
+    return driver.conf(key, default).strip().lower() != "false"
 
 
 def _ms(seconds: float) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, is_on
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -88,7 +88,7 @@ _ON_BY_DEFAULT = frozenset({"spark.storage.decommission.shuffleBlocks.enabled"})
 
 
 def _is_on(driver: DriverJvm, key: str) -> bool:
-    return driver.conf(key, "true" if key in _ON_BY_DEFAULT else "false").lower() == "true"
+    return is_on(driver, key, "true" if key in _ON_BY_DEFAULT else "false")
 
 
 def load(tap: Tap) -> JavaObject:
@@ -122,7 +122,7 @@ def _allocation(driver: DriverJvm) -> JavaObject | None:
 def _deletion(driver: DriverJvm, loader: JavaObject) -> JavaObject:
     outlives = _is_on(driver, "spark.shuffle.service.enabled")
     algorithm = driver.conf("spark.shuffle.checksum.algorithm", "ADLER32")
-    checksums = driver.conf("spark.shuffle.checksum.enabled", "true").lower() == "true"
+    checksums = is_on(driver, "spark.shuffle.checksum.enabled", "true")
     return driver.construct(
         loader,
         "Deletion",

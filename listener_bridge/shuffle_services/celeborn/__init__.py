@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, is_on
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -103,7 +103,7 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
             )
     except Exception as error:  # noqa: BLE001 - another client than those that were tried
         yield f"Celeborn's client is not as expected: {str(error).splitlines()[0][:200]}"
-    if _is_on(driver, "spark.celeborn.client.spark.fetch.cleanFailedShuffle"):
+    if is_on(driver, "spark.celeborn.client.spark.fetch.cleanFailedShuffle"):
         yield "spark.celeborn.client.spark.fetch.cleanFailedShuffle=true was never tried with early deletion"
 
 
@@ -129,10 +129,6 @@ def _reruns(driver: DriverJvm) -> bool:
     conf = field.get(driver.shuffle_manager)
     there = {str(method.getName()) for method in conf.getClass().getMethods()}
     return any(name in there and bool(getattr(conf, name)()) for name in _RERUN)
-
-
-def _is_on(driver: DriverJvm, key: str) -> bool:
-    return driver.conf(key, "false").lower() == "true"
 
 
 def load(tap: Tap) -> JavaObject:

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, is_on
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -114,7 +114,7 @@ def _of_the_client(driver: DriverJvm) -> Iterator[str]:
 
 
 def _of_the_settings(driver: DriverJvm) -> Iterator[str]:
-    if driver.conf("spark.speculation", "false").lower() == "true":
+    if is_on(driver, "spark.speculation"):
         yield "spark.speculation=true: a late attempt could register an output on servers that the shuffle has left"
     storage = driver.conf("spark.rss.storage.type", "")
     if storage != _STORAGE:

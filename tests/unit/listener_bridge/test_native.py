@@ -33,3 +33,11 @@ def test_the_oldest_spark_cannot_clean_what_was_fenced_where_its_service_removes
     (reason,) = obstacles((3, 5), **both)
     assert "removeShuffle" in reason
     assert obstacles((4, 0), **both) == []
+
+
+@pytest.mark.parametrize("value", ["true", " TRUE ", "${env:PUSH}"])
+def test_what_spark_may_read_as_set_is_in_the_way(value: str) -> None:
+    """Spark leaves out blanks around a value, and looks up what it refers to."""
+    (reason,) = obstacles((4, 1), push_enabled=value)
+    assert reason.startswith("spark.shuffle.push.enabled=true: merged copies")
+    assert obstacles((4, 1), push_enabled=" False ") == []
