@@ -121,7 +121,7 @@ def _allocation(driver: DriverJvm) -> JavaObject | None:
 
 def _deletion(driver: DriverJvm, loader: JavaObject) -> JavaObject:
     outlives = _is_on(driver, "spark.shuffle.service.enabled")
-    algorithm = driver.conf("spark.shuffle.checksum.algorithm", "ADLER32")
+    algorithm = driver.conf("spark.shuffle.checksum.algorithm", "ADLER32").upper()  # as in files' names
     checksums = is_on(driver, "spark.shuffle.checksum.enabled", "true")
     return driver.construct(
         loader,

@@ -41,3 +41,15 @@ def test_what_spark_may_read_as_set_is_in_the_way(value: str) -> None:
     (reason,) = obstacles((4, 1), push_enabled=value)
     assert reason.startswith("spark.shuffle.push.enabled=true: merged copies")
     assert obstacles((4, 1), push_enabled=" False ") == []
+
+
+def test_checksum_files_are_named_as_spark_names_them_however_the_conf_is_written() -> None:
+    settings = {"spark.shuffle.service.enabled": "true", "spark.shuffle.checksum.algorithm": "crc32"}
+    parts = SimpleNamespace(master=lambda: "master", blockStoreClient=lambda: "client")
+    driver: Any = SimpleNamespace(
+        block_manager=parts,
+        context=SimpleNamespace(isLocal=lambda: False),
+        conf=lambda key, default: settings.get(key, default),
+        construct=lambda _, name, *arguments: (name, *arguments),
+    )
+    assert native._deletion(driver, None) == ("Deletion", "master", None, "client", ".checksum.CRC32")
