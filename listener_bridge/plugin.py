@@ -201,7 +201,10 @@ def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
 
 def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
     if getattr(spark, "_sc", None) is None:
-        raise CannotTapError("this session has no driver in this process (Spark Connect): attach where the driver runs")
+        raise CannotTapError(
+            f"{type(spark).__module__}.{type(spark).__qualname__} is no session with a driver in this process; expected "
+            "a SparkSession, and under Spark Connect one where the driver runs: attach there"
+        )
     chosen = choices.read(_conf_of(spark), overrides)
     if not chosen.enabled:
         return _off("spark.shuffleLifecycle.enabled=false")
@@ -291,12 +294,23 @@ def _watch(tap: Tap, chosen: Settings, can: Capability) -> Watch | None:
     own = local_directories(tap.driver) if can.service == native.SERVICE else ()
     directories = pressure.directories or own
     if directories:
+        _warn_of_absent(pressure.directories)
         return Watch(directories, Watermarks(pressure.high, pressure.low))
     log.warning(
         "policy pressure deletes nothing: the executors' disks cannot be seen from the driver; set "
         "spark.shuffleLifecycle.pressure.capacity to what their shuffle data may take together"
     )
     return None
+
+
+def _warn_of_absent(directories: Sequence[str]) -> None:
+    for directory in directories:
+        if not os.path.isdir(directory):  # noqa: PTH112 - which answers for whatever people write
+            log.warning(
+                "spark.shuffleLifecycle.pressure.directories: %r is no folder on this machine, so its disk counts as "
+                "empty until it is; expected a folder that the driver can see",
+                directory,
+            )
 
 
 def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Callable[[float], None]]:

@@ -78,14 +78,16 @@ def attach(session: Any, **overrides: object) -> listener_bridge.Attachment:
 @pytest.mark.parametrize(
     ("session", "why"),
     [
-        (ConnectSession(), "this session has no driver in this process (Spark Connect): attach where the driver runs"),
+        (ConnectSession(), "ConnectSession is no session with a driver in this process; expected a SparkSession, and"),
         (FakeSession(), "has no driver in this process"),
         (FakeSession(enabled="false"), "spark.shuffleLifecycle.enabled=false"),
         (FakeSession(polcy="eager"), "did you mean spark.shuffleLifecycle.policy?"),
         (FakeSession(grace="soon"), "'soon' is no duration"),
         (object(), "Spark Connect"),
+        (None, "builtins.NoneType is no session"),
+        (FakeContext(FakeConf()), "FakeContext is no session"),
     ],
-    ids=["connect", "foreign", "switched off", "unknown key", "bad value", "no session"],
+    ids=["connect", "foreign", "switched off", "unknown key", "bad value", "no session", "none", "context"],
 )
 def test_what_cannot_work_is_off_with_one_line(session: Any, why: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "shuffle_lifecycle"), attach(session) as off:
@@ -317,3 +319,14 @@ def test_what_cannot_be_watched_is_said(caplog: pytest.LogCaptureFixture) -> Non
     can: Any = SimpleNamespace(service="native")
     assert plugin._watch(tap, settings.read({}, {"policy": "pressure"}), can) is None
     assert "pressure.capacity" in said(caplog)[-1]
+
+
+def test_a_disk_that_is_not_there_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its policy would delete nothing, and nobody know why."""
+    tap: Any = SimpleNamespace(driver=FakeDriver(is_local=False))
+    can: Any = SimpleNamespace(service="native")
+    there, nowhere = str(tmp_path), str(tmp_path / "nowhere")
+    wishes = {"policy": "pressure", "pressure_directories": [there, nowhere]}
+    assert plugin._watch(tap, settings.read({}, wishes), can) is not None
+    [line] = said(caplog)
+    assert f"pressure.directories: {nowhere!r} is no folder on this machine" in line
