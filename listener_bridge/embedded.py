@@ -73,9 +73,12 @@ def _temporary() -> str:
 
 
 class Embedded:
-    """The coordinator of this attachment, started when it is first asked for."""
+    """The coordinator of this attachment, started when it is first asked for. Raises what is wrong with the store."""
 
     def __init__(self, store: str, history: str = "") -> None:
+        from state_backend.address import parse_address
+
+        parse_address(store)
         self.store = store
         self.history = history
         self._lock = threading.Lock()

@@ -202,8 +202,8 @@ def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
 def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
     if getattr(spark, "_sc", None) is None:
         raise CannotTapError(
-            f"{type(spark).__module__}.{type(spark).__qualname__} is no session with a driver in this process; expected "
-            "a SparkSession, and under Spark Connect one where the driver runs: attach there"
+            f"{type(spark).__module__}.{type(spark).__name__} is no session with a driver in this process; expected a "
+            "SparkSession, and under Spark Connect one where the driver runs: attach there"
         )
     chosen = choices.read(_conf_of(spark), overrides)
     if not chosen.enabled:

@@ -158,7 +158,7 @@ class InTheDriver:
 
 
 def is_on(driver: DriverJvm, key: str, default: str = "false") -> bool:
-    """Whether Spark may take it for set: it leaves out blanks, and looks up what a value refers to, as `${env:PUSH}`."""
+    """Whether Spark may take it for set: it leaves out blanks, and looks up what it refers to, as `${env:PUSH}`."""
     return driver.conf(key, default).strip().lower() != "false"
 
 

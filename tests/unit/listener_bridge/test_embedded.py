@@ -26,6 +26,7 @@ from listener_bridge import embedded
 from listener_bridge.embedded import Embedded
 from listener_bridge.seldom import AT_ONCE
 from state_backend.api import StateBackend
+from state_backend.errors import WrongAddress
 from state_backend.open import open_backend
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -88,14 +89,21 @@ atexit.register(here.stop, 10.0)
 @pytest.mark.parametrize(
     ("store", "shown"),
     [
-        ("sqlite:///home/ann@corp/x.db", "sqlite:///home/ann@corp/x.db"),
+        ("sqlite:///ann@corp.db", "sqlite:///ann@corp.db"),
         ("memory:", "memory:"),
-        ("etcd://ann:her-secret@a:1,b:2/x?ca=/c", "etcd://ann:***@a:1,b:2/x?ca=/c"),
+        ("etcd://ann:her-secret@a:1,b:2/x?tls=true", "etcd://ann:***@a:1,b:2/x?tls=true"),
         ("etcd://ann:her-secret@x@a:1", "etcd://ann:***@a:1"),
     ],
 )
 def test_people_see_its_store_without_the_password(store: str, shown: str) -> None:
     assert Embedded(store).shown == shown
+
+
+@pytest.mark.parametrize("store", ["coordinator.db", "/nowhere/c.db", "sqlite:///nowhere/c.db", "redis://host:1"])
+def test_a_store_that_cannot_be_one_is_told_before_anything_begins(store: str) -> None:
+    """Or it would be tried again for as long as the job runs."""
+    with pytest.raises(WrongAddress, match="the store address .*; expected etcd"):
+        Embedded(store)
 
 
 def test_it_stops_in_silence_when_the_interpreter_is_at_its_end(tmp_path: Path) -> None:

@@ -135,8 +135,10 @@ def test_what_cannot_be_right_is_said(conf: dict[str, str], said: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["a:1", "10.0.0.1:7457", "[::1]:7457", "[fe80::1%eth0]:7457", "unix:/run/a b", "unix-abstract:x:1"]
-    + ["dns:///a:1", "dns://8.8.8.8/a:1", "dns:a:1", "ipv4:10.0.0.1:1", "ipv6:[::1]:1", "vsock:2:1", "a_b.c-d:1"],
+    [
+        *("a:1", "10.0.0.1:7457", "[::1]:7457", "[fe80::1%eth0]:7457", "unix:/run/a b", "unix-abstract:x:1"),
+        *("dns:///a:1", "dns://8.8.8.8/a:1", "dns:a:1", "ipv4:10.0.0.1:1", "ipv6:[::1]:1", "vsock:2:1", "a_b.c-d:1"),
+    ],
 )
 def test_what_grpc_takes_for_an_address_is_one(address: str) -> None:
     assert read({P + "address": address}).addresses == (address,)
