@@ -49,7 +49,7 @@ def _file(named: str) -> tuple[ModuleType, CodeType]:
     path = Path(named)
     if path.is_dir() or zipfile.is_zipfile(path):
         return _folder(named)
-    if not path.is_file():
+    if not path.exists():  # it may be a pipe, as of `run <(…)`
         raise NoProgramError(
             f"there is no program {named!r}", "a Python file, or a folder or zip file with __main__.py"
         )
@@ -76,9 +76,12 @@ def _script(named: str, path: Path) -> tuple[ModuleType, CodeType]:
         _comes_first(str(path.resolve().parent))
     file = _from_here(named)
     main = _main(file, None)
-    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
-    with io.open_code(file) as source:
-        return main, _compiled(source.read(), file)
+    with io.open_code(file) as text:
+        source = text.read()
+    is_compiled = source.startswith(importlib.util.MAGIC_NUMBER)
+    loader = importlib.machinery.SourcelessFileLoader if is_compiled else importlib.machinery.SourceFileLoader
+    main.__loader__ = loader("__main__", file)
+    return main, _code(source, file)
 
 
 def _comes_first(place: str) -> None:
@@ -133,7 +136,10 @@ def _main(file: str, spec: importlib.machinery.ModuleSpec | None) -> ModuleType:
     return main
 
 
-def _compiled(source: bytes, named: str) -> CodeType:
+def _code(source: bytes, named: str) -> CodeType:
+    compiled: CodeType | None = pkgutil.read_code(io.BytesIO(source))  # as `runpy` does
+    if compiled is not None:
+        return compiled
     try:
         return compile(source, named, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:

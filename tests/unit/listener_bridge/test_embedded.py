@@ -102,7 +102,7 @@ def test_people_see_its_store_without_the_password(store: str, shown: str) -> No
 @pytest.mark.parametrize("store", ["coordinator.db", "/nowhere/c.db", "sqlite:///nowhere/c.db", "redis://host:1"])
 def test_a_store_that_cannot_be_one_is_told_before_anything_begins(store: str) -> None:
     """Or it would be tried again for as long as the job runs."""
-    with pytest.raises(WrongAddress, match="the store address .*; expected etcd"):
+    with pytest.raises(WrongAddress, match=r"the store address .*; expected etcd"):
         Embedded(store)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import py_compile
 import subprocess
 import sys
 import zipfile
@@ -59,10 +60,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *command: str, **more: str) -> Ended:
+def run(folder: Path, *command: str, piped: str | None = None, **more: str) -> Ended:
     environment = {"PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONDONTWRITEBYTECODE": "1", **more}
+    command = (sys.executable, *command)
     done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=folder, env=environment, input=piped, capture_output=True, text=True, timeout=60, check=False
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -75,6 +77,22 @@ def both(folder: Path, *arguments: str, module: bool = False) -> tuple[Ended, En
 def test_a_script_sees_what_it_would_see(folder: Path) -> None:
     plain, ours = both(folder, "sees.py", "--store", "x", "-o", "y")
     assert ours == plain
+
+
+def test_a_compiled_script_sees_what_it_would_see(folder: Path) -> None:
+    py_compile.compile(str(folder / "sees.py"), cfile=str(folder / "sees.pyc"))
+    plain, ours = both(folder, "sees.pyc", "x")
+    assert ours == plain
+    assert plain[0] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="no file stands for what is piped in")
+def test_a_script_may_come_through_a_pipe(folder: Path) -> None:
+    """As of `run <(…)`."""
+    script = "import sys; print(sys.argv, __name__, __file__)"
+    plain, ours = (run(folder, *way, "/dev/stdin", "x", piped=script) for way in ((), ("-c", START, "s")))
+    assert ours == plain
+    assert plain[0] == 0
 
 
 @pytest.mark.parametrize("named", ["program", "./program/", "program.zip"])
