@@ -404,6 +404,7 @@ class _Unheard(logging.StreamHandler):  # type: ignore[type-arg] # only from Pyt
 
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
+            self.stream = sys.stderr  # what it is now: a program may have turned it elsewhere for a while
             super().emit(record)
 
 

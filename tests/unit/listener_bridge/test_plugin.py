@@ -148,6 +148,23 @@ def test_a_program_sees_each_line_once_whenever_it_sets_up_logging(when: str) ->
     assert line.startswith("mine ") == (when != "never")
 
 
+TURNED_ELSEWHERE = """
+import contextlib, io, listener_bridge
+with contextlib.redirect_stderr(io.StringIO()) as elsewhere:
+    listener_bridge.attach(object())
+elsewhere.close()
+listener_bridge.attach(object())
+"""
+
+
+def test_a_line_is_shown_where_errors_go_now() -> None:
+    """And not where they went at the first one, as in a test whose output is captured."""
+    command = [sys.executable, "-c", TURNED_ELSEWHERE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    [line] = done.stderr.splitlines()
+    assert "WARNING shuffle lifecycle: off, the job runs as without the plugin" in line
+
+
 def test_a_context_that_follows_one_of_the_same_id_is_another_application(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a driver whose contexts have one id; the end of the old one may still be under way."""
     attached = itertools.count(1)
