@@ -52,6 +52,7 @@ _BLIND = (
     "spark.shuffleLifecycle.looks=false: the program is not looked at, so reachable lets nothing go; expected "
     "looks=true, or a rule that guesses: frontier, eager"
 )
+_AS_IT_IS = ", and what was chosen otherwise now does not count; expected the same settings, or `detach` before"
 ASKED_LIMIT_S = 10.0  #: A coordinator that starts inside a busy driver takes a second or two.
 
 
@@ -219,7 +220,9 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
         if present is not None and present.status().state == "refused":  # for good: whoever asks again knows more
             present.detach()
         elif present is not None:
-            log.warning("application %s is attached already: its present attachment goes on", which[0])
+            is_as_wished = not overrides or present._settings == chosen  # noqa: SLF001 - of this module
+            told = "application %s is attached already: its present attachment goes on%s"
+            log.warning(told, which[0], "" if is_as_wished else _AS_IT_IS)
             present._attached += 1  # noqa: SLF001 - of this module
             return present
         _ATTACHED[which] = attached = _open(spark, chosen)

@@ -169,14 +169,31 @@ def test_a_context_that_follows_one_of_the_same_id_is_another_application(monkey
     """Of a driver whose contexts have one id; the end of the old one may still be under way."""
     attached = itertools.count(1)
     monkeypatch.setattr(plugin, "_ATTACHED", {})
+    ending = SimpleNamespace(state="ending")
     monkeypatch.setattr(
         plugin,
         "_open",
-        lambda *_: SimpleNamespace(number=next(attached), _attached=1, status=lambda: SimpleNamespace(state="ending")),
+        lambda _, chosen: SimpleNamespace(number=next(attached), _settings=chosen, _attached=1, status=lambda: ending),
     )
     first, second = FakeSession(), FakeSession()
     found: list[Any] = [attach(session) for session in (first, first, second)]
     assert [one.number for one in found] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("wishes", "is_told"), [({}, False), ({"policy": "reachable"}, True)])
+def test_who_attaches_again_with_other_wishes_is_told_that_they_do_not_count(
+    wishes: dict[str, object], is_told: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(plugin, "_ATTACHED", {})
+    going_on = SimpleNamespace(state="connected")
+    present: Any = SimpleNamespace(_settings=Settings(), _attached=1, status=lambda: going_on)
+    monkeypatch.setattr(plugin, "_open", lambda *_: present)
+    session = FakeSession()
+    attach(session)
+    assert attach(session, **wishes) is present
+    [line] = said(caplog)
+    assert "application local-1 is attached already: its present attachment goes on" in line
+    assert ("what was chosen otherwise now does not count" in line) is is_told
 
 
 class Broken:
