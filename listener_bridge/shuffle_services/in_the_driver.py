@@ -10,7 +10,7 @@ as a value, since a stopped context and a lost gateway are states of the world.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from listener_bridge.tap.tap import Tap
 
 _ANY_GENERATION = -1
 _UNREGISTERED_MAX = 1_024
+_CONNECT = "SparkConnectPlugin"  #: PySpark starts it where a program asks for a remote session on a master.
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,15 @@ class InTheDriver:
 
     def _not_ours(self, locator: api.Locator) -> str:
         return f"{locator} is not of this application; expected service {self.service!r}, payload {self._application}/…"
+
+
+def in_any_service(driver: DriverJvm) -> Iterator[str]:
+    """Why no service may delete early in this session."""
+    if _CONNECT in driver.conf("spark.plugins", ""):
+        yield (
+            f"this driver serves Spark Connect (spark.plugins has {_CONNECT}): what its clients may still use is not "
+            "seen; expected a session of the driver's own: spark.api.mode=classic, and no remote"
+        )
 
 
 def is_on(driver: DriverJvm, key: str, default: str = "false") -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, is_on
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, in_any_service, is_on
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -64,6 +64,7 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
     manager = str(driver.shuffle_manager.getClass().getName())
     if manager != _SORT_SHUFFLE:
         yield f"shuffle manager {manager} is not known here; expected {_SORT_SHUFFLE}"
+    yield from in_any_service(driver)
     if driver.conf("spark.shuffle.sort.io.plugin.class", _LOCAL_DISK) != _LOCAL_DISK:
         yield "spark.shuffle.sort.io.plugin.class is set: files may lie elsewhere than on executors' local disks"
     if _is_on(driver, "spark.shuffle.push.enabled"):

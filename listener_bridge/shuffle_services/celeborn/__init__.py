@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, is_on
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, in_any_service, is_on
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -93,6 +93,7 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
         known = ", ".join(f"{major}.{minor}" for major, minor in ACTED_UPON)
         version = ".".join(map(str, driver.version))
         yield f"Celeborn's client does not fit Spark {version}, or was never tried with it; {known} were"
+    yield from in_any_service(driver)
     try:
         yield from _missing(driver)
         if not _reruns(driver):

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, is_on
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, in_any_service, is_on
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -87,6 +87,7 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
         known = ", ".join(f"{major}.{minor}" for major, minor in ACTED_UPON)
         version = ".".join(map(str, driver.version))
         yield f"Uniffle's client was never tried with Spark {version}; {known} was"
+    yield from in_any_service(driver)
     try:
         yield from _of_the_client(driver)
     except Exception as error:  # noqa: BLE001 - another client than those that were tried

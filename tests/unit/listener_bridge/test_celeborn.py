@@ -106,6 +106,7 @@ CLEANING = {"spark.celeborn.client.spark.fetch.cleanFailedShuffle": "true"}
             "reducerFileGroupsMap",
         ),
         (driver(Manager(methods={})), "not as expected"),
+        (driver(Manager(), conf={"spark.plugins": "a.SparkConnectPlugin"}), "serves Spark Connect"),
         (driver(Manager(), conf=CLEANING), "never tried with early deletion"),
     ],
 )

@@ -14,7 +14,10 @@ SORT = "org.apache.spark.shuffle.sort.SortShuffleManager"
 
 
 def obstacles(version: tuple[int, int], **conf: str) -> list[str]:
-    settings = {f"spark.shuffle.{key.replace('_', '.')}": value for key, value in conf.items()}
+    return obstacles_of(version, {f"spark.shuffle.{key.replace('_', '.')}": value for key, value in conf.items()})
+
+
+def obstacles_of(version: tuple[int, int], settings: dict[str, str]) -> list[str]:
     manager = SimpleNamespace(getClass=lambda: SimpleNamespace(getName=lambda: SORT))
     driver: Any = SimpleNamespace(
         version=version, shuffle_manager=manager, conf=lambda key, default: settings.get(key, default)
@@ -53,3 +56,11 @@ def test_checksum_files_are_named_as_spark_names_them_however_the_conf_is_writte
         construct=lambda _, name, *arguments: (name, *arguments),
     )
     assert native._deletion(driver, None) == ("Deletion", "master", None, "client", ".checksum.CRC32")
+
+
+def test_a_driver_that_serves_spark_connect_is_only_observed() -> None:
+    """As PySpark makes one for `SparkSession.builder.remote("local")`: of its clients' frames no handle is here."""
+    plugins = {"spark.plugins": "mine.Plugin,org.apache.spark.sql.connect.SparkConnectPlugin"}
+    (reason,) = obstacles_of((4, 1), plugins)
+    assert "this driver serves Spark Connect" in reason
+    assert obstacles_of((4, 1), {"spark.plugins": "mine.Plugin"}) == []

@@ -93,6 +93,7 @@ def with_field(name: str, value: object) -> Manager:
         (driver(with_field("dataReplica", 2)), "spark.rss.data.replica is more than 1"),
         (driver(Manager(fields={})), "not as expected"),
         (driver(Manager(), conf={**STORAGE, "spark.speculation": "true"}), "spark.speculation=true"),
+        (driver(Manager(), conf={**STORAGE, "spark.plugins": "a.SparkConnectPlugin"}), "serves Spark Connect"),
         (driver(Manager(), conf={}), "storage.type is not set"),
         (driver(Manager(), conf={"spark.rss.storage.type": "MEMORY_HDFS"}), "storage.type is MEMORY_HDFS"),
         (driver(Manager(), cleans=False), "spark.cleaner.referenceTracking=false"),
