@@ -24,7 +24,6 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from listener_bridge.mounts import shared_as
 from listener_bridge.seldom import Seldom, and_more
@@ -226,9 +225,11 @@ def _log_through_logging() -> None:
 
 
 def _warn_of_other_machines(store: str) -> None:
-    path = unquote(store.removeprefix("sqlite://"))
-    shared = shared_as(Path(path)) if store.startswith("sqlite://") else ""
-    if shared:
+    """However the file was named: `sqlite:log.db` lies where the program runs, which may be a home of many machines."""
+    from state_backend.address import parse_address
+
+    path = getattr(parse_address(store), "path", None)
+    if path is not None and (shared := shared_as(path)):
         log.warning(
             "%s lies on %s, which other machines share: SQLite is safe there only while one machine uses the file; "
             "expected a disk of this machine: set spark.shuffleLifecycle.store, or name coordinators by address",

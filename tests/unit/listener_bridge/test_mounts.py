@@ -89,3 +89,14 @@ def test_a_store_that_somebody_named_there_is_used_with_a_warning(home: Path, ca
     assert [line.partition(" lies on ")[2].partition(":")[0] for line in told if "machines" in line] == [
         "nfs4, which other machines share"
     ]
+
+
+def test_a_store_that_is_named_from_here_is_warned_of_too(
+    home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home / "home")
+    embedded._warn_of_other_machines("sqlite:coordinator.db")
+    [record] = caplog.records
+    assert "coordinator.db lies on nfs4, which other machines share" in record.getMessage()
+    embedded._warn_of_other_machines("memory:")
+    assert len(caplog.records) == 1
