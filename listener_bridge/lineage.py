@@ -37,8 +37,8 @@ class Memory:
         self._stages: dict[int, _Listed] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
         self._told: dict[int, common_pb2.Lineage] = {}
-        self._ever: set[int] = set()  # of whose lineage something was told
-        self._first: set[int] = set()  # of these, those of the last job
+        self._ever: set[int] = set()  # of which something was told, lineage or not
+        self._first: set[int] = set()  # of these, those of which the last job's lineage was the first
         self._maps: dict[int, int] = {}  # the most map tasks that were ever seen
 
     def add_job(self, job: int, stages: Iterable[StageFact]) -> list[common_pb2.Lineage]:
@@ -100,7 +100,7 @@ class Memory:
         return is_first
 
     def is_first(self, app_shuffle: int) -> bool:
-        """Whether the last job told it for the first time ever, before what was cleared too."""
+        """Whether nobody had told anything of it before the last job, also before what was cleared."""
         return app_shuffle in self._first
 
     def clean(self, app_shuffle: int) -> None:
@@ -110,10 +110,13 @@ class Memory:
         self._maps.pop(app_shuffle, None)
 
     def clear(self, maps: Mapping[int, int]) -> None:
-        """All jobs and all that was told are to be told anew; `maps`: how many map tasks each app shuffle has."""
-        ever = self._ever
+        """All jobs and all that was told are to be told anew; `maps`: how many map tasks each app shuffle has.
+
+        All of these count as told: who has read them the coordinator may know from stages alone. What Spark has no
+        longer registered is cleaned, and new should it come again.
+        """
         self.__init__()  # type: ignore[misc]
-        self._ever = ever & maps.keys()  # what Spark has no longer registered is cleaned, and new should it come again
+        self._ever.update(maps)
         self._maps.update(maps)
 
     def _news(self, stages: tuple[StageFact, ...]) -> Iterator[common_pb2.Lineage]:

@@ -392,6 +392,15 @@ def test_what_was_told_otherwise_before_goes_with_its_job() -> None:
     assert [one.app_shuffle for one in requests[-1].report_job_started.lineage] == [8]
 
 
+def test_what_a_truth_has_named_goes_with_its_job_whoever_was_told_to_have_made_it() -> None:
+    """The start of that job may be what was missed: the coordinator knows from stages alone who has read what."""
+    translator = ahead()
+    translator.resync(facts.Snapshot("m", (facts.KnownShuffle(8, 4, 4),), (), ()))
+    requests = translator.requests_of([job(2, *wide(5_000, 100), stage(5_101, writes=8), final=5_100)])
+    assert sum(count for name, count in lineages(requests) if name == "report_lineage") == 5_000
+    assert [one.app_shuffle for one in requests[-1].report_job_started.lineage] == [8]
+
+
 def test_after_a_gap_lineage_goes_ahead_of_the_truth() -> None:
     translator = ahead()
     stages = wide(10_000)
