@@ -1,7 +1,8 @@
 """The scheduler's facts: what Spark did.
 
 Responsible for turning each reported fact into its event and the registrations that it implies. Refuses to know
-policies; ``sweep`` draws the conclusions. Invariant: a fact is recorded as it was told, also where it makes no sense.
+policies; ``sweep`` draws the conclusions. Invariant: a fact is recorded as it was told, also where it makes no sense;
+but what has ended does not begin again, and what is known is not recorded twice.
 """
 
 from __future__ import annotations
