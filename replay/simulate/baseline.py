@@ -162,6 +162,11 @@ class Baseline:
                 known.steps.append((fact.time_ms, left(known.bytes, told.available, before)))
                 known.available = told.available
 
+    def _truth(self, fact: Fact, command: c.Resync) -> None:
+        """Whoever does not run by then has ended, and nobody was told when."""
+        for over in self._running.keys() - {stage.stage for stage in command.stages}:
+            del self._running[over]
+
     def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:
         self._end(command.app_shuffle, fact.time_ms)
 
@@ -220,6 +225,7 @@ _HEARD: dict[type, Any] = {
     c.ReportStageSubmitted: Baseline._submitted,  # noqa: SLF001
     c.ReportStageCompleted: Baseline._completed,  # noqa: SLF001
     c.ReportOutputs: Baseline._outputs,  # noqa: SLF001
+    c.Resync: Baseline._truth,  # noqa: SLF001
     c.ReportShuffleCleaned: Baseline._cleaned,  # noqa: SLF001
     c.EndApplication: Baseline._over,  # noqa: SLF001
 }

@@ -268,6 +268,21 @@ def test_bounds_and_what_lies_between() -> None:
     assert never.peak_bytes == never.never_peak_bytes == 180_000_000
 
 
+@pytest.mark.parametrize(("runs", "needed_s"), [(True, 60.0), (False, 0.0)], ids=["it runs on", "it is over"])
+def test_of_a_run_that_goes_on_who_reads_needs_it_unless_its_end_was_missed(runs: bool, needed_s: float) -> None:
+    told = Told(policy=OBSERVE)
+    told.whole_chain()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    jobs = tuple(one for one in told.said if isinstance(one, c.ReportJobStarted) and runs)
+    stages = tuple(one for one in told.said[-1:] if isinstance(one, c.ReportStageSubmitted) and runs)
+    there = (Outputs(AppShuffle(0), 4, 4), Outputs(AppShuffle(1), 4, 4))
+    told.say(c.ReportGap(1, "bus"), c.Resync(jobs, stages, (), there))
+    told.now_ms += 60_000
+    told.say(c.SetPin(AppShuffle(1)))
+    held = simulate(facts_of(told.log), FRONTIER, pace=AT_ONCE)
+    assert held.needed_byte_seconds == pytest.approx(120e6 * 0.020 + 60e6 * needed_s, rel=0.01)
+
+
 def test_what_is_read_to_write_again_what_the_record_had_deleted_is_no_need() -> None:
     """App shuffle 0 is read by the map stage of 1 alone; that runs twice, since both were deleted too early."""
     told = Told(policy=EAGER)
