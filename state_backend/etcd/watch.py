@@ -93,6 +93,8 @@ class EtcdWatch(Watch):
         try:
             return await waiting
         except grpc.aio.AioRpcError as error:
+            if self._closing.is_set():  # it was `close` that ended it
+                return None
             raise self._broken(stream, error) from error
         except Unavailable:  # it ended without an error, which etcd does not do, and something between may
             self._drop_stream()
@@ -171,15 +173,25 @@ class _Stream:
         self.member = member
         self.metadata = metadata
         self._call: Any = member.watch.Watch(metadata=metadata)
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._call.add_done_callback(lambda _: self._end())
         self._reading: asyncio.Future[Any] | None = None
         self.is_cut = False  #: A write was given up: gRPC ends the call with it, or the request never left.
 
     async def write(self, request: rpc_pb2.WatchRequest) -> None:
+        """gRPC does not tell who writes that the call has ended before anything could leave: he would wait for ever."""
+        writing = asyncio.ensure_future(self._call.write(request))
         try:
-            await self._call.write(request)
+            await asyncio.wait((writing, self._over), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self.is_cut = True
             raise
+        finally:
+            was_written = writing.done()
+            writing.cancel()
+        if not was_written:
+            raise await self._status()
+        writing.result()
 
     async def read(self, closing: asyncio.Event) -> rpc_pb2.WatchResponse | None:
         """The next response, or None when the watch was closed, or nothing came for long and progress was asked for."""
@@ -205,8 +217,18 @@ class _Stream:
             raise Unavailable(self.member.endpoint, f"the stream ended: {await self._call.details()}")
         return response  # type: ignore[no-any-return]
 
+    async def _status(self) -> grpc.aio.AioRpcError:
+        """What the call has ended with."""
+        code, told = await self._call.code(), await self._call.details()
+        return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details=told)
+
+    def _end(self) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+
     def cancel(self) -> None:
         self._call.cancel()
+        self._end()
         if self._reading is not None:
             self._reading.cancel()
 

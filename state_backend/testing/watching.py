@@ -172,6 +172,16 @@ class WatchingContract:
                 heard = [] if reading.cancelled() else [reading.result()]
                 assert [commit.revision for commit in heard or await take(watch, 1)] == [written], f"{turns} turns"
 
+    async def test_closing_a_watch_ends_its_reader_whenever_it_comes(self, backend: StateBackend) -> None:
+        for turns in range(30):
+            watch = backend.watch(LIVE, "", Revision(1_000_000_000))
+            reading = asyncio.ensure_future(watch.__anext__())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await watch.close()
+            with pytest.raises(StopAsyncIteration):
+                await asyncio.wait_for(reading, PATIENCE_SECONDS)
+
     async def test_closing_a_watch_ends_its_reader(self, backend: StateBackend) -> None:
         revision = await backend.put(LIVE, "a", b"1")
         watch = backend.watch(LIVE, "", Revision(revision + 1))

@@ -15,7 +15,9 @@ from state_backend.address import EtcdAddress
 from state_backend.api import Absent, Keyspace, Present, Put, Revision, RevisionIs, StateBackend
 from state_backend.errors import Compacted, Conflict, LockLost, NoSpace, OutcomeUnknown, Unavailable
 from state_backend.etcd.backend import EtcdBackend, open_etcd
-from state_backend.etcd.cluster import Deadlines
+from state_backend.etcd.cluster import Deadlines, Metadata
+from state_backend.etcd.member import Member
+from state_backend.etcd.watch import _Stream
 from state_backend.testing.watching import keys, take
 from tests.support.etcd import PATIENT, Cluster, free_ports, running_etcd
 
@@ -191,6 +193,25 @@ async def test_a_watch_resumes_after_its_only_member_was_away(
     await settled_put(one, "later")
     assert keys(await reading) == ["later"]
     await watch.close()
+
+
+async def test_a_watch_whose_stream_breaks_while_it_opens_opens_another(
+    patient: EtcdBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[_Stream] = []
+    begin = _Stream.__init__
+
+    def breaking(stream: _Stream, member: Member, metadata: Metadata) -> None:
+        begin(stream, member, metadata)
+        if not opened:
+            asyncio.get_running_loop().call_soon(stream._call.cancel)
+        opened.append(stream)
+
+    monkeypatch.setattr(_Stream, "__init__", breaking)
+    written = await patient.put(LIVE, "a", b"1")
+    async with patient.watch(LIVE, "", written) as watch:
+        assert keys(await take(watch, 1)) == ["a"]
+    assert len(opened) == 2
 
 
 async def test_a_watch_that_was_away_during_a_compaction_says_so(single: Cluster, patient: EtcdBackend) -> None:
