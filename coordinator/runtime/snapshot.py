@@ -105,11 +105,13 @@ class Snapshots:
 
     async def prune(self, head: Head) -> None:
         """Takes away every snapshot that is older than the newest, but for the one before it, and for damaged keys."""
-        prefix = places.within_application(self._application)
-        page = await self._backend.scan_keys(Keyspace.SNAPSHOTS, prefix, limit=_PRUNE_KEYS)
-        gone = [key for key in page.keys if _is_old(places.snapshot_of(key), head)]
-        if gone:
-            await self._backend.put_txn((), [Delete(Keyspace.SNAPSHOTS, key) for key in gone])
+        prefix, last_key, more = places.within_application(self._application), None, True
+        while more:
+            page = await self._backend.scan_keys(Keyspace.SNAPSHOTS, prefix, last_key, _PRUNE_KEYS)
+            gone = [key for key in page.keys if _is_old(places.snapshot_of(key), head)]
+            if gone:
+                await self._backend.put_txn((), [Delete(Keyspace.SNAPSHOTS, key) for key in gone])
+            last_key, more = page.keys[-1] if page.keys else None, page.more
 
 
 def _is_old(sequence: int | None, head: Head) -> bool:

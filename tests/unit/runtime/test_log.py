@@ -28,7 +28,7 @@ from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
 from state_backend.memory import MemoryBackend, MemoryStore
-from state_backend.values import Entry, KeyPage, Keyspace, Page, Revision
+from state_backend.values import Entry, KeyPage, Keyspace, Page, Put, Revision
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import OPTIONS, Distant, World, registered
 from tests.support.damaged import Damaged
@@ -603,3 +603,16 @@ def test_a_stretch_ends_where_its_bytes_do_and_holds_two_events_at_least() -> No
             assert await replica.events(facts.APP, 0, 3, most) == whole[:3]
 
     virtual.run(story())
+
+
+async def test_of_old_snapshots_every_part_goes_however_many_there_are() -> None:
+    """A state at its limits has some hundreds: what a look left behind came to more with every snapshot."""
+    store, parts = MemoryBackend(), 250
+    for sequence in (10, 20, 30, 40):
+        keys = [places.snapshot_part(facts.APP, sequence, part) for part in range(parts)]
+        for some in (keys[:100], keys[100:200], keys[200:]):
+            await store.put_txn((), [Put(Keyspace.SNAPSHOTS, key, b"") for key in some])
+    now = Head(Sequence(50), last_snapshot=Sequence(40), previous_snapshot=Sequence(20), snapshot_parts=parts)
+    await Snapshots(store, facts.APP, at_once).prune(now)
+    left = [places.snapshot_of(key) for key in (await store.scan_keys(Keyspace.SNAPSHOTS, limit=2_000)).keys]
+    assert {sequence: left.count(sequence) for sequence in left} == {20: parts, 40: parts}
