@@ -73,6 +73,7 @@ class EtcdBackend(StateBackend):
         self._translator = Translator(Names(address.prefix))
         self._watches: WeakSet[EtcdWatch] = WeakSet()
         self._leases: list[Lease] = []
+        self._closed = False
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -222,8 +223,10 @@ class EtcdBackend(StateBackend):
         attempt = Attempt("a grant", self._cluster.where, Effect.HARMLESS)
         sent_seconds, lease, granted_ttl_seconds = await self._cluster.call(attempt, send)
         self._leases = [lease for lease in self._leases if lease.remaining_seconds > 0]
-        self._leases.append(Lease(self, LeaseId(lease), granted_ttl_seconds, sent_seconds))
-        return self._leases[-1]
+        self._leases.append(granted := Lease(self, LeaseId(lease), granted_ttl_seconds, sent_seconds))
+        if self._closed:
+            await granted.abandon("its backend was closed")
+        return granted
 
     async def renew_lease(self, lease: LeaseId) -> None:
         check_lease(lease)
@@ -261,6 +264,7 @@ class EtcdBackend(StateBackend):
         return watch
 
     async def close(self) -> None:
+        self._closed = True
         for watch in tuple(self._watches):
             await watch.close()
         for lease in self._leases:

@@ -142,8 +142,10 @@ class SqliteBackend(StateBackend, History):
         granted_seconds = asyncio.get_running_loop().time()
         lease = await self._worker.write("a grant", lambda: self._records.grant(ttl_seconds, time.time()))
         self._leases = [lease for lease in self._leases if lease.remaining_seconds > 0]
-        self._leases.append(Lease(self, LeaseId(lease), ttl_seconds, granted_seconds))
-        return self._leases[-1]
+        self._leases.append(granted := Lease(self, LeaseId(lease), ttl_seconds, granted_seconds))
+        if self._closed.is_set():
+            await granted.abandon("its backend was closed")
+        return granted
 
     async def renew_lease(self, lease: LeaseId) -> None:
         check_lease(lease)

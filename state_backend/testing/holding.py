@@ -12,7 +12,7 @@ import time
 import pytest
 
 from state_backend.api import Keyspace, Put, Removed, Revision, StateBackend
-from state_backend.errors import Conflict, LeaseLost, LockLost
+from state_backend.errors import Closed, Conflict, LeaseLost, LockLost
 from state_backend.testing.writing import value_of
 
 REPLICAS, LOCKS, HEADS = Keyspace.REPLICAS, Keyspace.LOCKS, Keyspace.HEADS
@@ -76,6 +76,17 @@ class HoldingContract:
     async def test_closing_gives_leases_up(self, backend: StateBackend) -> None:
         lease = await backend.grant(60)
         await backend.close()
+        with pytest.raises(LeaseLost):
+            lease.check()
+
+    async def test_a_lease_that_is_granted_while_the_backend_closes_is_given_up(self, backend: StateBackend) -> None:
+        granting = asyncio.ensure_future(backend.grant(60))
+        await asyncio.sleep(0)
+        await backend.close()
+        try:
+            lease = await granting
+        except Closed:
+            return
         with pytest.raises(LeaseLost):
             lease.check()
 
