@@ -16,7 +16,7 @@ and so is one without its start, which says nobody's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -72,9 +72,8 @@ class _Reads:
 
     def hear(self, command: c.Command | None) -> None:
         read = self.readings.hear(command)
-        if isinstance(command, c.ReportJobStarted):
-            self.lineage.update((told.app_shuffle, told) for told in command.lineage)
-        elif isinstance(command, c.ReportStageSubmitted):
+        self.lineage.update((told.app_shuffle, told) for told in _lineage_in(command))
+        if isinstance(command, c.ReportStageSubmitted):
             self.running[command.stage] = command
             if command.stage.stage not in self.well:
                 self.trying[command.stage.stage] = command
@@ -109,6 +108,14 @@ class _Reads:
         lines.add(stage.name)
         if stage.writes is not None:
             self.written.setdefault(app_shuffle, set()).add(stage.writes)
+
+
+def _lineage_in(command: c.Command | None) -> Iterator[Lineage]:
+    """Of a job that starts, or runs by a truth after a gap; or ahead of one."""
+    jobs = command.jobs if isinstance(command, c.Resync) else (command,)
+    for told in jobs:
+        if isinstance(told, (c.ReportJobStarted, c.ReportLineage)):
+            yield from told.lineage
 
 
 def learn(facts: Iterable[Fact | Timed]) -> Taught:

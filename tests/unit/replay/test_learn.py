@@ -64,6 +64,20 @@ def test_a_kind_is_the_same_whether_or_not_the_programs_line_is_known() -> None:
     assert len(set(kinds)) == 2
 
 
+@pytest.mark.parametrize("is_truth", [False, True], ids=["ahead of its job", "with the truth after a gap"])
+def test_lineage_that_its_job_did_not_bring_is_known_all_the_same(is_truth: bool) -> None:
+    whole = read_again()
+    told = Told(policy=OBSERVE)
+    for command in whole.said[1:]:
+        if not isinstance(command, c.ReportJobStarted) or not command.lineage:
+            told.say(command)
+        elif is_truth:
+            told.say(c.ReportGap(1, "bus"), c.Resync((command,)))
+        else:
+            told.say(*(c.ReportLineage((one,)) for one in command.lineage), replace(command, lineage=()))
+    assert learn(facts_of(told.log)) == learn(facts_of(whole.log))
+
+
 def test_a_run_teaches_how_often_each_kind_is_read() -> None:
     taught = learn(facts_of(read_again().log))
     assert {kind.call_site: (kind.reads, kind.seen) for kind in taught.kinds} == {
