@@ -26,7 +26,7 @@ from coordinator.core import caches
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
 from replay.simulate.facts import Fact
-from replay.simulate.fetching import Readings
+from replay.simulate.fetching import Readings, Submitted
 from replay.units import left
 
 
@@ -92,7 +92,6 @@ class Baseline:
     never: Bound = field(default_factory=Bound)  #: Spark alone.
     oracle: Bound = field(default_factory=Bound)
     _lives: dict[AppShuffle, _Lived] = field(default_factory=dict)
-    _running: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
     _readings: Readings = field(default_factory=Readings)
     _again: set[StageAttempt] = field(default_factory=set)
     _maps: dict[AppShuffle, int] = field(default_factory=dict)
@@ -103,19 +102,21 @@ class Baseline:
         rule = _HEARD.get(type(fact.command))
         if rule is not None:
             rule(self, fact, fact.command)
+        else:
+            self._readings.hear(fact.command)
 
     def close(self, now_ms: int) -> None:
         """That was all. Of a run that has not ended, who reads reads on: at least what does not lie behind caches."""
-        for stage in () if self._ended else self._running.values():
+        for stage in () if self._ended else self._readings.reading_on():
             self._use(stage, caches.direct(stage), now_ms)
         for app_shuffle in list(self._lives):
             self._end(app_shuffle, now_ms)
 
     def _job(self, fact: Fact, command: c.ReportJobStarted | c.ReportLineage) -> None:
+        self._readings.hear(command)
         self._maps.update((lineage.app_shuffle, lineage.maps) for lineage in command.lineage)
 
     def _submitted(self, fact: Fact, command: c.ReportStageSubmitted) -> None:
-        self._running[command.stage] = command
         self._readings.submitted(command)
         if fact.again:
             self._again.add(command.stage)
@@ -123,14 +124,14 @@ class Baseline:
             self._end(command.writes, fact.time_ms)  # all of it is written anew
 
     def _completed(self, fact: Fact, command: c.ReportStageCompleted) -> None:
-        stage = self._running.pop(command.stage, None)
+        stage = self._readings.running.get(command.stage)
         if stage is None:
             return
         read = self._readings.over(command) or ()
         if self._use(stage, read, fact.time_ms) and stage.writes is not None:
             self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, not command.failure)
 
-    def _use(self, stage: c.ReportStageSubmitted, read: Iterable[AppShuffle], now_ms: int) -> bool:
+    def _use(self, stage: Submitted, read: Iterable[AppShuffle], now_ms: int) -> bool:
         """Until now the attempt has read these; False: it would not have run."""
         if stage.stage in self._again and stage.writes in self._lives:
             return False
@@ -161,11 +162,6 @@ class Baseline:
             elif known is not None and told.available < before:
                 known.steps.append((fact.time_ms, left(known.bytes, told.available, before)))
                 known.available = told.available
-
-    def _truth(self, fact: Fact, command: c.Resync) -> None:
-        """Whoever does not run by then has ended, and nobody was told when."""
-        for over in self._running.keys() - {stage.stage for stage in command.stages}:
-            del self._running[over]
 
     def _cleaned(self, fact: Fact, command: c.ReportShuffleCleaned) -> None:
         self._end(command.app_shuffle, fact.time_ms)
@@ -225,7 +221,6 @@ _HEARD: dict[type, Any] = {
     c.ReportStageSubmitted: Baseline._submitted,  # noqa: SLF001
     c.ReportStageCompleted: Baseline._completed,  # noqa: SLF001
     c.ReportOutputs: Baseline._outputs,  # noqa: SLF001
-    c.Resync: Baseline._truth,  # noqa: SLF001
     c.ReportShuffleCleaned: Baseline._cleaned,  # noqa: SLF001
     c.EndApplication: Baseline._over,  # noqa: SLF001
 }

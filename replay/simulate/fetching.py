@@ -11,17 +11,24 @@ direct reads was fetched and a part of what lies behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from coordinator.core import caches
-from coordinator.core.commands import Command, ReportStageCompleted, ReportStageSubmitted
+from coordinator.core.commands import (
+    Command,
+    ReportJobEnded,
+    ReportJobStarted,
+    ReportStageCompleted,
+    ReportStageSubmitted,
+    Resync,
+)
 from coordinator.core.events import StageCompleted, StageSubmitted
-from coordinator.core.ids import AppShuffle, StageAttempt
+from coordinator.core.ids import AppShuffle, JobId, StageAttempt, StageId, within
 from replay.numbers import Attempts
 
-_Submitted: TypeAlias = ReportStageSubmitted | StageSubmitted
+Submitted: TypeAlias = ReportStageSubmitted | StageSubmitted
 _Over: TypeAlias = ReportStageCompleted | StageCompleted
 
 
@@ -30,7 +37,9 @@ class Readings:
     """Goes along a run, by its reports or by its log."""
 
     behind: Attempts = field(default_factory=Attempts)  #: Attempts that read behind their caches too.
-    _running: dict[StageAttempt, _Submitted] = field(default_factory=dict)
+    running: dict[StageAttempt, Submitted] = field(default_factory=dict)  #: Attempts whose end was not told.
+    _unheard: set[StageAttempt] = field(default_factory=set)  #: Of these, those whose end was missed.
+    _jobs: dict[JobId, ReportJobStarted] = field(default_factory=dict)
     _weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes of all that lies there of it.
     _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
 
@@ -40,11 +49,24 @@ class Readings:
             self.submitted(command)
         elif isinstance(command, ReportStageCompleted):
             return self.over(command) or ()
+        elif isinstance(command, ReportJobStarted):
+            self._jobs[command.job] = command
+        elif isinstance(command, (ReportJobEnded, Resync)):
+            self._end_unheard(command)
         return ()
 
-    def submitted(self, stage: _Submitted) -> None:
+    def _end_unheard(self, command: ReportJobEnded | Resync) -> None:
+        """Who is not named by a truth, or whose jobs are over, reads no more. Its end may yet be told, later."""
+        if isinstance(command, Resync):
+            self._unheard |= self.running.keys() - {stage.stage for stage in command.stages}
+        elif (ended := self._jobs.pop(command.job, None)) is not None:
+            mine = (one for one in self.running if _lists(ended, one.stage))
+            self._unheard.update(one for one in mine if not any(_lists(job, one.stage) for job in self._jobs.values()))
+
+    def submitted(self, stage: Submitted) -> None:
         """An attempt begins."""
-        self._running[stage.stage] = stage
+        self.running[stage.stage] = stage
+        self._unheard.discard(stage.stage)
 
     def forget(self, app_shuffle: AppShuffle) -> None:
         """Nothing can read it again."""
@@ -53,7 +75,7 @@ class Readings:
 
     def over(self, over: _Over) -> tuple[AppShuffle, ...] | None:
         """What an attempt has read to its end: nothing where it failed; None: nobody has told of its beginning."""
-        stage = self._running.pop(over.stage, None)
+        stage = self.running.pop(over.stage, None)
         if stage is None:
             return None
         read = self._read(stage, over.shuffle_bytes_read)
@@ -63,7 +85,11 @@ class Readings:
 
     def going_on(self) -> frozenset[AppShuffle]:
         """What attempts read that have not ended: at least what does not lie behind their caches."""
-        return frozenset(read for stage in self._running.values() for read in caches.direct(stage))
+        return frozenset(read for stage in self.reading_on() for read in caches.direct(stage))
+
+    def reading_on(self) -> Iterator[Submitted]:
+        """Attempts that have not ended, as far as can be told."""
+        return (stage for one, stage in self.running.items() if one not in self._unheard)
 
     def _weigh(self, app_shuffle: AppShuffle, tasks: int, written_bytes: int) -> None:
         """An attempt of fewer tasks adds to what others have written, failed ones too."""
@@ -71,7 +97,7 @@ class Readings:
         known = self._weights.get(app_shuffle, 0) if tasks < maps else 0
         self._weights[app_shuffle] = known + written_bytes
 
-    def _read(self, stage: _Submitted, fetched_bytes: int) -> tuple[AppShuffle, ...]:
+    def _read(self, stage: Submitted, fetched_bytes: int) -> tuple[AppShuffle, ...]:
         direct = caches.direct(stage)
         if len(direct) < len(stage.reads):
             if fetched_bytes <= sum(self._weights.get(read, 0) for read in direct):
@@ -86,3 +112,7 @@ def went_behind(commands: Iterable[Command | None]) -> Attempts:
     for command in commands:
         readings.hear(command)
     return readings.behind
+
+
+def _lists(job: ReportJobStarted, stage: StageId) -> bool:
+    return stage == job.final_stage or within(job.stages, stage)

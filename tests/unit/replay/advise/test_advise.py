@@ -111,6 +111,15 @@ def test_what_still_runs_holds_until_the_last_event_what_it_reads_and_what_it_do
     assert [shuffle.idle_byte_seconds for shuffle in advice.shuffles] == [1_000 * 40, 0]
 
 
+def test_what_was_running_in_a_job_that_is_over_holds_nothing(tmp_path: Path) -> None:
+    """The line that says that it has ended may be missing."""
+    log = Log().start().job(0, 0, FIRST, SECOND, LAST).stage(FIRST, 0, 10, 1_000).stage(SECOND, 10, 20, 500)
+    log.event("SparkListenerStageSubmitted", **{"Stage Info": LAST.info(**{"Submission Time": at(21)})})
+    advice = Judge()(run_of(log.job_end(0, 25).task(LAST.id, 60, 0, 0, False, 0), tmp_path))
+    assert advice.of(ORACLE).byte_seconds == 1_000 * 10
+    assert [shuffle.idle_byte_seconds for shuffle in advice.shuffles] == [1_000 * 40, 500 * 40]
+
+
 def test_what_is_written_again_is_what_all_attempts_wrote(tmp_path: Path) -> None:
     log = chain_read_again()
     place = next(index for index, line in enumerate(log.lines) if "Stage Info" in line)
