@@ -16,7 +16,7 @@ and so is one without its start, which says nobody's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from replay.history.finding import unread
 from replay.history.joining import Copy, Piece
 from replay.learn.late import Late
 from replay.numbers import Numbers
-from replay.simulate.facts import Fact, Timed, as_facts
+from replay.simulate.facts import Fact, Timed, as_facts, lineage_in
 from replay.simulate.fetching import Readings
 from replay.simulate.recordings import Recording, Run, Unread, kind_of_failure, odd, open_run, whole_runs
 from replay.simulate.rewriting import Rewriter
@@ -72,7 +72,7 @@ class _Reads:
 
     def hear(self, command: c.Command | None) -> None:
         read = self.readings.hear(command)
-        self.lineage.update((told.app_shuffle, told) for told in _lineage_in(command))
+        self.lineage.update((told.app_shuffle, told) for told in lineage_in(command))
         if isinstance(command, c.ReportStageSubmitted):
             self.running[command.stage] = command
             if command.stage.stage not in self.well:
@@ -108,14 +108,6 @@ class _Reads:
         lines.add(stage.name)
         if stage.writes is not None:
             self.written.setdefault(app_shuffle, set()).add(stage.writes)
-
-
-def _lineage_in(command: c.Command | None) -> Iterator[Lineage]:
-    """Of a job that starts, or runs by a truth after a gap; or ahead of one."""
-    jobs = command.jobs if isinstance(command, c.Resync) else (command,)
-    for told in jobs:
-        if isinstance(told, (c.ReportJobStarted, c.ReportLineage)):
-            yield from told.lineage
 
 
 def learn(facts: Iterable[Fact | Timed]) -> Taught:

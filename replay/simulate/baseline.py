@@ -25,7 +25,7 @@ from typing import Any
 from coordinator.core import caches
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt
-from replay.simulate.facts import Fact
+from replay.simulate.facts import Fact, lineage_in
 from replay.simulate.fetching import Readings, Submitted
 from replay.units import left
 
@@ -99,6 +99,7 @@ class Baseline:
 
     def hear(self, fact: Fact) -> None:
         """One more has gone by."""
+        self._maps.update((lineage.app_shuffle, lineage.maps) for lineage in lineage_in(fact.command))
         rule = _HEARD.get(type(fact.command))
         if rule is not None:
             rule(self, fact, fact.command)
@@ -111,10 +112,6 @@ class Baseline:
             self._use(stage, caches.direct(stage), now_ms)
         for app_shuffle in list(self._lives):
             self._end(app_shuffle, now_ms)
-
-    def _job(self, fact: Fact, command: c.ReportJobStarted | c.ReportLineage) -> None:
-        self._readings.hear(command)
-        self._maps.update((lineage.app_shuffle, lineage.maps) for lineage in command.lineage)
 
     def _submitted(self, fact: Fact, command: c.ReportStageSubmitted) -> None:
         self._readings.submitted(command)
@@ -216,9 +213,7 @@ class Costs:
 
 
 _HEARD: dict[type, Any] = {
-    c.ReportJobStarted: Baseline._job,  # noqa: SLF001 - the class's own table
-    c.ReportLineage: Baseline._job,  # noqa: SLF001
-    c.ReportStageSubmitted: Baseline._submitted,  # noqa: SLF001
+    c.ReportStageSubmitted: Baseline._submitted,  # noqa: SLF001 - the class's own table
     c.ReportStageCompleted: Baseline._completed,  # noqa: SLF001
     c.ReportOutputs: Baseline._outputs,  # noqa: SLF001
     c.ReportShuffleCleaned: Baseline._cleaned,  # noqa: SLF001

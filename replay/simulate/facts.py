@@ -6,15 +6,15 @@ the order in which they were reported, and one that only happened because of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from coordinator.core import events as e
-from coordinator.core.commands import Command, RegisterApplication
+from coordinator.core.commands import Command, RegisterApplication, ReportJobStarted, ReportLineage, Resync
 from coordinator.core.ids import ApplicationId
-from coordinator.core.values import Driver
+from coordinator.core.values import Driver, Lineage
 
 
 class Kind(Enum):
@@ -50,3 +50,11 @@ def as_facts(told: Iterable[Fact | Timed]) -> list[Fact]:
         unnamed = RegisterApplication(ApplicationId(""), Driver())
         facts.insert(0, Fact(facts[0].time_ms, unnamed))
     return facts
+
+
+def lineage_in(command: Command | None) -> Iterator[Lineage]:
+    """Of a job that starts, or runs by a truth after a gap; or ahead of one."""
+    jobs = command.jobs if isinstance(command, Resync) else (command,)
+    for told in jobs:
+        if isinstance(told, (ReportJobStarted, ReportLineage)):
+            yield from told.lineage

@@ -59,6 +59,7 @@ class Readings:
         """Who is not named by a truth, or whose jobs are over, reads no more. Its end may yet be told, later."""
         if isinstance(command, Resync):
             self._unheard |= self.running.keys() - {stage.stage for stage in command.stages}
+            self._jobs = {job.job: self._jobs.get(job.job, job) for job in command.jobs}
         elif (ended := self._jobs.pop(command.job, None)) is not None:
             mine = (one for one in self.running if _lists(ended, one.stage))
             self._unheard.update(one for one in mine if not any(_lists(job, one.stage) for job in self._jobs.values()))

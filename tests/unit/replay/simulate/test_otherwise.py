@@ -283,6 +283,22 @@ def test_of_a_run_that_goes_on_who_reads_needs_it_unless_its_end_was_missed(runs
     assert held.needed_byte_seconds == pytest.approx(120e6 * 0.020 + 60e6 * needed_s, rel=0.01)
 
 
+@pytest.mark.parametrize("is_truth", [False, True], ids=["with its start", "with the truth after a gap"])
+def test_what_is_written_anew_as_a_whole_counts_once_whoever_told_how_many_tasks_that_takes(is_truth: bool) -> None:
+    told = Told(policy=OBSERVE)
+    told.chain_job()
+    job = told.said[-1]
+    assert isinstance(job, c.ReportJobStarted)
+    if is_truth:
+        told = Told(policy=OBSERVE)
+        told.say(c.ReportGap(1, "bus"), c.Resync((job,)))
+    for number in range(2):
+        told.say(c.ReportStageSubmitted(attempt(0, number), (), AppShuffle(0), 4))
+        told.say(c.ReportStageCompleted(attempt(0, number), shuffle_bytes_written=100))
+    told.say(c.EndApplication())
+    assert simulate(facts_of(told.log), OBSERVE, pace=AT_ONCE).never_peak_bytes == 100
+
+
 def test_what_is_read_to_write_again_what_the_record_had_deleted_is_no_need() -> None:
     """App shuffle 0 is read by the map stage of 1 alone; that runs twice, since both were deleted too early."""
     told = Told(policy=EAGER)
