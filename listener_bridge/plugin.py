@@ -53,6 +53,9 @@ _BLIND = (
     "looks=true, or a rule that guesses: frontier, eager"
 )
 _AS_IT_IS = ", and what was chosen otherwise now does not count; expected the same settings, or `detach` before"
+_STOPPED = (
+    "the Spark context of this session is stopped; expected one that runs: attach to a session of the new context"
+)
 ASKED_LIMIT_S = 10.0  #: A coordinator that starts inside a busy driver takes a second or two.
 
 
@@ -180,10 +183,10 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
     try:
         return _attach(spark, overrides)
     except (WrongSettingError, CannotTapError) as error:
-        return _off(str(error))
+        return _off(_STOPPED if _is_stopped(spark) else str(error))
     except Exception as error:
         log.debug("attach failed", exc_info=True)
-        return _off(f"{type(error).__name__}: {error}")
+        return _off(_STOPPED if _is_stopped(spark) else f"{type(error).__name__}: {error}")
 
 
 def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
@@ -198,6 +201,12 @@ def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
         else:
             return
         raise
+
+
+def _is_stopped(spark: SparkSession) -> bool:
+    """Whatever has failed then has failed of that, in words of py4j's or the JVM's."""
+    context = getattr(spark, "_sc", None)
+    return context is not None and getattr(context, "_jsc", context) is None
 
 
 def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
@@ -379,6 +388,7 @@ def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
 
 
 def _off(why: str) -> Attachment:
+    why = " ".join(line.strip() for line in why.splitlines() if not line.startswith("\tat "))  # a trace of the JVM's
     log.warning("off, the job runs as without the plugin: %s", why)
     return Attachment(Settings(enabled=False), why)
 

@@ -48,6 +48,7 @@ class FakeContext:
         self.startTime = next(_BEGUN_MS)
         self._conf = conf
         self._gateway = None
+        self._jsc: object = object()
 
     def getConf(self) -> FakeConf:  # noqa: N802 - Spark's name
         return self._conf
@@ -146,6 +147,24 @@ def test_a_program_sees_each_line_once_whenever_it_sets_up_logging(when: str) ->
     )
     [line] = [line for line in done.stderr.splitlines() if "once" in line]
     assert line.startswith("mine ") == (when != "never")
+
+
+def test_a_session_whose_context_is_stopped_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+    """Py4j and the JVM say it in words of their own, one for each place where it is found out."""
+    session = FakeSession()
+    session.sparkContext._jsc = None
+    assert attach(session).status().why.startswith("the Spark context of this session is stopped; expected one that")
+
+
+def test_why_it_is_off_is_one_line_also_where_the_jvm_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError(
+            "An error occurred while calling o1.invoke.\n: a.Thrown: no room\n\tat a.B.c(B.java:1)\n\tat d.E.f"
+        )
+
+    monkeypatch.setattr(plugin, "_attach", fail)
+    told = "RuntimeError: An error occurred while calling o1.invoke. : a.Thrown: no room"
+    assert attach(FakeSession()).status().why == told
 
 
 TURNED_ELSEWHERE = """
