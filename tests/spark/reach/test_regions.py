@@ -147,33 +147,45 @@ def test_a_thread_that_inherits_properties_has_its_own_mark(watched: Watched) ->
 def test_threads_that_share_their_properties_keep_what_each_of_them_writes(watched: Watched, tmp_path: Path) -> None:
     """As the tasks of `CrossValidator`'s pool do: one Java object, and whoever marks it marks the jobs of all."""
     context = watched.spark.sparkContext
-    first, beside = gate(tmp_path / "first"), gate(tmp_path / "beside")
+    first, last, beside = (gate(tmp_path / name) for name in ("first", "last", "beside"))
     shared = context._jsc.sc().getLocalProperties().clone()
 
     def hold(number: int) -> int:
         first.pass_through("the first exchange")
         return number
 
+    def hold_on(number: int) -> int:
+        last.pass_through("the last exchange")
+        return number
+
     held = functions.udf(hold, "long")("id").alias("id")
     frame = watched.spark.range(0, 40, 1, 1).select(held).repartition(3).groupBy("id").count()
+    counts = frame.select(functions.udf(hold_on, "long")("count").alias("count"))
 
     def listed() -> int:
         context._jsc.sc().setLocalProperties(shared)
-        return int(frame.groupBy("count").count().rdd.count())
+        return int(counts.groupBy("count").count().rdd.count())
 
     def counted() -> int:
         context._jsc.sc().setLocalProperties(shared)
         return int(context.parallelize(range(2), 1).map(lambda _: beside.pass_through("the other thread")).count())
 
     before = len(watched.log.of(StageSubmitted))
+
+    def written_since() -> set[int]:
+        return {s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None}
+
     with watched.regions_of() as regions, in_background(listed) as running:
         wait_for(first.arrived, "the first exchange")
         with in_background(counted) as other:
             wait_for(beside.arrived, "the other thread's job")
             first.open()
+            wait_for(last.arrived, "the last exchange")
+            wait_for(lambda: len(written_since()) == 3, "what the call writes, heard of before it returns")
+            last.open()
             assert running.result() == 1
             beside.open()
             assert other.result() == 2
-    written = {s.stage.writes for s in watched.log.of(StageSubmitted)[before:] if s.stage.writes is not None}
+    written = written_since()
     assert len(written) == 3
     assert wrote(regions, HERE) == written
