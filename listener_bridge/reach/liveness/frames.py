@@ -97,10 +97,12 @@ def are_still(is_own: IsOwn, told: Dead) -> bool:
 
     Code is not surveyed again: what was dead then is dead for ever.
     """
+    if not told.stands:
+        return True
     try:
         known = {stood.code for stood in told.stands}
         now = _reading(is_own, lambda code: codes.analysis_of(code) if id(code) in known else None, namespace_of_main())
-        return not known or now == [*told.stands]
+        return now == [*told.stands]
     except Exception:  # noqa: BLE001 - as above
         return False
 
