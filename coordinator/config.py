@@ -152,7 +152,7 @@ class Config(BaseSettings):
     """All that can be chosen."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", allow_inf_nan=False
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", allow_inf_nan=False
     )
 
     server: str = Field(default="", description="coordinators to ask: host:port, several with commas between them")
@@ -293,7 +293,8 @@ def _toml(text: str) -> dict[str, Any]:
 
 
 def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    mine = {name.upper(): value for name, value in environment.items() if name.upper().startswith(PREFIX)}
+    """One that is set to nothing says nothing: scripts hand on variables that nobody has set."""
+    mine = {name.upper(): value for name, value in environment.items() if name.upper().startswith(PREFIX) and value}
     mine.pop(FILE_VARIABLE, None)
     by_variable = {key.variable: key.name for key in keys()}
     source = EnvSettingsSource(Config)
@@ -304,8 +305,7 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, object]:
         raise WrongConfig(
             f"the environment cannot be read: {error}", "plain values", "Correct the variable."
         ) from error
-    unknown = {name: value for name, value in mine.items() if value and name not in by_variable}
-    for variable in unknown:
+    for variable in (name for name in mine if name not in by_variable):
         near = difflib.get_close_matches(variable, by_variable, 1)
         hint = f"Did you mean {near[0]}?" if near else "`shufflectl config show` lists them."
         raise WrongConfig(f"the environment variable {variable} is not known", f"a key behind {PREFIX}", hint)

@@ -98,6 +98,15 @@ def test_what_cannot_be_right_in_the_environment(variable: str, words: str) -> N
     assert words in str(wrong.value)
 
 
+def test_a_variable_that_is_set_to_nothing_says_nothing(file: Path) -> None:
+    """In a table of the file too: there it would take away what the file says, as whose certificates are asked for."""
+    file.write_text('[serve]\ntls_client_ca = "ca.pem"\n')
+    empty = ("SHUFFLECTL_STORE", "SHUFFLECTL_SERVE__TLS_CLIENT_CA", "SHUFFLECTL_LIMITS__CALLS", "SHUFFLECTL_STROE")
+    loaded = load({}, dict.fromkeys(empty, ""), file)
+    assert loaded.config.serve.tls_client_ca == "ca.pem"
+    assert loaded.config == load({}, {}, file).config
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(WrongConfig, match="does not exist"):
         load({}, {}, tmp_path / "none.toml")
