@@ -1,7 +1,7 @@
 """A server as a source: one coordinator, or the first of several that answers.
 
 Responsible for asking, page by page, and for going to the next address when one does not answer. Refuses to know what
-the answers mean. Invariant: only a question that surely was not answered is asked elsewhere; a command at most once.
+the answers mean. Invariant: a command is carried out once at most: only one that surely nobody has is told elsewhere.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class ServerSource(Source):
             except grpc.aio.AioRpcError as error:
                 if not _may_ask_elsewhere(error, method):
                     raise
-                if _has_answered(error):
+                if _has_answered(error) or _is_silent(error):
                     refusals.append(error)
                 else:
                     unreached.append(f"{self._addresses[0]} ({unreached_since(error, self._credentials)})")
@@ -192,10 +192,20 @@ class ServerSource(Source):
 
 
 def _may_ask_elsewhere(error: grpc.aio.AioRpcError, method: str) -> bool:
-    """A coordinator that says UNAVAILABLE has done nothing; of a connection that broke nobody knows what it carried."""
+    """A coordinator that says UNAVAILABLE has done nothing; of a connection that broke nobody knows what it carried.
+
+    One that says nothing hangs, perhaps; a command may lie in its hands.
+    """
+    if _is_silent(error):
+        return method != _COMMAND
     if error.code() is not grpc.StatusCode.UNAVAILABLE:
         return False
     return method != _COMMAND or _has_answered(error) or NEVER_CONNECTED in (error.details() or "")
+
+
+def _is_silent(error: grpc.aio.AioRpcError) -> bool:
+    """Whether our own time has run out; a coordinator whose store has been silent says so."""
+    return error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and not _has_answered(error)
 
 
 def _has_answered(error: grpc.aio.AioRpcError) -> bool:

@@ -63,7 +63,7 @@ async def speaking(answer: bytes) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def served(*coordinators: Coordinator) -> AsyncIterator[ServerSource]:
+async def served(*coordinators: Coordinator, timeout_s: float = 5.0) -> AsyncIterator[ServerSource]:
     async with AsyncExitStack() as stack:
         for coordinator in coordinators:
             server = grpc.aio.server()
@@ -71,7 +71,7 @@ async def served(*coordinators: Coordinator) -> AsyncIterator[ServerSource]:
             coordinator.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
             await server.start()
             stack.push_async_callback(server.stop, None)
-        source = ServerSource([one.address for one in coordinators], "", 5.0, None)
+        source = ServerSource([one.address for one in coordinators], "", timeout_s, None)
         stack.push_async_callback(source.close)
         yield source
 
@@ -86,6 +86,10 @@ async def draining(context: Any) -> None:
 
 async def broken_line(context: Any) -> None:
     await context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+
+
+async def silence(context: Any) -> None:  # noqa: ARG001
+    await asyncio.Event().wait()
 
 
 @pytest.mark.parametrize("end", [store_away, draining, broken_line])
@@ -110,6 +114,16 @@ async def test_a_command_of_which_nobody_knows_is_not_said_twice() -> None:
         with pytest.raises(grpc.aio.AioRpcError, match="Socket closed"):
             await source.command(CHAIN, ResumeDeletion())
     assert (first.asked, second.asked) == (["Submit"], [])
+
+
+async def test_a_question_goes_on_where_a_coordinator_hangs_and_a_command_does_not() -> None:
+    first, second = Coordinator(silence), Coordinator()
+    async with served(first, second, timeout_s=0.5) as source:
+        with pytest.raises(grpc.aio.AioRpcError) as late:
+            await source.command(CHAIN, ResumeDeletion())
+        assert (await source.application(CHAIN)).application == CHAIN
+    assert late.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert (first.asked, second.asked) == (["Submit", "GetApplication"], ["GetApplication"])
 
 
 async def test_what_a_coordinator_says_is_told_and_not_that_none_answers() -> None:
