@@ -83,10 +83,9 @@ def serve(
         "history": history,
         "beyond_loopback": beyond or None,
     }
-    config = here.config.model_copy(
-        update={"serve": here.config.serve.model_copy(update={k: v for k, v in chosen.items() if v is not None})}
-    )
-    return _serve(config, here.form)
+    serve = here.config.serve.model_copy(update={k: v for k, v in chosen.items() if v is not None})
+    store = here.config.store if data is None else ""  # the flag hides what the environment or a file names
+    return _serve(here.config.model_copy(update={"serve": serve, "store": store}), here.form)
 
 
 async def _serve(config: Config, form: str) -> None:

@@ -32,6 +32,17 @@ async def test_a_data_folder_may_have_any_name(tmp_path: Path, name: str) -> Non
     assert (found.verdict, name in found.found) == (Verdict.OK, True)
 
 
+def test_a_data_folder_that_is_a_flag_hides_a_store_that_the_environment_names(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[str] = []
+    monkeypatch.setattr(serving, "_serve", lambda config, form: served.append(serving.store_of(config)))
+    shufflectl.env("SHUFFLECTL_STORE", "etcd://of.everybody:2379/shuffles")
+    assert shufflectl("serve", "--data", tmp_path / "mine").code == 0
+    assert shufflectl("serve").code == 0
+    assert served == [f"sqlite://{tmp_path}/mine/coordinator.db", "etcd://of.everybody:2379/shuffles"]
+
+
 def test_who_we_are_to_etcd_is_not_said_and_where_a_file_lies_is() -> None:
     assert serving._masked("etcd://ann:s3cret@one:2379,two:2379/x") == "etcd://one:2379,two:2379/x"
     assert serving._masked("sqlite:///home/ann@corp/coordinator.db") == "sqlite:///home/ann@corp/coordinator.db"
