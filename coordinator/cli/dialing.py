@@ -17,8 +17,15 @@ import grpc
 from coordinator.cli.exits import Exit, failure
 from coordinator.config import Config
 
-#: As drivers reach coordinators: past a proxy that the environment names for the web.
-_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
+#: As drivers reach coordinators: past a proxy that the environment names for the web, and asking a line on which
+#: nothing comes whether it is there: who follows has no time of his own that could run out.
+_OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.ping_timeout_ms", 10_000),
+]
 #: What gRPC says of an address that nobody was reached at.
 NEVER_CONNECTED = "failed to connect"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
+from coordinator.cli import dialing
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.history import to_the_end
 from coordinator.cli.sources.server import ServerSource
@@ -43,6 +45,49 @@ async def test_who_follows_goes_on_at_the_next_coordinator() -> None:
         while len(heard) < len(log):
             heard.append(await asyncio.wait_for(anext(following), _PATIENCE_S))
         await source.close()
+    assert heard == log
+
+
+@asynccontextmanager
+async def line_to(address: str, is_whole: asyncio.Event) -> AsyncIterator[str]:
+    """The address of a way there that swallows everything while it is not whole, as one to a machine that is gone."""
+    host, _, port = address.rpartition(":")
+    relays: list[asyncio.Task[None]] = []
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while passed := await reader.read(65_536):
+                await is_whole.wait()
+                writer.write(passed)
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(host, int(port))
+        relays.extend(map(asyncio.ensure_future, (relay(reader, back), relay(there, writer))))
+
+    async with await asyncio.start_server(connect, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        for one in relays:
+            one.cancel()
+
+
+async def test_who_follows_goes_on_where_the_line_is_dead_and_nobody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    sooner = [(key, value // 20 if key.endswith("_ms") else value) for key, value in dialing._OPTIONS]
+    monkeypatch.setattr(dialing, "_OPTIONS", sooner)
+    coordinator, is_whole = FakeCoordinator(), asyncio.Event()
+    log = coordinator.logs.setdefault(APP, [])
+    is_whole.set()
+    async with running(coordinator) as first, running(coordinator) as second:
+        await register(first)
+        async with line_to(first.server.address, is_whole) as line:
+            source = ServerSource([line, second.server.address], TOKEN, 5.0, None)
+            following = source.follow(APP)
+            heard = [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log]
+            is_whole.clear()
+            job = pb.NumberedRequest(report_job_started={"job": 1, "final_stage": 6, "lineage": [facts.LINEAGE]})
+            await second.stub.Submit(pb.SubmitCall(caller=second.caller(), requests=[job]))
+            while len(heard) < len(log):
+                heard.append(await asyncio.wait_for(anext(following), _PATIENCE_S))
+            await source.close()
     assert heard == log
 
 
