@@ -15,6 +15,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 from coordinator.cli.exits import Exit, Failure, Nowhere, failure, failure_of, nowhere
 from coordinator.cli.sources.api import Source
 from coordinator.core.ids import ApplicationId, AppShuffle, ShuffleId
+from coordinator.wire.numbers import INT_MAX
 from replay.units import few, moment
 
 _UUID_LENGTH = 36
@@ -147,8 +148,7 @@ def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId
 
 def app_shuffle(named: str) -> AppShuffle:
     """An app shuffle, for verbs that are about all its generations."""
-    if not is_number(named):
-        raise failure(
-            Exit.USAGE, f"the app shuffle is {named!r}", "a whole number", "`shufflectl shuffles` lists them."
-        )
+    if not is_number(named) or int(named) > INT_MAX:
+        expected = f"a whole number up to {INT_MAX}, as Spark's own ids"
+        raise failure(Exit.USAGE, f"the app shuffle is {named!r}", expected, "`shufflectl shuffles` lists them.")
     return AppShuffle(int(named))
