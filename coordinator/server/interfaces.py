@@ -12,6 +12,9 @@ import socket
 from coordinator.binding import A_BIND, is_bind
 from coordinator.server.certificates import Certificates
 
+_UNIX = "unix:"
+_TRY_S = 1.0
+
 
 class BindRefused(ValueError):  # noqa: N818 - it says what is so
     """The address would let other machines in, and nobody has said that it shall."""
@@ -54,9 +57,27 @@ def check_bind(bind: str, certificates: Certificates | None, beyond_loopback: bo
             raise BindRefused(bind, resolved, certificates)
 
 
+def check_free(bind: str) -> None:
+    """A port that is taken cannot be bound; gRPC takes a socket in the file system from whoever listens on it.
+
+    Raises `CannotListen`. What a process has left that is gone is free.
+    """
+    if not bind.startswith(_UNIX):
+        return
+    with socket.socket(socket.AF_UNIX) as tried:
+        tried.settimeout(_TRY_S)
+        try:
+            tried.connect(bind.removeprefix(_UNIX))
+        except TimeoutError:
+            pass  # somebody is there and takes no one in
+        except OSError:
+            return
+    raise CannotListen(bind, "another process listens there")
+
+
 def reachable_from(bind: str) -> set[str]:
     """The addresses that are listened on; none for a socket in the file system."""
-    return set() if bind.startswith("unix:") else _addresses(bind.rpartition(":")[0].strip("[]"))
+    return set() if bind.startswith(_UNIX) else _addresses(bind.rpartition(":")[0].strip("[]"))
 
 
 def _addresses(host: str) -> set[str]:

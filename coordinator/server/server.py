@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from coordinator.runtime.api import Coordinator
 from coordinator.server.beside import Health, Reflection
-from coordinator.server.interfaces import CannotListen, check_bind
+from coordinator.server.interfaces import CannotListen, check_bind, check_free
 from coordinator.server.options import ServerOptions
 from coordinator.server.reading import SERVICE as DESCRIBED
 from coordinator.server.reading import handlers_of
@@ -56,6 +56,7 @@ class Server:
     def bind(self) -> None:
         """Takes the port: its address is known, and nobody is answered yet. Raises `BindRefused`, `CannotListen`."""
         check_bind(self._options.bind, self._options.certificates, self._options.bind_beyond_loopback)
+        check_free(self._options.bind)
         self.port = self._listen()
 
     async def start(self) -> None:

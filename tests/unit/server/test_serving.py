@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 import pytest
@@ -16,10 +18,15 @@ from coordinator.server.options import ServerOptions
 from coordinator.server.server import SERVICE, Server
 from tests.unit.server import facts
 from tests.unit.server.driver import session
-from tests.unit.server.fakes import FakeCoordinator, running
+from tests.unit.server.fakes import FakeCoordinator, Running, running
 from tests.unit.server.refused import refusal
 
 Serving = health_pb2.HealthCheckResponse
+
+
+async def says_that_it_serves(run: Running) -> bool:
+    told = await health_pb2_grpc.HealthStub(run.channel).Check(health_pb2.HealthCheckRequest())
+    return bool(told.status == Serving.SERVING)
 
 
 async def test_says_that_it_serves_and_that_it_does_not() -> None:
@@ -166,6 +173,23 @@ async def test_listens_for_this_machine_alone() -> None:
 async def test_listens_for_others_where_somebody_says_so() -> None:
     async with Server(FakeCoordinator(), ServerOptions(bind="0.0.0.0:0", bind_beyond_loopback=True)) as server:
         assert server.port > 0
+
+
+async def test_a_socket_on_which_somebody_listens_is_not_taken_from_them(tmp_path: Path) -> None:
+    bind = f"unix:{tmp_path}/c.sock"
+    async with running(bind=bind) as run:
+        second = Server(FakeCoordinator(), ServerOptions(bind=bind))
+        with pytest.raises(CannotListen, match="another process listens there"):
+            await second.start()
+        await second.stop()
+        assert await says_that_it_serves(run)
+
+
+async def test_a_socket_that_a_process_has_left_behind_is_free(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(f"{tmp_path}/c.sock")
+    async with running(bind=f"unix:{tmp_path}/c.sock") as run:
+        assert await says_that_it_serves(run)
 
 
 async def test_a_port_in_use_is_named() -> None:
