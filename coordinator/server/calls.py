@@ -19,6 +19,7 @@ from coordinator.core.commands import RegisterApplication, Request
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer, Reason, Rejection
 from coordinator.core.state import Meta
+from coordinator.core.values import Lesson, Rule
 from coordinator.runtime.api import Coordinator, UnknownApplication
 from coordinator.runtime.errors import ArchiveUnread
 from coordinator.server.options import ServerOptions
@@ -37,6 +38,8 @@ COMMANDS = ("command", "requests")
 #: What is kept of a caller's time for the answer's way back: so many seconds, and no more than this share.
 _RETURN_S = 0.5
 _RETURN_SHARE = 0.1
+
+_NAMES_SHOWN = 5  #: Of the applications that lessons are of.
 
 log = logs.logger(__name__)
 
@@ -82,13 +85,24 @@ class Calls:
             _keep_pace(self.arrivals, "", 1, "new applications", "limits.registrations_per_s")
             answer = await self._register(request, wished, minted.kept)
             if not _is_known_already(answer):
+                self._warn_of_untaught(wished)
                 return answer, minted.token
             meta = await self.coordinator.registration(wished.application)  # another replica was faster
         secret = self.gate.know_again(wished, meta, shown)
         return await self._register(request, wished, meta.token_hash), secret
 
+    def _warn_of_untaught(self, wished: RegisterApplication) -> None:
+        """Policy `history` without history is `frontier`, and nothing else would show that a name is another one."""
+        if wished.policy.rule is Rule.HISTORY and not self._lessons_of(wished):
+            known = sorted(self.options.lessons)
+            told = "no lessons of this application: policy history goes as frontier"
+            log.warning(told, application=wished.driver.name, taught=len(known), names=known[:_NAMES_SHOWN])
+
+    def _lessons_of(self, wished: RegisterApplication) -> tuple[Lesson, ...]:
+        return self.options.lessons.get(wished.driver.name, wished.settings.lessons)
+
     async def _register(self, request: Request, wished: RegisterApplication, kept: str) -> Answer:
-        lessons = self.options.lessons.get(wished.driver.name, wished.settings.lessons)
+        lessons = self._lessons_of(wished)
         taught = replace(wished, token_hash=kept, settings=replace(wished.settings, lessons=lessons))
         return await self.coordinator.register(replace(request, command=taught))
 

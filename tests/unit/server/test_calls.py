@@ -6,7 +6,9 @@ from typing import Any
 
 import grpc
 import pytest
+from shuffle_lifecycle.v1 import common_pb2
 from shuffle_lifecycle.v1 import service_pb2 as pb
+from structlog.testing import capture_logs
 
 from coordinator.archive.api import ArchiveAway, Missing
 from coordinator.core.ids import ApplicationId
@@ -254,3 +256,20 @@ async def test_who_registers_is_given_what_earlier_runs_of_that_name_taught() ->
     async with running(lessons={"nightly": lessons, "other": ()}) as run:
         await register(run)
         assert (await run.coordinator.registration(ApplicationId(APP))).settings.lessons == lessons
+
+
+@pytest.mark.parametrize(
+    ("rule", "taught", "is_warned"),
+    [
+        (common_pb2.RULE_HISTORY, "nightly", False),
+        (common_pb2.RULE_HISTORY, "weekly", True),
+        (common_pb2.RULE_FRONTIER, "weekly", False),
+    ],
+)
+async def test_who_goes_by_history_and_has_none_is_told_so(rule: common_pb2.Rule, taught: str, is_warned: bool) -> None:
+    async with running(lessons={taught: (Lesson("00ff", 2),)}) as run:
+        with capture_logs() as lines:
+            for _ in range(2):  # who is known comes again
+                await register(run, policy={"rule": rule})
+    told = [(line["application"], line["names"]) for line in lines if "no lessons" in line["event"]]
+    assert told == ([("nightly", ["weekly"])] if is_warned else [])
