@@ -273,7 +273,7 @@ def _show(here: Here, found: list[Simulated], each: bool, given: _Given) -> None
     if len(found) != 1:
         output.say(Text(count(len(found), "application"), style="bold"))
     _table(sums)
-    for told in (*_doubts(found, sums), *_untaught(sums, given)):
+    for told in (*_doubts(found, sums), *_untaught(found, sums, given)):
         output.say(Text(told, style="dim"))
 
 
@@ -300,10 +300,14 @@ def _doubts(found: Sequence[Simulated], sums: Sequence[Summary]) -> Iterator[str
         yield f"{count(histories, 'history log')}: the program's variables are not in them; live, {names} {told}."
 
 
-def _untaught(sums: Sequence[Summary], given: _Given) -> Iterator[str]:
-    if given.lessons is None and any(one.policy == "history" for one in sums):
+def _untaught(found: Sequence[Simulated], sums: Sequence[Summary], given: _Given) -> Iterator[str]:
+    names = {one.name for one in found} - (given.lessons or {}).keys()
+    if names and any("history" in one.policy for one in sums):
+        told = "`history` without --history FILE"
+        if given.lessons is not None:
+            told = f"The file of lessons has none of {few(sorted(names))}: `history`"
         yield (
-            "`history` without --history FILE knows what a run had been taught when it was recorded; "
+            f"{told} knows what a run had been taught when it was recorded; "
             "where that is nothing it goes as `frontier`."
         )
     if given.capacity_bytes is None and any("pressure" in one.policy for one in sums):

@@ -273,7 +273,12 @@ def test_what_was_learned_is_what_history_goes_by(shufflectl: Shufflectl, log: P
     assert (first["premature"], second["premature"]) == (1, 0)
     untaught = "`history` without --history"
     assert untaught in shufflectl("simulate", str(ended), *by_history[:2]).out
-    assert untaught not in shufflectl("simulate", str(ended), "--history", str(learned), *by_history[:2]).out
+    assert untaught in shufflectl("simulate", str(ended), "--policy", "delayed:history:5s").out
+    assert "`history` " not in shufflectl("simulate", str(ended), "--history", str(learned), *by_history[:2]).out
+    others = tmp_path / "others.json"
+    others.write_text('{"format": "shuffle-lifecycle lessons", "version": 1, "applications": {}}')
+    of_others = shufflectl("simulate", str(ended), "--history", str(others), *by_history[:2])
+    assert "The file of lessons has none of chain: `history` knows" in of_others.out
     assert shufflectl("simulate", str(ended), "--history", str(ended)).code == 6
     for no_file in (tmp_path / "no.json", tmp_path):
         called = shufflectl("simulate", str(ended), "--history", str(no_file))
