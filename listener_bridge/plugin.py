@@ -66,7 +66,7 @@ class Status:
     application: str
     state: str  #: off, connecting, connected, away, refused, detached
     why: str  #: Why it is off, refused, away, or only observes; empty where nothing is to be said.
-    policy: str
+    policy: str  #: As it was chosen at `attach`; what people have set since, `shufflectl apps` tells.
     address: str
     store: str  #: Of the embedded coordinator; empty where an address was given.
     fenced: int = 0
