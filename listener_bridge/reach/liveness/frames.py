@@ -10,7 +10,6 @@ suspended generator's, a traceback's) is not reached: what it holds lives.
 
 from __future__ import annotations
 
-import os
 import sys
 import sysconfig
 import threading
@@ -19,7 +18,7 @@ from dataclasses import replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from listener_bridge.reach.liveness import codes, values
+from listener_bridge.reach.liveness import codes, shells, values
 from listener_bridge.reach.liveness.codes import Analysis
 from listener_bridge.reach.liveness.functions import called_by_name
 from listener_bridge.reach.liveness.namespaces import ids_in, values_in
@@ -43,9 +42,6 @@ from listener_bridge.reach.stacks import Seen, are_traced, other_frames, outward
 IsOwn = Callable[[Any], bool]  #: Of a frame, or of what was seen of one: it has an `f_code`.
 
 MONITORING_TOOLS = 6
-
-#: Who has loaded one may start it in any function.
-SHELLS = frozenset({"IPython", "bpython", "ptpython"})
 
 
 def _compiles() -> bool:
@@ -74,7 +70,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
             return Dead()
         namespace = namespace_of_main()
         running = _running_code(is_own, namespace)
-        survey = surveyed(running, namespace, _is_interactive())
+        survey = surveyed(running, namespace, shells.is_interactive(), shells.are_loaded())
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
@@ -121,17 +117,6 @@ def _is_watched() -> bool:
         return False
     # `settrace` and `setprofile` of other threads show as events of tools that have no number of their own.
     return any(map(monitoring.get_tool, range(MONITORING_TOOLS))) or bool(monitoring._all_events())  # noqa: SLF001
-
-
-def _is_interactive() -> bool:
-    """Whether people may type any name, now or when the program has ended."""
-    return bool(
-        hasattr(sys, "ps1")
-        or sys.flags.interactive
-        or sys.flags.inspect
-        or os.environ.get("PYTHONINSPECT")
-        or any(shell in sys.modules for shell in SHELLS)
-    )
 
 
 def _frames() -> Iterator[FrameType]:

@@ -191,6 +191,36 @@ def test_a_prompt_keeps_every_global(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Program(expecting("local")).run().failures == []
 
 
+def ipython(monkeypatch: pytest.MonkeyPatch, **shell: object) -> None:
+    """Loaded, as PySpark 4 loads it wherever it is installed."""
+    module = types.ModuleType("IPython.core.interactiveshell")
+    if shell:
+        module.__dict__["InteractiveShell"] = type("InteractiveShell", (), shell)
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+@bytecode
+def test_an_ipython_that_is_only_loaded_keeps_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    ipython(monkeypatch, _instance=None)
+    assert Program(expecting("global local")).run().failures == []
+
+
+@bytecode
+@pytest.mark.parametrize("shell", [{"_instance": object()}, {"another": None}, {}], ids=["runs", "unknown", "loading"])
+def test_an_ipython_that_may_run_keeps_every_global(shell: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    ipython(monkeypatch, **shell)
+    assert Program(expecting("local")).run().failures == []
+
+
+@bytecode
+def test_who_names_embed_may_start_a_shell_that_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "def ask():\n    tools.embed()\n" + A_DEAD_GLOBAL_AND_A_DEAD_LOCAL
+    assert Program(program.replace("EXPECTED", repr("global local"))).run().failures == []
+    ipython(monkeypatch, _instance=None)
+    assert Program(program.replace("EXPECTED", repr(""))).run().failures == []
+
+
 @bytecode
 @pytest.mark.parametrize("watch", [sys.settrace, sys.setprofile, threading.settrace, threading.setprofile])
 def test_nothing_is_dead_while_somebody_watches(watch: Callable[[Any], None]) -> None:
