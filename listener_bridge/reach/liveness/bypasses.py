@@ -42,8 +42,10 @@ BY_HAND = frozenset({"exec_module", "load_module", "load_source", "module_from_s
 #: So may who uses this module. A function of that name is called, which a module is not.
 INSPECT = "inspect"
 
-#: So may who names this one, where somebody has loaded a shell: it begins one where it is called.
+#: So may who names this one, in a program that imports something of a shell: it begins one where it is called. That
+#: somebody has loaded a shell says nothing: PySpark 4 does, and people call functions of their own so (`shells`).
 EMBED = "embed"
+SHELLS = frozenset({"IPython", "bpython", "ptpython"})
 
 #: Whoever names one of these may have the main module in hand.
 MODULES = frozenset({
@@ -78,7 +80,8 @@ class Bypasses:
 
     reaches_own: bool  #: reads its own variables
     inspects: bool  #: reads the variables of other code
-    embeds: bool  #: does so where a shell is loaded
+    embeds: bool  #: does so where the program imports something of a shell
+    imports_shell: bool
     reaches_modules: bool  #: reads the globals of a module that it does not belong to
     unpickles: bool  #: so reads functions
 
@@ -93,6 +96,7 @@ def bypasses(code: CodeType, instructions: Sequence[dis.Instruction]) -> Bypasse
         or _passes_on(told)
         or _uses_inspect(told),
         embeds=EMBED in code.co_names,
+        imports_shell=not SHELLS.isdisjoint(name.partition(".")[0] for name in code.co_names),
         reaches_modules=not MODULES.isdisjoint((*code.co_names, *asked)) or _tells_of_main(code, instructions),
         unpickles=not PICKLES.isdisjoint(name.partition(".")[0] for name in code.co_names if name not in _OF_THREADS),
     )
@@ -105,6 +109,7 @@ def together(several: Iterable[Bypasses]) -> Bypasses:
         reaches_own=any(one.reaches_own for one in there),
         inspects=any(one.inspects for one in there),
         embeds=any(one.embeds for one in there),
+        imports_shell=any(one.imports_shell for one in there),
         reaches_modules=any(one.reaches_modules for one in there),
         unpickles=any(one.unpickles for one in there),
     )

@@ -70,7 +70,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
             return Dead()
         namespace = namespace_of_main()
         running = _running_code(is_own, namespace)
-        survey = surveyed(running, namespace, shells.is_interactive(), shells.are_loaded())
+        survey = surveyed(running, namespace, shells.is_interactive())
         if not survey.is_closed:
             return Dead()
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}

@@ -1,4 +1,4 @@
-"""Whether people may type any name, and whether the program could let them.
+"""Whether people may type any name.
 
 Responsible for: telling a shell that runs from one that somebody has merely imported.
 Refuses to know: what follows from it (`survey`).
@@ -13,12 +13,9 @@ from __future__ import annotations
 import os
 import sys
 
-#: Who has loaded one may start it by a function of this name: `embed`.
-SHELLS = frozenset({"IPython", "bpython", "ptpython"})
-
-IPYTHON = "IPython"
-_IN_TERMINALS = SHELLS - {IPYTHON}  #: Nobody loads these but to start them.
+_IPYTHON = "IPython"
 _ITS_SHELL = "IPython.core.interactiveshell"
+_OTHERS = ("bpython", "ptpython")  #: Nobody loads these but to start them.
 
 
 def is_interactive() -> bool:
@@ -28,20 +25,15 @@ def is_interactive() -> bool:
         or sys.flags.interactive
         or sys.flags.inspect
         or os.environ.get("PYTHONINSPECT")
-        or any(shell in sys.modules for shell in _IN_TERMINALS)
+        or any(shell in sys.modules for shell in _OTHERS)
         or _ipython_runs()
     )
 
 
-def are_loaded() -> bool:
-    """Whether there is a shell that the program's code could start."""
-    return any(shell in sys.modules for shell in SHELLS)
-
-
 def _ipython_runs() -> bool:
     """Whether one was made: of a terminal, of a kernel, or embedded."""
-    if IPYTHON not in sys.modules:
+    if _IPYTHON not in sys.modules:
         return False
     module = sys.modules.get(_ITS_SHELL)
     shell = object.__getattribute__(module, "__dict__").get("InteractiveShell") if module is not None else None
-    return getattr(shell, "_instance", shell or IPYTHON) is not None
+    return getattr(shell, "_instance", shell or _IPYTHON) is not None

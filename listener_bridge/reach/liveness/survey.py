@@ -137,14 +137,14 @@ def _starters() -> frozenset[str]:
     return frozenset({"<frozen runpy>", runpys, os.path.normpath(ours)})
 
 
-def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interactive: bool, has_shell: bool) -> Survey:
-    """Takes milliseconds for code that is new. `has_shell`: there is one that its code could start."""
+def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interactive: bool) -> Survey:
+    """Takes milliseconds for code that is new."""
     defined = tuple(_defined_in(namespace or {}))
     around = [codes.analysis_of(each.code) for each in running if each.is_own or each.is_main]
     around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
     ways = bypasses.together(analysis.bypasses for analysis in (*around, *beside))
-    if ways.inspects or (has_shell and ways.embeds) or _gives_finalisers((*around, *beside)):
+    if ways.inspects or (ways.embeds and ways.imports_shell) or _gives_finalisers((*around, *beside)):
         return Survey(False, None)
     if any(map(_runs_another, running)) or _takes_runners(around):
         return Survey(False, None)

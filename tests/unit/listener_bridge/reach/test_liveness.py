@@ -214,11 +214,14 @@ def test_an_ipython_that_may_run_keeps_every_global(shell: dict[str, object], mo
 
 
 @bytecode
-def test_who_names_embed_may_start_a_shell_that_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = "def ask():\n    tools.embed()\n" + A_DEAD_GLOBAL_AND_A_DEAD_LOCAL
-    assert Program(program.replace("EXPECTED", repr("global local"))).run().failures == []
+@pytest.mark.parametrize(
+    ("imported", "dead"),
+    [("from tools import embed", "global local"), ("from IPython.terminal.embed import embed", "")],
+)
+def test_embed_is_a_shells_where_one_is_imported(imported: str, dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ipython(monkeypatch, _instance=None)
-    assert Program(program.replace("EXPECTED", repr(""))).run().failures == []
+    program = f"def ask():\n    {imported}\n    embed()\n{A_DEAD_GLOBAL_AND_A_DEAD_LOCAL}"
+    assert Program(program.replace("EXPECTED", repr(dead))).run().failures == []
 
 
 @bytecode
