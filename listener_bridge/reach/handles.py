@@ -235,14 +235,17 @@ def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) ->
 def _why(names: tuple[Name, ...], made_at: str) -> str:
     """The names that hold a handle, with the line that made it where that stands in the same file."""
     if names:
-        return ", ".join(f"`{name.name}` in {_place(name, made_at)}" for name in names[:NAMES_SHOWN])
+        return ", ".join(f"`{name.name}` {_place(name, made_at)}".strip() for name in names[:NAMES_SHOWN])
     what = f"what was made at {made_at}" if made_at else "something"
     return f"{what}, held by an attribute, a container or a library"
 
 
 def _place(name: Name, made_at: str) -> str:
+    """A name of a session stands in no file: what can be told is where that was made which it holds."""
+    if not name.file:
+        return f"made at {made_at}" if made_at else ""
     file = _base(name.file)
-    return made_at if made_at.startswith(f"{file}:") else f"{file}:{name.line}"
+    return f"in {made_at}" if made_at.startswith(f"{file}:") else f"in {file}:{name.line}"
 
 
 _base = lru_cache(maxsize=256)(os.path.basename)  #: Of the program's files, asked for at every look.

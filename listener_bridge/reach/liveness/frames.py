@@ -24,6 +24,7 @@ from listener_bridge.reach.liveness.functions import called_by_name
 from listener_bridge.reach.liveness.namespaces import ids_in, values_in
 from listener_bridge.reach.liveness.opcodes import KNOWN
 from listener_bridge.reach.liveness.passing import RUNNERS
+from listener_bridge.reach.liveness.session import names_of_main, together, without_module
 from listener_bridge.reach.liveness.standing import counts
 from listener_bridge.reach.liveness.survey import (
     Namespace,
@@ -70,9 +71,9 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
             return Dead()
         namespace = namespace_of_main()
         running = _running_code(is_own, namespace)
-        survey = surveyed(running, namespace, shells.is_interactive())
+        survey = surveyed(running, namespace, is_session := shells.is_interactive())
         if not survey.is_closed:
-            return Dead()
+            return Dead(names=names_of_main(is_session))
         analyses = {id(each.code): codes.analysis_of(each.code) for each in running if each.is_own}
         first = _reading(is_own, lambda code: analyses.get(id(code)), namespace)
         second = _reading(is_own, lambda code: analyses.get(id(code)), namespace)
@@ -82,7 +83,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         if second is None or first != second:
             return Dead(moved=True)
         by_name = _called_by_name(namespace, running, second) if survey.globals_alive is not None else {}
-        told = _told(second, analyses, survey, by_name)
+        told = _named(_told(second, analyses, survey, by_name), is_session)
         return told if wanted is None else replace(told, held=tuple(_picked(is_own, namespace, wanted)))
     except Exception:  # noqa: BLE001 - a look may never harm, whatever stands in the program's modules and frames
         return Dead(moved=True)
@@ -254,6 +255,16 @@ def _told(
 def _used(uses: list[frozenset[Use] | None]) -> Used | None:
     parts = [use for use in uses if use is not None]
     return Used(len(uses), frozenset[Use]().union(*parts)) if len(parts) == len(uses) else None
+
+
+def _named(told: Dead, is_session: bool) -> Dead:
+    """With the names of the main module where no frame has them, so that who holds what is told by name.
+
+    In a session a frame that has them is a cell, which stands in another file each time.
+    """
+    if not is_session and any(stand.is_module for stand in told.stands):
+        return told
+    return replace(told, names=together(without_module(told.names), names_of_main(is_session)))
 
 
 _NEVER: frozenset[Use] = frozenset()

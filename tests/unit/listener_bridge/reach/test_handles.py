@@ -362,6 +362,13 @@ def test_the_names_people_know(registry: Registry, client: Client) -> None:
     assert shelf
 
 
+def test_a_name_of_a_session_says_where_that_was_made_which_it_holds(registry: Registry, client: Client) -> None:
+    ranks = Rdd(JavaObject("o1", client))
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    said = names(alive={id(ranks): (Name("ranks", "", 1, "<module>"), Name("_7", "", 1, "<module>"))})
+    assert look(registry, client, said).names == {"o1": f"`ranks` made at {HERE}:{line}, `_7` made at {HERE}:{line}"}
+
+
 def test_a_name_says_more_than_none(registry: Registry, client: Client) -> None:
     shelf = [Rdd(JavaObject("o1", client))]
     grown = Pipelined(shelf[0])

@@ -191,6 +191,41 @@ def test_a_prompt_keeps_every_global(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Program(expecting("local")).run().failures == []
 
 
+def names_of_ranks(main: types.ModuleType, is_own: Callable[[FrameType], bool]) -> list[tuple[str, str]]:
+    """By which names it is said to be held, and in which files these stand."""
+    told: list[Any] = []
+    in_a_thread(lambda: told.append(liveness.dead_references(is_own)))
+    return [(name.name, name.file) for name in told[0].names.get(id(main.__dict__["ranks"]), ())]
+
+
+def names_while_it_runs(program: Program) -> list[tuple[str, str]]:
+    told: list[tuple[str, str]] = []
+    program.main.__dict__["look"] = lambda: told.extend(names_of_ranks(program.main, program.is_own))
+    program.run()
+    return told
+
+
+@bytecode
+def test_what_a_session_holds_has_a_name_between_two_cells() -> None:
+    main = types.ModuleType("__main__")
+    main.__dict__["_7"] = main.__dict__["_"] = main.__dict__["ranks"] = Thing("ranks")
+    with main_module(main):
+        assert names_of_ranks(main, lambda frame: False) == [("ranks", ""), ("_7", "")]
+
+
+@bytecode
+def test_a_program_whose_code_could_read_any_name_has_names_to_tell() -> None:
+    program = Program("import inspect\nranks = thing('ranks')\nlook()\n")
+    assert names_while_it_runs(program) == [("ranks", program.file)]
+
+
+@bytecode
+def test_a_cell_that_runs_gives_its_file_to_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`%run` leaves `__file__` behind, so that the frames of later cells are read as a module's."""
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert names_while_it_runs(Program("ranks = thing('ranks')\nlook()\n")) == [("ranks", "")]
+
+
 def ipython(monkeypatch: pytest.MonkeyPatch, **shell: object) -> None:
     """Loaded, as PySpark 4 loads it wherever it is installed."""
     module = types.ModuleType("IPython.core.interactiveshell")
