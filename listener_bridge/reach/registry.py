@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, FrameType, GeneratorType
 from typing import Any, TypeAlias
 
-from listener_bridge.reach import whose
+from listener_bridge.reach import naming
 
 Handle: TypeAlias = Any
 """An RDD or a DataFrame: this module knows no more of it than its class."""
@@ -209,7 +209,7 @@ def of_pyspark() -> Registry:
 
 def _own_frame(frame: FrameType | None) -> FrameType | None:
     for _ in range(SITE_FRAMES):
-        if frame is None or whose.is_own_file(frame.f_code.co_filename):
+        if frame is None or naming.kind_of_file(frame.f_code.co_filename) is naming.Kind.OWN:
             return frame
         frame = frame.f_back
     return None

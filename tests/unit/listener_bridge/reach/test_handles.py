@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import platform
+import sysconfig
 import threading
 import weakref
 from collections import deque
@@ -367,6 +368,17 @@ def test_a_name_of_a_session_says_where_that_was_made_which_it_holds(registry: R
     line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
     said = names(alive={id(ranks): (Name("ranks", "", 1, "<module>"), Name("_7", "", 1, "<module>"))})
     assert look(registry, client, said).names == {"o1": f"`ranks` made at {HERE}:{line}, `_7` made at {HERE}:{line}"}
+
+
+@pytest.mark.parametrize("file", ["<stdin>", "<ipython-input-3-0a1b>", "/tmp/ipykernel_8/31.py"])
+def test_what_people_type_has_made_it_and_not_the_command_that_began_the_shell(
+    file: str, registry: Registry, client: Client
+) -> None:
+    typed = {"Rdd": Rdd, "proxy": JavaObject("o1", client)}
+    command = compile("exec(cell, typed)", str(Path(sysconfig.get_path("scripts"), "ipython")), "exec")
+    exec(command, {"cell": compile("ranks = Rdd(proxy)", file, "exec"), "typed": typed})
+    said = names(alive={id(typed["ranks"]): (Name("ranks", "", 1, "<module>"),)})
+    assert look(registry, client, said).names == {"o1": f"`ranks` made at {Path(file).name}:1"}
 
 
 def test_a_name_says_more_than_none(registry: Registry, client: Client) -> None:
