@@ -370,10 +370,10 @@ _GONE = (
     Column("ID", lambda r: f"#{r['shuffle_id']}", right=True),
     Column("STATE", lambda r: became(r["life"], r["cause"])),
     Column("SIZE", lambda r: size(r["bytes"]) if r["bytes"] else "", right=True),
-    Column("CAUSE", lambda r: r["cause"]),
+    Column("CAUSE", lambda r: r["cause"], titles=True),
     Column("EVENT", lambda r: r["sequence"], right=True),
     Column("AT", lambda r: clock(r["time_ms"])),
-    Column("CALL SITE", lambda r: place(r["call_site"])),
+    Column("CALL SITE", lambda r: place(r["call_site"]), titles=True),
 )
 _USES = (
     Column("READS", lambda r: few(r["reads"], 6)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
@@ -104,6 +105,18 @@ def test_columns_that_are_short_of_room_share_it(
     out = shufflectl("diff", "--log", log, "-", 1).out.splitlines()
     assert max(map(len, out)) <= 80
     assert len(out) == 8, "ends, headings, two lines a shuffle, the job: changes are not squeezed to a word a line"
+
+
+def test_no_time_is_broken_of_what_is_gone(
+    shufflectl: Shufflectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_file(tmp_path / "app.log", deleted_and_missed())
+    terminal(monkeypatch, 60)
+    lines = shufflectl("replay", "--log", log, "-").out.splitlines()
+    gone = lines[lines.index("GONE") + 1 :]
+    assert gone[0].split() == ["CAUSE", "CALL", "SITE"]
+    assert {"SHUFFLE", "EVENT", "AT"} <= set(" ".join(gone).split())
+    assert any(re.search(r"#1 +deleted .* \d\d:\d\d:\d\d\.\d\d\d$", line.rstrip()) for line in gone), gone
 
 
 def test_further_lines_of_a_verdict_stand_in_as_its_first(
