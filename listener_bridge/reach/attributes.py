@@ -22,11 +22,11 @@ from listener_bridge.reach.liveness import Dead, attributes_read, items_read
 
 def parts(names: Dead, containers: Iterable[Any]) -> dict[int, frozenset[str]]:
     """By the ids of those of these that names use in parts alone: the attributes, or keys, that may be read."""
-    found = {id(one): _part(names, one) for one in containers if id(one) in names.used}
+    found = {id(one): _parts_of(names, one) for one in containers if id(one) in names.used}
     return {one: attributes for one, attributes in found.items() if attributes is not None}
 
 
-def _part(names: Dead, container: Any) -> frozenset[str] | None:
+def _parts_of(names: Dead, container: Any) -> frozenset[str] | None:
     """None: any of them, or the object itself."""
     is_dictionary = type(container) is dict
     if not (is_dictionary or is_of_the_program(type(container))) or not has_plain_keys(container):

@@ -40,14 +40,14 @@ class Reading:
     """What was read at one moment. `inside`: the ids of what is in each container; the places of nodes are in the rest.
 
     `dead`: how many references of a node are by names that do not count. `used`: the objects of which names use parts
-    alone; `parts`: these, each with each node that such a part holds, which may be the object itself.
+    alone; `in_parts`: these, each with each node that such a part holds, which may be the object itself.
     """
 
     inside: tuple[tuple[int, ...], ...]
     counts: tuple[int, ...]
     dead: Pairs
     used: tuple[int, ...]
-    parts: Pairs
+    in_parts: Pairs
 
 
 class Census:
@@ -86,14 +86,14 @@ class Census:
         return None if found is None else Reading(owned, tuple(found), *by_name)
 
     def by_name(self, names: Dead) -> tuple[Pairs, tuple[int, ...], Pairs]:
-        """What names say of the nodes: as in a reading, `dead`, `used` and `parts`."""
+        """What names say of the nodes: as in a reading, `dead`, `used` and `in_parts`."""
         places, used = self._places, parts(names, self._containers)
         explained = Counter(names.references) + Counter({one: names.used[one].names for one in used})
         dead = sorted((places[one], count) for one, count in explained.items() if one in places)
-        read = ((places[one], place) for one, attributes in used.items() for place in self._part(one, attributes))
+        read = ((places[one], place) for one, attributes in used.items() for place in self._in_parts(one, attributes))
         return tuple(dead), tuple(sorted(places[one] for one in used)), tuple(sorted(read))
 
-    def _part(self, one: int, names: Collection[str]) -> set[int]:
+    def _in_parts(self, one: int, names: Collection[str]) -> set[int]:
         """Places of what an object has as attributes of these names, or under these keys."""
         return self.places(under(self.node(self._places[one]), names))
 
@@ -111,7 +111,7 @@ class Census:
             for place in held:
                 unexplained[place] -= 1
         todo = [place for place, count in enumerate(unexplained) if count != 0 or place in also]  # below 0: in doubt
-        todo += [place for _, place in reading.parts]
+        todo += [place for _, place in reading.in_parts]
         found = set(todo)
         while todo:
             here = todo.pop()

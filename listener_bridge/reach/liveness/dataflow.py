@@ -23,7 +23,7 @@ from typing import Any, cast
 from listener_bridge.reach.liveness import borrowing, opcodes
 from listener_bridge.reach.liveness.opcodes import Act, Space
 from listener_bridge.reach.liveness.using import Use
-from listener_bridge.reach.liveness.variables import Later, Part, Variables
+from listener_bridge.reach.liveness.variables import Later, Variables, VariableUse
 
 Version = tuple[int, int]
 
@@ -91,7 +91,7 @@ def lives_of(
         return None
     made = dict(_made(instructions)) if space is Space.NAMED else {}
     names = tuple(dict.fromkeys((*_names(code, space), *made.values())))
-    variables = Variables(names, tuple(dict.fromkeys(_parts(instructions, space, used))))
+    variables = Variables(names, tuple(dict.fromkeys(_variable_uses(instructions, space, used))))
     steps = _steps(code, instructions, variables, space, used)
     for place, read in called.items():
         steps[place] = _reading_too(steps[place], variables.read(read))
@@ -114,7 +114,9 @@ def _with_the_next(live: Sequence[int], instructions: Sequence[dis.Instruction])
         yield now | then if are_stored else now
 
 
-def _parts(instructions: Sequence[dis.Instruction], space: Space, used: Mapping[int, Use]) -> Iterator[Part]:
+def _variable_uses(
+    instructions: Sequence[dis.Instruction], space: Space, used: Mapping[int, Use]
+) -> Iterator[VariableUse]:
     loads = opcodes.ACTS[space]
     return (
         (_loaded(instructions[place])[-1], use) for place, use in used.items() if instructions[place].opname in loads

@@ -241,11 +241,11 @@ def _told(
                 continue
             names.setdefault(target, []).append(Name(name, analysis.file, analysis.line, analysis.function))
             uses.setdefault(target, []).append(used)
-    parts = {target: _used(each) for target, each in uses.items()}
+    used_in_parts = {target: _used(each) for target, each in uses.items()}
     return Dead(
         references,
         {target: tuple(found) for target, found in names.items()},
-        used={target: used for target, used in parts.items() if used is not None},
+        used={target: used for target, used in used_in_parts.items() if used is not None},
         assigned=survey.assigned,
         stands=tuple(stands),
         bound=tuple(bound),
@@ -253,8 +253,8 @@ def _told(
 
 
 def _used(uses: list[frozenset[Use] | None]) -> Used | None:
-    parts = [use for use in uses if use is not None]
-    return Used(len(uses), frozenset[Use]().union(*parts)) if len(parts) == len(uses) else None
+    known = [use for use in uses if use is not None]
+    return Used(len(uses), frozenset[Use]().union(*known)) if len(known) == len(uses) else None
 
 
 def _named(told: Dead, is_session: bool) -> Dead:
@@ -280,11 +280,11 @@ def _how_read(
     others = survey.named(later, by_name) if stand.is_module else analysis.always
     if others is None:
         return lambda _: None
-    parts = analysis.lives.used_later(stand.lasti)
+    uses = analysis.lives.used_later(stand.lasti)
 
     def used(name: str) -> frozenset[Use] | None:
         if name in others or name.startswith("__"):
             return None
-        return parts.get(name) if name in later else _NEVER
+        return uses.get(name) if name in later else _NEVER
 
     return used

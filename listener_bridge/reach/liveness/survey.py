@@ -323,14 +323,14 @@ def _defined_in(namespace: Namespace) -> Iterator[CodeType]:
             yield value
         elif _may_have_code(type(value)) and id(value) not in seen:
             seen.add(id(value))
-            todo += _parts(value, namespace)
+            todo += _members(value, namespace)
 
 
 def _may_have_code(kind: type) -> bool:
     return kind is FunctionType or kind in _WRAPPERS or issubclass(kind, type)
 
 
-def _parts(value: object, namespace: Namespace) -> Iterator[object]:
+def _members(value: object, namespace: Namespace) -> Iterator[object]:
     if type(value) is FunctionType:
         if value.__globals__ is namespace:
             yield value.__code__

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from listener_bridge.reach.liveness.using import Use
 
-Part: TypeAlias = tuple[str, Use]
-"""A variable, of which one attribute alone is used."""
+VariableUse: TypeAlias = tuple[str, Use]
+"""A variable, and how one part of what it holds is used."""
 
 Later: TypeAlias = tuple[frozenset[str], Mapping[str, frozenset[Use]]]
 """The variables that may be read; and of those of which attributes alone are used, the uses."""
@@ -24,14 +24,14 @@ Later: TypeAlias = tuple[frozenset[str], Mapping[str, frozenset[Use]]]
 class Variables:
     """Those of one code object."""
 
-    def __init__(self, names: tuple[str, ...], parts: tuple[Part, ...] = ()) -> None:
-        self._things: tuple[str | Part, ...] = (*names, *parts)
+    def __init__(self, names: tuple[str, ...], uses: tuple[VariableUse, ...] = ()) -> None:
+        self._things: tuple[str | VariableUse, ...] = (*names, *uses)
         self._bits = {thing: 1 << bit for bit, thing in enumerate(self._things)}
         self._whole = {name: self._bits[name] for name in names}
-        for name, use in parts:
+        for name, use in uses:
             self._whole[name] |= self._bits[name, use]
 
-    def read(self, things: Iterable[str | Part]) -> int:
+    def read(self, things: Iterable[str | VariableUse]) -> int:
         """What is no variable here is passed over."""
         return functools.reduce(operator.or_, (self._bits.get(thing, 0) for thing in things), 0)
 
@@ -43,8 +43,8 @@ class Variables:
         """What these bits say."""
         there = [thing for bit, thing in enumerate(self._things) if live >> bit & 1]
         whole = frozenset(thing for thing in there if isinstance(thing, str))
-        parts: dict[str, set[Use]] = {}
+        uses: dict[str, set[Use]] = {}
         for name, use in (thing for thing in there if not isinstance(thing, str)):
             if name not in whole:
-                parts.setdefault(name, set()).add(use)
-        return whole | parts.keys(), {name: frozenset(used) for name, used in parts.items()}
+                uses.setdefault(name, set()).add(use)
+        return whole | uses.keys(), {name: frozenset(found) for name, found in uses.items()}
