@@ -75,8 +75,8 @@ def _get_java() -> str:
 
 
 def spark() -> Finding:
-    """The PySpark of this Python."""
-    found = release("pyspark")
+    """The PySpark of this Python, or of a Spark distribution."""
+    found = release("pyspark") or _distributed()
     if not found:
         return warn("spark", "PySpark is not installed in this Python", "Drivers need it: pip install pyspark.")
     if _numbers(found)[:2] in SUPPORTED:
@@ -84,10 +84,25 @@ def spark() -> Finding:
     return warn("spark", found, f"Not known here, so it is only observed, nothing is deleted; use {_SUPPORTED_TEXT}.")
 
 
+def _distributed() -> str:
+    """The version of a PySpark that no package tool has installed: it came with Spark, by PYTHONPATH or SPARK_HOME."""
+    home = os.environ.get("SPARK_HOME")
+    folders = (_pyspark(), Path(home) / "python" / "pyspark" if home else None)
+    for file in (folder / "version.py" for folder in folders if folder is not None):
+        told = re.search(r"__version__.*= *['\"]([^'\"]+)", file.read_text()) if file.is_file() else None
+        if told:
+            return told[1]
+    return ""
+
+
+def _pyspark() -> Path | None:
+    spec = importlib.util.find_spec("pyspark")
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
 def janino() -> Finding:
     """The compiler that the listener needs, among Spark's jars."""
-    spec = importlib.util.find_spec("pyspark")
-    home = os.environ.get("SPARK_HOME") or (str(Path(spec.origin).parent) if spec and spec.origin else "")
+    home = os.environ.get("SPARK_HOME") or _pyspark()
     if not home:
         return warn("janino", "no Spark to look into", "Install PySpark, or set SPARK_HOME.")
     jars = [jar.name for jar in (Path(home) / "jars").glob("*.jar")]

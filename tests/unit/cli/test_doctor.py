@@ -58,11 +58,27 @@ def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "verdict"), [("4.3.0", Verdict.OK), ("3.5.8", Verdict.OK), ("4.2.0", Verdict.WARN), ("", Verdict.WARN)]
+    ("version", "verdict"), [("4.3.0", Verdict.OK), ("3.5.8", Verdict.OK), ("4.2.0", Verdict.WARN)]
 )
 def test_spark(monkeypatch: pytest.MonkeyPatch, version: str, verdict: Verdict) -> None:
     monkeypatch.setattr(machine, "release", lambda _: version)
     assert machine.spark().verdict is verdict
+
+
+def test_spark_of_a_distribution_is_found_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is on the path, or only SPARK_HOME says where: no package tool knows it."""
+    pyspark = tmp_path / "python" / "pyspark"
+    pyspark.mkdir(parents=True)
+    (pyspark / "version.py").write_text("__version__: str = '3.5.8'\n")
+    monkeypatch.setattr(machine, "release", lambda _: "")
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert machine.spark().verdict is Verdict.WARN
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: SimpleNamespace(origin=pyspark / "__init__.py"))
+    assert machine.spark().found == "3.5.8"
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert (machine.spark().verdict, machine.spark().found) == (Verdict.OK, "3.5.8")
 
 
 def test_janino_is_looked_for_among_the_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
