@@ -48,7 +48,6 @@ class Environment(Struct):
 class Storage(Struct):
     disk: bool = field(name="Use Disk", default=False)
     memory: bool = field(name="Use Memory", default=False)
-    replication: int = field(name="Replication", default=1)
 
 
 class Rdd(Struct):
