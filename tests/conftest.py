@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import structlog
 from hypothesis import settings
 
 from listener_bridge import forks
+from tests.support import answers
 
 forks.import_grpc()  # as in a driver, before any test brings gRPC in: some of them fork
 
@@ -25,6 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for folder in FOLDERS.keys() & set(item.path.parents):
             item.add_marker(FOLDERS[folder])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails may have been interrupted: the tests behind it in this process do not fail for that."""
+    if call.excinfo is not None:
+        answers.leave()
+    return (yield)
 
 
 LOGGERS = ("coordinator", "shuffle_lifecycle", "state_backend", "asyncio")
