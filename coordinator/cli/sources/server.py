@@ -119,16 +119,21 @@ class ServerSource(Source):
                 return
 
     async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
-        """Goes on behind the last event at the next coordinator where one goes away; ends where none is left."""
+        """Goes on behind the last event at the next coordinator where one goes away; ends where none is left.
+
+        Also where one has hung up since we read nothing for long: whoever reads what we say (a pager) may wait.
+        """
         while True:
             await self.application(application)
+            begun = after
             try:
                 async with aclosing(self._tail(application, after)) as heard:
                     async for recorded in heard:
                         after = recorded.sequence
                         yield recorded
             except grpc.aio.AioRpcError as error:
-                if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                was_slow = error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and after > begun
+                if error.code() is not grpc.StatusCode.UNAVAILABLE and not was_slow:
                     raise
             else:
                 return

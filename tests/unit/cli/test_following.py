@@ -91,6 +91,24 @@ async def test_who_follows_goes_on_where_the_line_is_dead_and_nobody_says_so(mon
     assert heard == log
 
 
+async def test_who_was_hung_up_on_for_reading_slowly_goes_on_from_there() -> None:
+    """As where a pager reads the output, which goes on when somebody turns the page."""
+    coordinator = FakeCoordinator()
+    async with running(coordinator, write_within_s=0.2) as only:
+        await register(only)
+        for number in range(1, 301):
+            job = {"job": number, "final_stage": 6, "call_site": "x" * 60_000}
+            await only.stub.Submit(pb.SubmitCall(caller=only.caller(), requests=[{"report_job_started": job}]))
+        log = coordinator.logs[APP]
+        source = ServerSource([only.server.address], TOKEN, 5.0, None)
+        following = source.follow(APP)
+        heard = [await asyncio.wait_for(anext(following), _PATIENCE_S)]
+        await asyncio.wait_for(_hung_up(coordinator), _PATIENCE_S)
+        heard += [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log[1:]]
+        await source.close()
+    assert heard == log
+
+
 def test_who_follows_so_many_events_hears_no_more(shufflectl: Shufflectl, tmp_path: Path) -> None:
     """The application goes on: without the limit it would be followed for ever."""
     address = store(tmp_path / "store.db", deleted_and_missed())
@@ -133,6 +151,11 @@ async def test_who_follows_hears_the_end_and_no_more() -> None:
         heard += await asyncio.wait_for(_rest(following), _PATIENCE_S)
         assert heard == await replica.events(told.application)
         assert ApplicationEnded in map(type, (recorded.event for recorded in heard))
+
+
+async def _hung_up(coordinator: FakeCoordinator) -> None:
+    while not any("nothing was read" in about for _, about in coordinator.audited):
+        await asyncio.sleep(0.01)
 
 
 async def _rest(following: AsyncIterator[Recorded]) -> list[Recorded]:
