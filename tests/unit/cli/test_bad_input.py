@@ -195,7 +195,7 @@ def test_options_behind_a_program_are_its_own(tmp_path: Path) -> None:
         (("apps", "--server", ",,"), "the server's address is ',,'; expected host:port"),
         (("demo", "--policy", "clever"), "'clever' is not known; expected one of observe"),
         (("demo", "--on", "nowhere"), "the store address 'nowhere'"),
-        (("pin", "--server", "h:1", "-", "4294967296"), "the app shuffle is '4294967296'; expected a whole number up to"),
+        (("pin", "--server", "h:1", "-", "4294967296"), "the app shuffle is '4294967296'; expected a whole number"),
     ],
     ids=str,
 )

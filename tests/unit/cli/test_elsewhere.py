@@ -88,7 +88,7 @@ async def broken_line(context: Any) -> None:
     await context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
 
 
-async def silence(context: Any) -> None:  # noqa: ARG001
+async def silence(context: Any) -> None:
     await asyncio.Event().wait()
 
 

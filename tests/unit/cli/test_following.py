@@ -91,9 +91,22 @@ async def test_who_follows_goes_on_where_the_line_is_dead_and_nobody_says_so(mon
     assert heard == log
 
 
+class HangingUp(FakeCoordinator):
+    """Says when it has hung up on who does not read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hung_up = asyncio.Event()
+
+    async def audit(self, peer: str, kind: str, detail: str) -> None:
+        await super().audit(peer, kind, detail)
+        if "nothing was read" in detail:
+            self.hung_up.set()
+
+
 async def test_who_was_hung_up_on_for_reading_slowly_goes_on_from_there() -> None:
     """As where a pager reads the output, which goes on when somebody turns the page."""
-    coordinator = FakeCoordinator()
+    coordinator = HangingUp()
     async with running(coordinator, write_within_s=0.2) as only:
         await register(only)
         for number in range(1, 301):
@@ -103,7 +116,7 @@ async def test_who_was_hung_up_on_for_reading_slowly_goes_on_from_there() -> Non
         source = ServerSource([only.server.address], TOKEN, 5.0, None)
         following = source.follow(APP)
         heard = [await asyncio.wait_for(anext(following), _PATIENCE_S)]
-        await asyncio.wait_for(_hung_up(coordinator), _PATIENCE_S)
+        await asyncio.wait_for(coordinator.hung_up.wait(), _PATIENCE_S)
         heard += [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log[1:]]
         await source.close()
     assert heard == log
@@ -151,11 +164,6 @@ async def test_who_follows_hears_the_end_and_no_more() -> None:
         heard += await asyncio.wait_for(_rest(following), _PATIENCE_S)
         assert heard == await replica.events(told.application)
         assert ApplicationEnded in map(type, (recorded.event for recorded in heard))
-
-
-async def _hung_up(coordinator: FakeCoordinator) -> None:
-    while not any("nothing was read" in about for _, about in coordinator.audited):
-        await asyncio.sleep(0.01)
 
 
 async def _rest(following: AsyncIterator[Recorded]) -> list[Recorded]:
