@@ -20,7 +20,7 @@ from coordinator.cli.looking import Named
 from coordinator.cli.sources.api import foldable, up_to
 from coordinator.cli.verb import verb
 from replay.plain import plain
-from replay.premature import Inquiry, Premature, worth
+from replay.premature import MOST_TRIED, Inquiry, Premature, worth
 from replay.units import clock, count, place, size
 
 
@@ -80,3 +80,6 @@ def _show(console: Console, one: Premature) -> None:
         console.print(output.indented(Text(told, style=style)))
     if not one.advice:
         console.print(output.indented(Text("No change that was tried keeps it.")))
+    if not one.is_tried:
+        told = f"What was tried is for the {MOST_TRIED} that took longest to write again; this is none of them."
+        console.print(output.indented(Text(told)))

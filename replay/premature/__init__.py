@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from coordinator.core import events as e
 from replay.premature.hearing import Heard, Missed
-from replay.premature.trying import Trial
+from replay.premature.trying import MOST_TRIED, Trial
 from replay.premature.values import Advice, Cause, Premature, worth
 
-__all__ = ("Advice", "Cause", "Inquiry", "Premature", "premature", "worth")
+__all__ = ("MOST_TRIED", "Advice", "Cause", "Inquiry", "Premature", "premature", "worth")
 
 Hear: TypeAlias = Callable[[e.Recorded], None]
 

@@ -31,6 +31,9 @@ from replay.simulate.slots import slots_of
 from replay.units import duration
 
 _SECOND_MS = 1_000
+#: App shuffles for which changes of their own are tried: each is one more run of the whole log. The budget of an
+#: application allows eight premature deletions, unless somebody raises it.
+MOST_TRIED = 16
 
 
 class _Kind(Enum):
@@ -73,6 +76,7 @@ class Trial:
         self._left: dict[_Change, Counter[AppShuffle]] = {}  #: What is still missed with each.
         self._now_ms = 0
         ran, behind = heard.beforehand.ran, heard.beforehand.readings.behind
+        self._dearest = _dearest(heard.misses)
         changes = dict.fromkeys(change for miss in heard.misses for change in self._changes(miss))
         self._tried = {change: _Otherwise.of(change, ran, behind) for change in changes}
         self._unchanged = _Otherwise.of(_UNCHANGED, ran, behind)
@@ -91,7 +95,10 @@ class Trial:
             run.close(self._now_ms)
             self._left[change] = Counter(one.app_shuffle for one in run.ledger.misses({}))
         costs = {cost.shuffle_id: cost for cost in self._recorded.misses(self._costs.task_ms)}
-        return tuple(_told(miss, costs.get(miss.shuffle_id), self._advice_on(miss)) for miss in self._misses)
+        return tuple(self._told(miss, costs.get(miss.shuffle_id)) for miss in self._misses)
+
+    def _told(self, miss: Miss, cost: Cost | None) -> Premature:
+        return _told(miss, cost, self._advice_on(miss), is_tried=miss.app_shuffle in self._dearest)
 
     def _take(self, fact: Fact) -> None:
         self._now_ms = max(self._now_ms, fact.time_ms)
@@ -112,8 +119,7 @@ class Trial:
         """What keeps it; what holds least first. Of what the same job misses too: where this is written again only for
         that one, what keeps that one keeps both. One pin and one grace, where none of its own is as good."""
         own = self._keeping(miss.app_shuffle, self._changes(miss))
-        others = self._of_job[miss.job] if miss.job is not None else ()
-        further = self._keeping(miss.app_shuffle, (change for other in others for change in self._changes(other)))
+        further = self._keeping(miss.app_shuffle, self._of_others(miss))
         told = list(own.values())
         for kind in (_Kind.PIN, _Kind.GRACE):
             best = min(_of_kind(kind, further), key=_left_by, default=None)
@@ -121,20 +127,22 @@ class Trial:
                 told.append(best)
         return tuple(sorted(told, key=lambda one: (one.extra_byte_seconds, one.change)))
 
+    def _of_others(self, miss: Miss) -> Iterable[_Change]:
+        """What is tried for what the same job misses; for one that none of its own is tried for, all there is."""
+        if miss.app_shuffle not in self._dearest:
+            return self._tried
+        others = self._of_job[miss.job] if miss.job is not None else ()
+        return (change for other in others for change in self._changes(other))
+
     def _keeping(self, app_shuffle: AppShuffle, changes: Iterable[_Change]) -> dict[_Change, Advice]:
         """Those of these that keep it."""
         tried = ((change, self._advice(change, app_shuffle)) for change in dict.fromkeys(changes))
         return {change: advice for change, advice in tried if advice is not None}
 
     def _changes(self, miss: Miss) -> Iterator[_Change]:
-        yield _pin(miss.app_shuffle)
-        missed_ms = miss.missed.time_ms if miss.missed is not None else miss.expired_ms
-        for until_ms in sorted({miss.job_ms, missed_ms}):
-            grace_s = -(-(until_ms - miss.expired_ms + 1) // _SECOND_MS)
-            if grace_s > 0:
-                policy = replace(miss.policy, grace_ms=miss.policy.grace_ms + grace_s * _SECOND_MS)
-                told = f"policy delayed ({policy.rule.value}) with a grace of {duration(policy.grace_ms)}"
-                yield _Change(told, _Kind.GRACE, policy)
+        if miss.app_shuffle in self._dearest:
+            yield _pin(miss.app_shuffle)
+            yield from _graces(miss)
         if miss.policy.rule is not Rule.REACHABLE and self._looked:
             reachable = Policy(Rule.REACHABLE, False)
             yield _Change(f"policy reachable instead of {miss.policy.rule.value}", _Kind.RULE, reachable)
@@ -148,6 +156,25 @@ class Trial:
             return None
         more = self._tried[change].ledger.byte_seconds - self._unchanged.ledger.byte_seconds
         return Advice(change.name, more, left.total())
+
+
+def _dearest(misses: Iterable[Miss]) -> frozenset[AppShuffle]:
+    """Those that took the most task time to write again; of equals those that were missed first."""
+    again_ms: Counter[AppShuffle] = Counter()
+    for miss in misses:
+        again_ms[miss.app_shuffle] += miss.rewritten_ms
+    return frozenset(app_shuffle for app_shuffle, _ in again_ms.most_common(MOST_TRIED))
+
+
+def _graces(miss: Miss) -> Iterator[_Change]:
+    """Until the job that misses it began, and until it was missed."""
+    missed_ms = miss.missed.time_ms if miss.missed is not None else miss.expired_ms
+    for until_ms in sorted({miss.job_ms, missed_ms}):
+        grace_s = -(-(until_ms - miss.expired_ms + 1) // _SECOND_MS)
+        if grace_s > 0:
+            policy = replace(miss.policy, grace_ms=miss.policy.grace_ms + grace_s * _SECOND_MS)
+            told = f"policy delayed ({policy.rule.value}) with a grace of {duration(policy.grace_ms)}"
+            yield _Change(told, _Kind.GRACE, policy)
 
 
 def _of_kind(kind: _Kind, advice: dict[_Change, Advice]) -> list[Advice]:
@@ -189,7 +216,7 @@ class _Otherwise:
         self.ledger.close(now_ms)
 
 
-def _told(miss: Miss, cost: Cost | None, advice: tuple[Advice, ...]) -> Premature:
+def _told(miss: Miss, cost: Cost | None, advice: tuple[Advice, ...], is_tried: bool) -> Premature:
     sequence = miss.missed.sequence if miss.missed is not None else Sequence(0)
     guessed = cost.recomputed_task_seconds if cost is not None else None
     return Premature(
@@ -204,4 +231,5 @@ def _told(miss: Miss, cost: Cost | None, advice: tuple[Advice, ...]) -> Prematur
         cost.recomputed_bytes if cost is not None else 0,
         miss.rewritten_ms / _SECOND_MS if miss.rewritten_ms else guessed,
         advice,
+        is_tried,
     )

@@ -47,6 +47,7 @@ class Premature:
     #: None where nobody measured it: then wall time of the stage that wrote it, times the tasks that ran at a time.
     recomputed_task_seconds: float | None
     advice: tuple[Advice, ...]  #: The least first; empty where nothing that was tried keeps it.
+    is_tried: bool = True  #: A pin and graces of its own were tried; false: only of others, which took longer to write.
 
 
 def worth(advice: Advice) -> str:

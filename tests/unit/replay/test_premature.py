@@ -12,9 +12,9 @@ import pytest
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, Span, StageId
-from coordinator.core.values import Outputs, Policy, Rule
+from coordinator.core.values import Outputs, Policy, Rule, Settings
 from replay import names
-from replay.premature import Inquiry, Premature, premature, worth
+from replay.premature import MOST_TRIED, Inquiry, Premature, premature, worth
 from tests.unit.replay.logs import FRONTIER, Told, attempt, deleted_and_missed, lineage, read_from_blocks
 
 LATER_MS = 12_000
@@ -326,6 +326,43 @@ def test_of_many_executors_that_were_lost_the_last_ones_are_told() -> None:
     assert [cause.text for cause in found.chain if "lost" in cause.text] == [
         f"executor {one} lost: killed" for one in range(47, 50)
     ]
+
+
+def missed_by_the_next_job(shuffles: int) -> Told:
+    """So many shuffles, each of which the next job reads again; the later ones take longer to write."""
+    told = Told(settings=Settings(premature_budget=shuffles, recoveries=shuffles))
+    for number in range(shuffles):
+        first, written, derived = 10 * number, 2 * number, 2 * number + 1
+        made = (lineage(written, "map at x"), lineage(derived, "group at x", reads=(written,)))
+        listed = (Span(first, first + 2),)
+        told.say(
+            c.ReportJobStarted(JobId(written), StageId(first + 2), (AppShuffle(derived),), None, listed, lineage=made)
+        )
+        told.stage(first, "map at x", writes=written)
+        told.done(first, 1_000)
+        told.stage(first + 1, "group at x", reads=(written,), writes=derived)
+        told.done(first + 1, 1_000)
+        told.say(c.ReportJobEnded(JobId(written)))
+        told.carried_out(1_000)
+        listed = (Span(first + 3, first + 4),)
+        told.say(c.ReportJobStarted(JobId(derived), StageId(first + 4), (AppShuffle(written),), None, listed))
+        told.stage(first + 3, "map at x", writes=written)
+        told.say(c.ReportStageCompleted(attempt(first + 3), "", shuffle_bytes_written=1_000, task_ms=100 + number))
+        told.stage(first + 4, "count at x", reads=(written,))
+        told.done(first + 4)
+        told.say(c.ReportJobEnded(JobId(derived)))
+        told.carried_out(1_000)
+    return told
+
+
+def test_of_many_that_were_missed_changes_are_made_up_for_the_dearest() -> None:
+    found = premature(missed_by_the_next_job(MOST_TRIED + 5).log)
+    assert [one.is_tried for one in found] == 5 * [False] + MOST_TRIED * [True]
+    own = [[told.change for told in one.advice if told.change == f"pin app shuffle {one.app_shuffle}"] for one in found]
+    assert list(map(len, own)) == 5 * [0] + MOST_TRIED * [1]
+    of_others = [{told.change for told in one.advice} for one in found[:5]]
+    assert of_others == 5 * [{told.change for told in found[-1].advice if "grace" in told.change}]
+    assert len(of_others[0]) == 1
 
 
 def test_nothing_missed_is_nothing_told() -> None:
