@@ -10,14 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from coordinator.app import release
-from coordinator.cli.checks.finding import Finding, Verdict
-from coordinator.cli.checks.machine import java, spark
+from coordinator.cli.checks.finding import Finding, Verdict, fail
+from coordinator.cli.checks.machine import java, pyspark_folder
 from coordinator.cli.exits import Exit, Failure
 from coordinator.cli.finding import check_said
 from coordinator.cli.here import Here
 from coordinator.cli.running import check_wishes
 from coordinator.cli.verb import COMMON, verb
+
+_GET_PYSPARK = "pip install pyspark, or name the python folder of a Spark distribution, and its py4j, in PYTHONPATH."
 
 
 def demo(
@@ -33,7 +34,7 @@ def demo(
     check_wishes({}, {"policy": policy, "store": on or ""})
     found = java()
     _need(found, found.verdict is not Verdict.FAIL)
-    _need(spark(), bool(release("pyspark")))
+    _need(fail("spark", "this Python has no PySpark", _GET_PYSPARK), pyspark_folder() is not None)
     from coordinator.demo.__main__ import main
 
     raise typer.Exit(main(megabytes, policy, on or ""))

@@ -87,7 +87,7 @@ def spark() -> Finding:
 def _distributed() -> str:
     """The version of a PySpark that no package tool has installed: it came with Spark, by PYTHONPATH or SPARK_HOME."""
     home = os.environ.get("SPARK_HOME")
-    folders = (_pyspark(), Path(home) / "python" / "pyspark" if home else None)
+    folders = (pyspark_folder(), Path(home) / "python" / "pyspark" if home else None)
     for file in (folder / "version.py" for folder in folders if folder is not None):
         told = re.search(r"__version__.*= *['\"]([^'\"]+)", file.read_text()) if file.is_file() else None
         if told:
@@ -95,14 +95,15 @@ def _distributed() -> str:
     return ""
 
 
-def _pyspark() -> Path | None:
+def pyspark_folder() -> Path | None:
+    """Where this Python would import it from."""
     spec = importlib.util.find_spec("pyspark")
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
 def janino() -> Finding:
     """The compiler that the listener needs, among Spark's jars."""
-    home = os.environ.get("SPARK_HOME") or _pyspark()
+    home = os.environ.get("SPARK_HOME") or pyspark_folder()
     if not home:
         return warn("janino", "no Spark to look into", "Install PySpark, or set SPARK_HOME.")
     jars = [jar.name for jar in (Path(home) / "jars").glob("*.jar")]

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from coordinator.cli import showing
 from coordinator.cli.checks import machine, network, store
 from coordinator.cli.checks.finding import Verdict
 from coordinator.config import Config, ServeConfig
@@ -79,6 +80,15 @@ def test_spark_of_a_distribution_is_found_where_it_lies(monkeypatch: pytest.Monk
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     assert (machine.spark().verdict, machine.spark().found) == (Verdict.OK, "3.5.8")
+
+
+def test_a_demo_needs_a_pyspark_that_can_be_imported(
+    shufflectl: Shufflectl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path, 'openjdk version "17.0.15"')))
+    monkeypatch.setattr(showing, "pyspark_folder", lambda: None)
+    called = shufflectl("demo")
+    assert (called.code, "this Python has no PySpark" in called.err) == (1, True)
 
 
 def test_janino_is_looked_for_among_the_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
