@@ -22,7 +22,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.evolve import fold
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import State, empty
+from coordinator.core.state import Generation, State, empty
 from coordinator.core.values import Deletion, Loss, Refusal, Rescue
 from replay.names import Whose
 from replay.simulate import resyncs
@@ -202,11 +202,16 @@ def _outputs_lost(reader: Reader, first: e.OutputsLost, events: list[e.Event]) -
     joined = _writer_of(first.shuffle_id, events)
     if joined is not None:
         return _write(reader.app_shuffle(first.shuffle_id), joined)
-    generation = reader.state.generations.get(first.shuffle_id)
-    is_fencing = generation is not None and generation.life is Life.FENCING
-    if first.available == 0 and not is_fencing:  # Spark's own report of that would have said that all is lost
+    if _was_reported(reader.state.generations.get(first.shuffle_id), first):
         return Kind.ASKED, c.ReportMissing(reader.app_shuffle(first.shuffle_id), first.shuffle_id)
     return _outputs(reader, first, events)
+
+
+def _was_reported(generation: Generation | None, first: e.OutputsLost) -> bool:
+    """By a reader: Spark says of nothing left that all is lost. What it says while writers run is not taken."""
+    is_fencing = generation is not None and generation.life is Life.FENCING
+    is_written = generation is not None and bool(generation.writers)
+    return is_written or (first.available == 0 and not is_fencing)
 
 
 def _lost(reader: Reader, first: e.GenerationLost, events: list[e.Event]) -> _Read:

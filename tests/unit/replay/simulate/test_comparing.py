@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
+from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core import policies
 from coordinator.core.events import Recorded
+from coordinator.core.ids import ShuffleId
 from coordinator.core.state import Generation
 from coordinator.core.values import Expiry, Rule
 from coordinator.wire.logfile import read_log
 from replay.simulate import decisions, facts_of, first_difference, simulate
 from tests.golden import golden
-from tests.scenarios.story import EAGER, Story
+from tests.scenarios.story import EAGER, Story, attempt_of, shuffle
 from tests.support.simulated import check_as_recorded
 from tests.unit.replay.logs import deleted_and_missed
 
@@ -33,6 +35,19 @@ def test_a_log_whose_driver_answered_nothing_is_simulated_as_recorded_too() -> N
     story.now_ms += 60_000
     story.job("s2>B, s3:B!", job=7)
     assert list(story.state.directives)
+    check_as_recorded(story.witness.log)
+
+
+def test_what_a_reader_misses_while_a_later_attempt_writes_is_decided_again() -> None:
+    """Its task had asked before its attempt was told. What Spark says of outputs while writers run is not taken."""
+    story = Story(EAGER)
+    story.job("s0>A, s1:A!")
+    story.do(c.ReportStageSubmitted(attempt_of("s0.0"), (), shuffle("A"), 10))
+    story.do(c.GetShuffleId(shuffle("A"), attempt_of("s0.1"), write=True))
+    story.do(c.ReportStageCompleted(attempt_of("s0.0"), shuffle_bytes_written=100))
+    story.do(c.ReportStageSubmitted(attempt_of("s1.0"), (shuffle("A"),), None, 10))
+    missed = story.do(c.ReportMissing(shuffle("A"), ShuffleId(0), attempt_of("s1.0")))
+    assert missed == ["A1 partial, 9 of 10"]
     check_as_recorded(story.witness.log)
 
 
