@@ -63,7 +63,8 @@ class Registration:
         try:
             await within(within_s, self.replicas())
         except (StateBackendError, asyncio.TimeoutError) as error:
-            log.warning("other replicas not read", replica=self._options.replica, error=str(error))
+            why = str(error) or f"no answer within {within_s:g} s"
+            log.warning("other replicas not read", replica=self._options.replica, error=why)
 
     async def replicas(self) -> list[ReplicaRecord]:
         """Those that are alive; raises what the store says."""
