@@ -7,6 +7,9 @@ program, whatever the numbers of stages and shuffles, partitions and rounds of a
 A line is known by the name of its file and not by its folder: a cluster puts a program into another one for each run.
 Which lines a shuffle was made from counts, and not how often: so all rounds of a loop but the first are one kind, and
 a run of many rounds is understood by what a run of few has taught.
+
+Who edits a program moves its lines, and each kind behind them is another one. So there is a second name, without
+numbers of lines, for what is to be kept wherever it has moved to; the first one goes before it.
 """
 
 from __future__ import annotations
@@ -32,6 +35,11 @@ def kind_of(known: Known, app_shuffle: AppShuffle) -> str:
     return _kind(known, app_shuffle, _line)
 
 
+def moved_kind_of(known: Known, app_shuffle: AppShuffle) -> str:
+    """The name of its kind wherever its lines have moved to in their files."""
+    return _kind(known, app_shuffle, _file)
+
+
 def _kind(known: Known, app_shuffle: AppShuffle, name: Callable[[Lineage], str]) -> str:
     lineage = known(app_shuffle)
     if lineage is None:
@@ -48,7 +56,7 @@ def _kind(known: Known, app_shuffle: AppShuffle, name: Callable[[Lineage], str])
 def lesson_of(state: State, app_shuffle: AppShuffle) -> Lesson | None:
     """What earlier runs tell of shuffles of this kind; None: nothing. Lessons that name folders hold in these."""
     lessons = _by_kind(state.meta.settings.lessons)
-    names = (_line, _sparks_name) if lessons else ()
+    names = (_line, _sparks_name, _file) if lessons else ()
     kinds = (_kind(lambda one: _told(state, one), app_shuffle, name) for name in names)
     return next((lessons[kind] for kind in kinds if kind in lessons), None)
 
@@ -66,6 +74,17 @@ def _sparks_name(lineage: Lineage) -> str:
 def _line(lineage: Lineage) -> str:
     """The same without the folder of its file."""
     return _without_folder(_sparks_name(lineage))
+
+
+def _file(lineage: Lineage) -> str:
+    """The same without the number of the line either: `groupByKey at job.py`."""
+    return without_line(_line(lineage))
+
+
+def without_line(name: str) -> str:
+    """A line's name without its number; what names no line, as it is."""
+    place, _, number = name.rpartition(":")
+    return place if " at " in place and number.isdecimal() else name
 
 
 @lru_cache(maxsize=4_096)

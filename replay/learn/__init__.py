@@ -10,8 +10,10 @@ reads what it reads in every round is not for an earlier run to say: late, that 
 reads again to repair what it wrote is no other reader, as in the core.
 
 Runs are of the same job where their applications have the same name; shuffles are of the same kind where the call sites
-of their lineage are the same (`coordinator.core.lineages`). A run that has not ended says too little and is left out,
-and so is one without its start, which says nobody's name.
+of their lineage are the same (`coordinator.core.lineages`). What was late is told once more without numbers of lines,
+of the runs in which it was, for one whose program was edited: it is kept there too, and what was not goes as under
+`frontier`. A run that has not ended says too little and is left out, and so is one without its start, which says
+nobody's name.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any
 from coordinator.core import caches
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, StageAttempt, StageId
-from coordinator.core.lineages import kind_of
+from coordinator.core.lineages import kind_of, moved_kind_of, without_line
 from coordinator.core.values import Lineage
 from coordinator.wire.lessons import Kind, Taught
 from replay.history.finding import unread
@@ -120,12 +122,16 @@ def learn(facts: Iterable[Fact | Timed]) -> Taught:
         heard.hear(fact.command)
     heard.close()
     kinds: dict[str, Kind] = {}
+    moved: dict[str, Kind] = {}
     for app_shuffle, reads in heard.reads.items():
         lineage = heard.lineage.get(app_shuffle)
         if lineage is not None:
-            kind = kind_of(heard.lineage.get, app_shuffle)
-            _add(kinds, Kind(kind, lineage.call_site, reads, 1, app_shuffle in heard.loops, app_shuffle in late.found))
-    return Taught(1, tuple(kinds.values()))
+            seen = Kind("", lineage.call_site, reads, 1, app_shuffle in heard.loops, app_shuffle in late.found)
+            _add(kinds, replace(seen, lineage=kind_of(heard.lineage.get, app_shuffle)))
+            name = moved_kind_of(heard.lineage.get, app_shuffle)
+            _add(moved, replace(seen, lineage=name, call_site=without_line(lineage.call_site)))
+    wherever = [kind for name, kind in moved.items() if kind.late and name not in kinds]
+    return Taught(1, (*kinds.values(), *wherever))
 
 
 def together(runs: Iterable[Learned]) -> dict[str, Taught]:

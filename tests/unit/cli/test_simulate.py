@@ -263,7 +263,7 @@ def test_what_was_learned_is_what_history_goes_by(shufflectl: Shufflectl, log: P
     told.say(EndApplication())
     ended, learned = log_file(tmp_path / "ended.log", told), tmp_path / "lessons.json"
     called = shufflectl("learn", str(ended), str(log), "--output", str(learned), "--master", "none")
-    assert called.out == f"1 application, 1 run, 2 kinds of shuffles written to {learned}.\n"
+    assert called.out == f"1 application, 1 run, 3 kinds of shuffles written to {learned}.\n"
     assert "has not ended" in called.err
     by_history = ("--policy", "history", "-o", "json")
     first, second = (

@@ -83,6 +83,7 @@ def test_a_run_teaches_how_often_each_kind_is_read() -> None:
     assert {kind.call_site: (kind.reads, kind.seen) for kind in taught.kinds} == {
         "map at p.py:1": (2, 1),
         "map at p.py:2": (1, 1),
+        "map at p.py": (2, 1),  # what was late, wherever its line has moved to
     }
 
 
@@ -122,6 +123,7 @@ def test_who_failed_while_it_read_will_read_in_another_run(tries: int, failure: 
     taught = learn(facts_of(fails_for_good(tries, failure).log))
     assert {kind.call_site: kind.reads for kind in taught.kinds} == {
         "map at chain.py:12": 2,
+        "map at chain.py": 2,
         "groupBy at chain.py:14": 1,
         "map at p.py:3": 0,
     }
@@ -151,11 +153,11 @@ def repaired(then_read: bool = False) -> Told:
 @pytest.mark.parametrize(("then_read", "reads", "late"), [(False, 1, False), (True, 2, True)])
 def test_who_repairs_what_it_wrote_is_no_other_reader(then_read: bool, reads: int, late: bool) -> None:
     """Under `frontier` it misses what it reads; the loss of outputs teaches nothing, a reader after it does."""
-    first, _ = learn(facts_of(repaired(then_read).log)).kinds
+    first, *_ = learn(facts_of(repaired(then_read).log)).kinds
     assert (first.reads, first.loops, first.late) == (reads, False, late)
 
 
-def at_line(place: str, policy: Policy = OBSERVE) -> Told:
+def at_line(place: str, policy: Policy = OBSERVE, comes_back: bool = True) -> Told:
     """App shuffle 0, made at this line, is read by a job, and a minute later by another one."""
     told = Told(policy=policy)
     made = (lineage(0, f"groupByKey at {place}"), lineage(1, f"join at {place}0", reads=(0,)))
@@ -167,6 +169,9 @@ def at_line(place: str, policy: Policy = OBSERVE) -> Told:
     told.stage(2, "c", reads=(1,))
     told.done(2)
     told.say(c.ReportJobEnded(JobId(0)))
+    if not comes_back:
+        told.say(c.EndApplication())
+        return told
     told.now_ms += 60_000
     told.say(c.ReportJobStarted(JobId(1), StageId(4), (AppShuffle(0),), None, (Span(3, 4),)))
     told.stage(4, "d", reads=(0,))
@@ -181,15 +186,24 @@ def at_line(place: str, policy: Policy = OBSERVE) -> Told:
         ("/yarn/container_2/job.py:7", 0),
         ("job.py:7", 0),
         ("C:\\jobs\\job.py:7", 0),
-        ("/jobs/job.py:8", 1),
+        ("/jobs/job.py:8", 0),
         ("/a/b.py:7", 1),
     ],
 )
-def test_the_folder_of_a_program_makes_no_difference(place: str, missed: int) -> None:
-    """YARN and Kubernetes put it into another one for each run."""
+def test_the_folder_of_a_program_and_where_its_lines_have_moved_to_make_no_difference(place: str, missed: int) -> None:
+    """YARN and Kubernetes put it into another folder for each run, and people edit it."""
     taught = learn(facts_of(at_line("/yarn/container_1/job.py:7").log))
     found = simulate(facts_of(at_line(place).log), HISTORY, pace=AT_ONCE, lessons=taught.lessons)
     assert found.premature == missed
+
+
+def test_a_line_that_has_not_moved_is_known_by_its_number() -> None:
+    """Beside another one of the same name that is read late."""
+    late, other = at_line("job.py:7"), at_line("job.py:9", comes_back=False)
+    taught = together([Learned("1", "job", learn(facts_of(one.log))) for one in (late, other)])["job"]
+    assert [kind.call_site for kind in taught.kinds if kind.late] == ["groupByKey at job.py", "groupByKey at job.py:7"]
+    found = simulate(facts_of(other.log), HISTORY, pace=AT_ONCE, lessons=taught.lessons)
+    assert Expiry.LEARNED in {life.why for life in found.lives if life.app_shuffle == 0}
 
 
 def test_lessons_that_name_folders_hold_in_the_same_one() -> None:
