@@ -205,7 +205,8 @@ def point(text: str) -> Point:
         return End()
     if said.isdecimal() and len(said) <= _MOST_DIGITS:
         return AtEvent(int(said))
-    found = _at_clock(said) or _at_time(said.removesuffix(" UTC")) or _until(said)
+    clock = said.removesuffix(" UTC")
+    found = _at_clock(clock.removesuffix("Z")) or _at_time(clock) or _until(said)
     if found is None:
         raise WrongPoint(
             f"the point is {text!r}",

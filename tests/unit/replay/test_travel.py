@@ -174,6 +174,12 @@ def test_a_time_of_day_to_the_minute_means_all_of_it() -> None:
     assert found.overshot(LOG[0]) == "", "the log ends within what was said"
 
 
+@pytest.mark.parametrize("zone", [" UTC", "Z"])
+def test_a_time_of_day_may_name_its_zone_as_a_date_may(zone: str) -> None:
+    assert point(f"10:02:11{zone}") == point("10:02:11")
+    assert point(f"10:02{zone}") == point("10:02")
+
+
 @pytest.mark.parametrize("said", ["", "yesterday", "25:99", "2026-13-01", "GenerationEaten", "#7", "-3"])
 def test_what_is_no_point_is_refused(said: str) -> None:
     with pytest.raises(WrongPoint, match="an event's number"):
