@@ -100,8 +100,12 @@ class Archiver(Chore):
 
 
 async def archive(backend: StateBackend, lock: Lock, application: Application, until: int) -> None:
-    """Has all events up to ``until`` in the archive, and the head say so. Segments are left where they are."""
+    """Has all events up to ``until`` in the archive, and the head say so. Segments are left where they are.
+
+    Nothing is added to an archive that misses what it should end with: its place may be there without being mounted.
+    """
     mark, _ = await application.journal.mark()
+    await application.shelf.check_ends(mark.head.archived_below)
     async for stretch in _stretches(backend, application.journal, mark, until):
         file = await application.shelf.keep_events(stretch.first, stretch.last, stretch.sealed)
         await say(lock, application.journal, file.last + 1)

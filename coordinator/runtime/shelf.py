@@ -82,6 +82,11 @@ class Shelf:
 
     # ---- keeping ----------------------------------------------------------------------------------------------------
 
+    async def check_ends(self, below: int) -> None:
+        """Raises `Missing` unless a file holds the last event before this one."""
+        if below > 1 and not any(file.holds(below - 1) for file in files.events_files(await self._names())):
+            raise Missing(self._application, below - 1, self.where)
+
     async def keep_events(self, first: int, last: int, sealed: Sequence[bytes]) -> EventsFile:
         """The file that holds the first of these segments, read back."""
         return await self._do(lambda: keeping.keep_events(self._archive, self._folder, first, last, sealed))

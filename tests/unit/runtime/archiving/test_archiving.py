@@ -118,6 +118,31 @@ def test_what_an_archive_that_failed_left_in_the_store_goes_with_the_next_look(t
     virtual.run(story())
 
 
+def test_nothing_is_added_to_a_place_that_misses_what_was_archived(tmp_path: Path) -> None:
+    """The folder above which a disk is to be mounted: what is written there is hidden later, and has left the store."""
+
+    async def story() -> None:
+        disk, bare = Folder(tmp_path / "disk"), Folder(tmp_path / "bare")
+        async with World() as world, replica(world, disk, replica="teller") as teller:
+            number, store = await registered(teller), world.reader()
+            async with store.lock(Keyspace.SESSIONS, LOCK, 600) as lock:
+                for archive, moves in ((disk, True), (bare, False), (disk, True)):
+                    before = (await head(world)).archived_below
+                    for job in range(JOBS):
+                        await teller.submit(facts.APP, number(facts.whole(job)))
+                    await asyncio.sleep(1)
+                    with capture_logs() as said:
+                        await Archiver(store, lambda _, at=archive: opened(store, at), OFTEN).run(lock)  # type: ignore[misc]
+                    assert ((await head(world)).archived_below > before) is moves
+                    failed = [line["error"] for line in said if line["event"] == "not archived"]
+                    assert [f"event {before - 1}" in error for error in failed] == [True] * (not moves)
+            log = await teller.events(facts.APP, 0, 100_000)
+            assert kept(tmp_path / "bare") == []
+            await assert_whole(world, disk, log)
+
+    virtual.run(story())
+
+
 def test_who_has_lost_the_lock_changes_nothing(tmp_path: Path) -> None:
     async def story() -> None:
         async with World() as world:
