@@ -38,6 +38,7 @@ from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.shuffle_services.choosing import choose
 from listener_bridge.shuffle_services.native import local_directories
+from listener_bridge.sizes import shown
 from listener_bridge.tap.jvm import CannotTapError
 from listener_bridge.tap.tap import Tap
 
@@ -167,7 +168,7 @@ class Attachment:
 _ATTACHED: dict[tuple[str, int], Attachment] = {}
 """Spark's application id, and when it began -> who listens to it, kept although nobody else holds it: two would fence
 for two logs. A driver may give each of its contexts the same id."""
-_RUNNING: set[Bridge] = set()
+_RUNNING: dict[Bridge, Attachment] = {}
 _LOCK = threading.Lock()
 
 
@@ -274,7 +275,7 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         bridge.reporter.knows_conf(_conf_of(spark))
         bridge.start()
         attached._bridge = bridge  # noqa: SLF001 - made here
-        _RUNNING.add(bridge)
+        _RUNNING[bridge] = attached
         _announce(attached, chosen, can)
         undo.pop_all()
     return attached
@@ -336,7 +337,9 @@ def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Ca
 
 
 def _let_go(bridge: Bridge, release: Callable[[float], None], limit_s: float) -> None:
-    _RUNNING.discard(bridge)
+    attached = _RUNNING.pop(bridge, None)
+    if attached is not None:
+        _take_leave(attached.status())
     release(limit_s)
 
 
@@ -385,6 +388,15 @@ def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
     log.info("attached: application %s, policy %s, %s", attached.application, chosen.policy, where)
     if can.deletes is not True:
         log.warning("only observing, nothing is deleted early: %s", can.deletes.reason)
+
+
+def _take_leave(status: Status) -> None:
+    """What came of it; who wonders whether anything has happened at all need ask nobody."""
+    came_of_it = "nothing was deleted early"
+    if status.deleted:
+        many = f"{status.deleted} shuffle{'' if status.deleted == 1 else 's'}"
+        came_of_it = f"{many} deleted early, {shown(status.freed_bytes)} freed"
+    log.info("ended: application %s, policy %s, %s", status.application, status.policy, came_of_it)
 
 
 def _off(why: str) -> Attachment:
@@ -465,5 +477,5 @@ def _at_exit() -> None:
     start nothing any more.
     """
     for bridge in list(_RUNNING):
-        bridge.on_stopped = lambda _: None
+        bridge.on_stopped = functools.partial(_let_go, bridge, lambda _: None)
         bridge.stop("the program has ended", STOP_LIMIT_S)

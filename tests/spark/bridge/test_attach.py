@@ -32,7 +32,7 @@ def test_a_second_attach_finds_the_first_one_although_nobody_kept_it(tmp_path: P
         assert again.application == first
         assert len(plugin._RUNNING) == 1
         again.detach()
-        assert set() == plugin._RUNNING
+        assert plugin._RUNNING == {}
 
 
 def test_a_block_within_a_block_lets_go_of_nothing(tmp_path: Path) -> None:

@@ -143,7 +143,10 @@ print("application", attached.application)
     assert "Traceback" not in done.stderr
     application = done.stdout.split("application ")[1].strip()
     lines = [line.split("shuffle lifecycle: ")[1] for line in done.stderr.splitlines() if "shuffle lifecycle:" in line]
-    assert lines == [f"attached: application {application}, policy frontier, log in sqlite://{tmp_path}/log.db"]
+    assert lines == [
+        f"attached: application {application}, policy frontier, log in sqlite://{tmp_path}/log.db",
+        f"ended: application {application}, policy frontier, nothing was deleted early",
+    ]
     events = kinds_in(tmp_path / "log.db", application)
     assert {"JobStarted", "StageCompleted", "JobEnded", "ApplicationEnded"} <= events
 

@@ -86,7 +86,7 @@ thread = threading.Thread(target=call, daemon=True)
 thread.start()
 called.wait(30)
 del here
-plugin._RUNNING.update(sys.argv[1:])
+plugin._RUNNING.update(dict.fromkeys(sys.argv[1:]))
 if os.fork() == 0:
     os._exit(0)
 os.wait()

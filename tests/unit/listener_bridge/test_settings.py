@@ -7,7 +7,8 @@ import pytest
 from listener_bridge import settings
 from listener_bridge.durations import milliseconds
 from listener_bridge.settings import Policy, Pressure, Settings, Tls, WrongSettingError, policy_of_job, read
-from listener_bridge.sizes import size_bytes
+from listener_bridge.sizes import shown, size_bytes
+from replay import units
 
 P = settings.PREFIX
 
@@ -185,6 +186,12 @@ def test_durations(text: str, ms: int) -> None:
 )
 def test_sizes(text: str, size: int) -> None:
     assert size_bytes(text) == size
+
+
+def test_sizes_for_people_are_those_of_shufflectl() -> None:
+    numbers = [sign + factor * 10**power for power in range(20) for factor in (1, 5) for sign in (-1, 0, 1)]
+    assert [shown(number) for number in numbers] == [units.size(number) for number in numbers]
+    assert (shown(0), shown(1_234), shown(61_000_000)) == ("0 B", "1.2 kB", "61.0 MB")
 
 
 def test_a_high_watermark_below_the_usual_low_one_takes_it_along() -> None:
