@@ -106,9 +106,11 @@ def _of_the_client(driver: DriverJvm) -> Iterator[str]:
         yield f"Uniffle's client type is {used}; set spark.rss.client.type={_GRPC}, others were never tried"
     if bool(_field(manager, "shuffleManagerRpcServiceEnabled")):
         yield (
-            "Uniffle may give a shuffle other servers by itself in this session; leave off stage retry "
-            "(spark.rss.stageRetry.*, spark.rss.resubmit.stage) and reassignment (spark.rss.client.reassign.enabled, "
-            "spark.rss.client.blockSendFailureRetry.enabled)"
+            "Uniffle's tasks ask its driver in this session, which may give a shuffle other servers by itself; leave "
+            "off stage retry (spark.rss.stageRetry.*, spark.rss.resubmit.stage), reassignment "
+            "(spark.rss.client.reassign.enabled, spark.rss.client.blockSendFailureRetry.enabled), block ids that "
+            "the driver keeps (spark.rss.blockId.selfManagementEnabled) and Uniffle's page in Spark's UI "
+            "(UnifflePlugin in spark.plugins)"
         )
     if int(_field(manager, "dataReplica")) != 1:
         yield "spark.rss.data.replica is more than 1, which was never tried with early deletion"

@@ -90,6 +90,8 @@ def with_field(name: str, value: object) -> Manager:
         (driver(Manager(version=None)), "client is of an unknown version"),
         (driver(with_field("clientType", "GRPC_NETTY")), "client type is GRPC_NETTY"),
         (driver(with_field("shuffleManagerRpcServiceEnabled", True)), "leave off stage retry"),
+        (driver(with_field("shuffleManagerRpcServiceEnabled", True)), "spark.rss.blockId.selfManagementEnabled"),
+        (driver(with_field("shuffleManagerRpcServiceEnabled", True)), "UnifflePlugin in spark.plugins"),
         (driver(with_field("dataReplica", 2)), "spark.rss.data.replica is more than 1"),
         (driver(Manager(fields={})), "not as expected"),
         (driver(Manager(), conf={**STORAGE, "spark.speculation": "true"}), "spark.speculation=true"),
