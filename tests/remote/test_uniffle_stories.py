@@ -168,6 +168,26 @@ def test_a_coordinator_that_hangs_keeps_no_fence_waiting(uniffle: Uniffle, tmp_p
         assert run.read_again(shuffle)
 
 
+def test_a_deletion_is_no_error_a_partition_in_the_logs_of_the_servers(uniffle: Uniffle, tmp_path: Path) -> None:
+    """A server writes one for each partition that it is asked for and does not have."""
+
+    def errors() -> int:
+        return sum(server.said().count("The empty shuffle buffer") for server in uniffle.servers)
+
+    two = {"spark.rss.client.assignment.shuffle.nodes.max": "2"}
+    with on_uniffle(uniffle, tmp_path, **two) as run:
+        keyed = run.keyed(reduces=50)
+        assert keyed.count() == 4_000
+        shuffle = run.newest_shuffle()
+        fenced = run.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        before = errors()
+        assert run.service.free(fenced.locator, TIMEOUT) == Freed(fenced.bytes)
+        assert errors() - before <= 2, "one a server, for the answer that nothing is left"
+        assert run.blocks(shuffle) == {}
+        assert keyed.count() == 4_000
+
+
 @pytest.mark.parametrize("written", [2, 0], ids=["some outputs", "no outputs"])
 def test_what_was_half_written_is_gone_when_it_is_freed(uniffle: Uniffle, tmp_path: Path, written: int) -> None:
     """A task sends what it has when it ends, and by then it has an output; so those with none are lost here."""

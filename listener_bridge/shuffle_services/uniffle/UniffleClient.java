@@ -222,17 +222,29 @@ public class UniffleClient {
     return (RssUnregisterShuffleRequest) made.newInstance(isLimited ? limited : new Object[] {application, id});
   }
 
-  /** How many blocks of the shuffle the server says that it has: 0 also where it has never heard of it. */
+  /** How many blocks of the shuffle the server says that it has, in all of so many partitions. */
   public long blocks(String server, int shuffle, int partitions) throws Exception {
+    return blocks(server, shuffle, all(partitions));
+  }
+
+  static Set all(int partitions) {
     Set all = new HashSet();
     for (int i = 0; i < partitions; i++) {
       all.add(Integer.valueOf(i));
     }
+    return all;
+  }
+
+  /**
+   * How many blocks of these partitions the server says that it has: 0 also where it has never heard of the shuffle. It sends
+   * the number of each block, and has an error in its log for each partition that it does not have.
+   */
+  long blocks(String server, int shuffle, Set partitions) throws Exception {
     BlockIdLayout layout = (BlockIdLayout) Reflect.get(manager, "blockIdLayout");
     Patience patience = silences.ask(server, Silences.LIMIT_MS);
     try {
       Object answer = client(server).getShuffleResultForMultiPart(
-          new RssGetShuffleResultForMultiPartRequest(manager.getAppId(), shuffle, all, layout));
+          new RssGetShuffleResultForMultiPartRequest(manager.getAppId(), shuffle, partitions, layout));
       Object blocks = Reflect.call(answer, "getBlockIdBitmap"); // of a class that each jar renames for itself
       return ((Number) Reflect.call(blocks, "getLongCardinality")).longValue();
     } catch (Exception refused) {

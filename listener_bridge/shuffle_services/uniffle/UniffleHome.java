@@ -1,11 +1,14 @@
 package shufflelifecycle;
 
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.apache.spark.scheduler.MapStatus;
 import org.apache.uniffle.common.ShuffleServerInfo;
 
 /** The servers of one generation: which partitions each of them keeps, as Uniffle's coordinator gave them out. */
@@ -27,10 +30,53 @@ public class UniffleHome {
       Iterator servers = ((List) it.next()).iterator();
       while (servers.hasNext()) {
         ShuffleServerInfo server = (ShuffleServerInfo) servers.next();
-        found.put(server.getHost() + ":" + server.getGrpcPort(), server.getId());
+        found.put(nameOf(server), server.getId());
       }
     }
     return found;
+  }
+
+  /**
+   * "host:port" -> which of its partitions show whether it still has blocks: a server lets go of all of them at once, so one
+   * that is not empty is enough. Where outputs are missing tasks that have failed may have left blocks in any.
+   */
+  Map telling(MapStatus[] outputs) {
+    boolean isWhole = !Arrays.asList(outputs).contains(null);
+    Map found = new HashMap();
+    Iterator it = partitions.entrySet().iterator();
+    while (it.hasNext()) {
+      Map.Entry entry = (Map.Entry) it.next();
+      Iterator servers = ((List) entry.getValue()).iterator();
+      while (servers.hasNext()) {
+        Set tell = of((ShuffleServerInfo) servers.next(), found);
+        if (!isWhole || (tell.isEmpty() && hasBlocks(outputs, ((Integer) entry.getKey()).intValue()))) {
+          tell.add(entry.getKey());
+        }
+      }
+    }
+    return found;
+  }
+
+  private static Set of(ShuffleServerInfo server, Map found) {
+    Set known = (Set) found.get(nameOf(server));
+    if (known == null) {
+      known = new TreeSet();
+      found.put(nameOf(server), known);
+    }
+    return known;
+  }
+
+  private static String nameOf(ShuffleServerInfo server) {
+    return server.getHost() + ":" + server.getGrpcPort();
+  }
+
+  private static boolean hasBlocks(MapStatus[] outputs, int partition) {
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i].getSizeForBlock(partition) > 0L) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** The part of a locator that is Uniffle's: "partitions/server+server…". */

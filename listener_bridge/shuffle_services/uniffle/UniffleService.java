@@ -28,7 +28,7 @@ public class UniffleService {
   private static class Books implements CleanerListener {
     final HalfWritten halfWritten;
     final Map used = Collections.synchronizedMap(new HashMap()); // app shuffle -> Set of ids of its servers, past ones too
-    final Map bytes = new ConcurrentHashMap(); // "app shuffle/generation" -> Long, fenced and not purged
+    final Map left = new ConcurrentHashMap(); // "app shuffle/generation" -> Left, fenced and not purged
 
     Books(HalfWritten halfWritten) {
       this.halfWritten = halfWritten;
@@ -38,7 +38,7 @@ public class UniffleService {
     public void shuffleCleaned(int shuffle) {
       halfWritten.drop(shuffle);
       used.remove(Integer.valueOf(shuffle));
-      for (Iterator it = bytes.keySet().iterator(); it.hasNext();) {
+      for (Iterator it = left.keySet().iterator(); it.hasNext();) {
         if (((String) it.next()).startsWith(shuffle + "/")) {
           it.remove();
         }
@@ -52,6 +52,17 @@ public class UniffleService {
     public void accumCleaned(long accumulator) {}
 
     public void checkpointCleaned(long rdd) {}
+  }
+
+  /** What is known of a generation that has left its servers and is still there. */
+  private static class Left {
+    final long bytes;
+    final Map telling; // server -> Set of partitions
+
+    Left(long bytes, Map telling) {
+      this.bytes = bytes;
+      this.telling = telling;
+    }
   }
 
   private static final PerApplication OF_APPLICATION = new PerApplication();
@@ -149,7 +160,7 @@ public class UniffleService {
     }
     known.locator = (known.present - 1) + "/" + work.past.name();
     known.bytes = new MapSizes(shuffle).total(work.outputs);
-    books.bytes.put(shuffle + "/" + (known.present - 1), Long.valueOf(known.bytes));
+    books.left.put(shuffle + "/" + (known.present - 1), new Left(known.bytes, work.past.telling(work.outputs)));
     return Answer.fenced(known);
   }
 
@@ -182,12 +193,13 @@ public class UniffleService {
     if (unfenced != null) {
       return Answer.failed(unfenced);
     }
-    Outcome outcome = purge(shuffle, partitions, servers, System.nanoTime() + timeoutMs * 1000000L);
+    Left left = (Left) books.left.get(shuffle + "/" + generation);
+    Outcome outcome = purge(shuffle, partitions, servers, left, System.nanoTime() + timeoutMs * 1000000L);
     if (!outcome.isDone()) {
       return Answer.failed(outcome.problems.toString());
     }
-    Long bytes = (Long) books.bytes.remove(shuffle + "/" + generation);
-    return Answer.freed(bytes == null || outcome.hasGivenUp ? 0L : bytes.longValue());
+    books.left.remove(shuffle + "/" + generation);
+    return Answer.freed(left == null || outcome.hasGivenUp ? 0L : left.bytes);
   }
 
   /** Why this must not be purged; null where the shuffle has left these servers. */
@@ -207,12 +219,12 @@ public class UniffleService {
     return null;
   }
 
-  private Outcome purge(int shuffle, int partitions, String[] servers, long end) {
+  private Outcome purge(int shuffle, int partitions, String[] servers, Left left, long end) {
     Outcome outcome = new Outcome();
     Map problems = ask(shuffle, servers);
     for (int i = 0; i < servers.length; i++) {
       String problem = (String) problems.get(servers[i]);
-      problem = problem == null ? see(shuffle, partitions, servers[i], end) : problem;
+      problem = problem == null ? see(shuffle, telling(left, servers[i], partitions), servers[i], end) : problem;
       if (problem != null) {
         String server = "server " + servers[i];
         String what = "blocks of app shuffle " + shuffle;
@@ -220,6 +232,12 @@ public class UniffleService {
       }
     }
     return outcome;
+  }
+
+  /** Of which partitions a server is asked for blocks: of all, where nothing is known of the generation any more. */
+  private static Set telling(Left left, String server, int partitions) {
+    Set known = left == null ? null : (Set) left.telling.get(server);
+    return known == null ? UniffleClient.all(partitions) : known;
   }
 
   /** Server -> why it was not asked, or does not do it. All are asked first, since each answers before it is done. */
@@ -236,20 +254,20 @@ public class UniffleService {
   }
 
   /** Null once nothing of it is left there. */
-  private String see(int shuffle, int partitions, String server, long end) {
+  private String see(int shuffle, Set telling, String server, long end) {
     try {
-      long left = await(shuffle, partitions, server, end);
+      long left = telling.isEmpty() ? 0L : await(shuffle, telling, server, end);
       return left > 0L ? "still has " + left + " blocks" : null;
     } catch (Exception silent) {
       return String.valueOf(silent);
     }
   }
 
-  private long await(int shuffle, int partitions, String server, long end) throws Exception {
-    long left = client.blocks(server, shuffle, partitions);
+  private long await(int shuffle, Set telling, String server, long end) throws Exception {
+    long left = client.blocks(server, shuffle, telling);
     while (left > 0L && System.nanoTime() < end) {
       Thread.sleep(LOOK_MS);
-      left = client.blocks(server, shuffle, partitions);
+      left = client.blocks(server, shuffle, telling);
     }
     return left;
   }
