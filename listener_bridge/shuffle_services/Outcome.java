@@ -23,6 +23,12 @@ public class Outcome {
         new Object[] {what, whom, Integer.valueOf(Silences.TIMES_MAX)});
   }
 
+  /** `whom` does not know of `what`, and may have it all the same, until its service deletes that by itself. */
+  public void isUnknown(String what, String whom) {
+    hasGivenUp = true;
+    LOG.info("{} may be left on {}, which does not know of them any more", what, whom);
+  }
+
   public boolean isDone() {
     return problems.isEmpty();
   }

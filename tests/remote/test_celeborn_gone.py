@@ -12,7 +12,7 @@ from listener_bridge.shuffle_services.testing import TIMEOUT
 from tests.remote.conftest import OnCeleborn, asked_in_vain, on_celeborn
 from tests.remote.test_celeborn_half_written import MAPS, ROWS, wide
 from tests.remote.test_celeborn_restarts import SETTINGS
-from tests.support.celeborn import Celeborn, another_worker
+from tests.support.celeborn import Celeborn, another_worker, graceful, shut_down_and_start_again
 from tests.support.gates import held_at
 from tests.support.servers import Server
 from tests.support.spark import wait_for
@@ -116,3 +116,29 @@ def test_a_worker_that_one_id_does_not_know_is_asked_of_others(on_cluster: OnCel
     assert run.bytes_stored(shuffles[1]) == 0
     assert isinstance(outcome, Failed)
     assert f"of id {number} is not known to this driver" in outcome.why
+
+
+def test_what_a_worker_has_kept_that_was_started_again_is_not_said_to_be_freed(
+    celeborn: Celeborn, tmp_path: Path
+) -> None:
+    """It does not know of the id then, and deletes nothing for whoever asks: Celeborn itself has it do so."""
+    soon = {"spark.celeborn.client.shuffle.expired.checkInterval": "500ms"}
+    (folder := tmp_path / "spark").mkdir()
+    with (
+        another_worker(celeborn, **graceful(tmp_path / "recover")) as worker,
+        on_celeborn(celeborn, folder, **soon) as run,
+    ):
+        shuffle = run.write()
+        application, ids = run.spark.sparkContext.applicationId, tuple(run.ids(shuffle))
+        before = {path.name for path in celeborn.files_on(worker, application, ids)}
+        shut_down_and_start_again(celeborn, worker)
+        assert {path.name for path in celeborn.files_on(worker, application, ids)} == before != set()
+        assert run.read_again(shuffle)
+        fenced = run.service.fence(shuffle, TIMEOUT)
+        assert isinstance(fenced, Fenced)
+        assert fenced.bytes > 0
+        assert run.service.free(fenced.locator, TIMEOUT) == Freed(0)
+        assert bytes_elsewhere(run, shuffle, worker) == 0
+        assert run.service.forget(fenced.locator, TIMEOUT) == Freed(0)
+        wait_for(lambda: not celeborn.files_on(worker, application, ids), "what Celeborn itself deletes")
+        assert run.read_again(shuffle)

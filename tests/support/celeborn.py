@@ -8,16 +8,18 @@ workers bind to all interfaces, and ends only what it started.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.support.alone import be_alone
 from tests.support.servers import Server, files_below, newest
 from tests.support.spark import wait_for
 
 MASTER, MASTER_HTTP = 9097, 9098
+GRACEFUL = 9_300  #: The first port of a worker that keeps its ports: one of each cluster, at most.
 READY_S = 120.0
 _OPENS = (
     "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
@@ -115,10 +117,10 @@ def running_celeborn(folder: Path, workers: int = 2) -> Iterator[Celeborn]:
 
 
 @contextmanager
-def another_worker(cluster: Celeborn) -> Iterator[Server]:
+def another_worker(cluster: Celeborn, **settings: object) -> Iterator[Server]:
     """One worker more, until the block ends; its number is never used again."""
     before = _registered(cluster)
-    _start(cluster, "worker", len(cluster.workers))
+    _start(cluster, "worker", len(cluster.workers), settings)
     wait_for(lambda: _registered(cluster) == before + 1, "another worker that is registered", READY_S)
     worker = cluster.workers[-1]
     try:
@@ -135,6 +137,25 @@ def start_again(cluster: Celeborn, worker: Server) -> None:
     wait_for(lambda: _registered(cluster) == before + 1, "a worker that is registered again", READY_S)
 
 
+def graceful(recover: Path) -> dict[str, object]:
+    """Settings of a worker that keeps its files when it is shut down, and has them when it is started again."""
+    ports = {name: GRACEFUL + number for number, name in enumerate(("rpc", "push", "fetch", "replicate"))}
+    return {
+        **{f"celeborn.worker.{name}.port": port for name, port in ports.items()},
+        "celeborn.worker.graceful.shutdown.enabled": "true",
+        "celeborn.worker.graceful.shutdown.recoverPath": recover,
+        "celeborn.worker.graceful.shutdown.checkSlotsFinished.interval": "100ms",
+    }
+
+
+def shut_down_and_start_again(cluster: Celeborn, worker: Server) -> None:
+    """As for a new version of it: it ends by itself."""
+    before = _registered(cluster)
+    worker.end(READY_S)
+    worker.start()
+    wait_for(lambda: _registered(cluster) == before + 1, "a worker that is registered again", READY_S)
+
+
 def _registered(cluster: Celeborn) -> int:
     master = cluster.servers[0]
     assert master.process is not None
@@ -142,12 +163,12 @@ def _registered(cluster: Celeborn) -> int:
     return master.said().count("Registered worker")
 
 
-def _start(cluster: Celeborn, kind: str, number: int) -> None:
+def _start(cluster: Celeborn, kind: str, number: int, more: Mapping[str, object] = MappingProxyType({})) -> None:
     folder = cluster.folder / (kind if kind == "master" else f"{kind}-{number}")
     (folder / "conf").mkdir(parents=True)
     (folder / "data").mkdir()
     http = MASTER_HTTP + (0 if kind == "master" else number + 1)
-    (folder / "conf" / "celeborn-defaults.conf").write_text(_settings(kind, folder, http))
+    (folder / "conf" / "celeborn-defaults.conf").write_text(_settings(folder, http, more))
     (folder / "conf" / "log4j2.xml").write_text(_LOGGING)
     main = "master.Master" if kind == "master" else "worker.Worker"
     command = [
@@ -167,7 +188,7 @@ def _start(cluster: Celeborn, kind: str, number: int) -> None:
     cluster.servers.append(server)
 
 
-def _settings(kind: str, folder: Path, http: int) -> str:
+def _settings(folder: Path, http: int, more: Mapping[str, object]) -> str:
     settings = {
         "celeborn.master.host": "127.0.0.1",
         "celeborn.master.port": MASTER,
@@ -179,6 +200,7 @@ def _settings(kind: str, folder: Path, http: int) -> str:
         "celeborn.worker.http.port": http,
         "celeborn.worker.storage.dirs": folder / "data",
         "celeborn.worker.storage.disk.reserve.size": "1G",
+        **more,
     }
     return "".join(f"{key} {value}\n" for key, value in settings.items())
 

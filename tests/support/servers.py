@@ -64,6 +64,12 @@ class Server:
         finally:
             os.kill(self.process.pid, signal.SIGCONT)
 
+    def end(self, within_s: float) -> None:
+        """It is asked to end, and does."""
+        assert self.process is not None
+        self.process.terminate()
+        self.process.wait(within_s)
+
     def kill(self) -> None:
         if self.process is not None:
             self.process.kill()

@@ -1,10 +1,13 @@
 package shufflelifecycle;
 
 import java.lang.reflect.Constructor;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.celeborn.common.meta.WorkerInfo;
 import org.apache.celeborn.common.rpc.RpcEndpointRef;
 import scala.Option;
@@ -17,11 +20,14 @@ import scala.reflect.ClassTag;
  * Files are gone when a worker has answered. A reader that still knows the id fails cleanly; nothing is erased from the
  * driver's books here. Invariant: nobody is waited for beyond the limit; a worker that has not answered is named, and not
  * asked again for a while. One that was asked in vain too often is given up: Celeborn itself has it delete what it knows
- * of an id that is forgotten, if it ever comes back.
+ * of an id that is forgotten, if it ever comes back. So it has one that does not know of the id: it has expired it, or lost
+ * it, or was shut down gracefully and started again, and then it has the files still, and deletes none for who asks.
  */
 public class Destroying {
   private static final long LOOK_MS = 5L;
   private static final String COMMIT = "the commit";
+  private static final String GONE = "SUCCESS";
+  private static final List UNAWARE = Arrays.asList(new String[] {"SHUFFLE_UNREGISTERED", "SHUFFLE_NOT_REGISTERED"});
 
   private final CelebornClient client;
   private final Silences silences = new Silences();
@@ -50,6 +56,7 @@ public class Destroying {
     Map workers = client.workers(id);
     Map asked = new HashMap(); // whom -> its answer to come
     Map problems = new HashMap(); // whom -> why it is not done
+    Set unaware = new TreeSet(); // who does not know of the id
     long limitMs = Silences.limitMs(end);
     Iterator it = files.entrySet().iterator();
     while (it.hasNext()) {
@@ -67,12 +74,15 @@ public class Destroying {
         asked.put(whom, ask(worker, id, (List[]) entry.getValue()));
       }
     }
-    hear(asked, problems, System.nanoTime() + limitMs * 1000000L);
-    return outcome(id, problems);
+    hear(asked, problems, unaware, System.nanoTime() + limitMs * 1000000L);
+    return outcome(id, problems, unaware);
   }
 
-  private Outcome outcome(Integer id, Map problems) {
+  private Outcome outcome(Integer id, Map problems, Set unaware) {
     Outcome outcome = new Outcome();
+    for (Iterator it = unaware.iterator(); it.hasNext();) {
+      outcome.isUnknown("files of Celeborn's id " + id, "worker " + it.next());
+    }
     Iterator it = problems.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -92,7 +102,7 @@ public class Destroying {
     return ((RpcEndpointRef) worker.endpoint()).ask(wish, (ClassTag) tag);
   }
 
-  private void hear(Map asked, Map problems, long end) throws Exception {
+  private void hear(Map asked, Map problems, Set unaware, long end) throws Exception {
     Iterator it = asked.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -106,9 +116,11 @@ public class Destroying {
       } else {
         silences.note((String) entry.getKey());
       }
-      String problem = silence == null ? refusalOf((scala.util.Try) answer.value().get()) : silence;
-      if (problem != null) {
-        problems.put(entry.getKey(), problem);
+      String status = silence == null ? statusOf((scala.util.Try) answer.value().get()) : null;
+      if (UNAWARE.contains(status)) {
+        unaware.add(entry.getKey());
+      } else if (!GONE.equals(status)) {
+        problems.put(entry.getKey(), silence == null ? "says " + status : silence);
       }
     }
   }
@@ -122,10 +134,7 @@ public class Destroying {
     return outcome.isSuccess() ? null : "did not answer: " + ((scala.util.Failure) outcome).exception();
   }
 
-  /** A worker that has never heard of the id, or has expired it, has none of its files. */
-  private static String refusalOf(scala.util.Try outcome) throws Exception {
-    String status = String.valueOf(Reflect.call(outcome.get(), "status"));
-    boolean gone = status.equals("SUCCESS") || status.equals("SHUFFLE_UNREGISTERED") || status.equals("SHUFFLE_NOT_REGISTERED");
-    return gone ? null : "says " + status;
+  private static String statusOf(scala.util.Try outcome) throws Exception {
+    return String.valueOf(Reflect.call(outcome.get(), "status"));
   }
 }
