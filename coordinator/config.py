@@ -26,7 +26,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from coordinator.binding import A_BIND, is_bind
+from coordinator.binding import A_BIND, A_PLACE, is_bind, is_place
 from coordinator.explained import Explained
 from coordinator.runtime.limits import Limits
 from coordinator.runtime.options import Options
@@ -47,7 +47,14 @@ def _checked_bind(given: str) -> str:
     return given
 
 
+def _checked_place(given: str) -> str:
+    if given and not is_place(given):
+        raise PydanticCustomError("address", "{expected}", {"expected": A_PLACE})
+    return given
+
+
 _Bind = Annotated[str, AfterValidator(_checked_bind)]
+_Place = Annotated[str, AfterValidator(_checked_place)]
 
 
 class ServeConfig(BaseModel):
@@ -60,7 +67,7 @@ class ServeConfig(BaseModel):
         default="", description="address of read-only pages with pictures of applications; none: they are not served"
     )
     data: str = Field(default="", description="folder of the SQLite store, where no `store` is named")
-    advertise: str = Field(
+    advertise: _Place = Field(
         default=_REPLICA.address, description="address that drivers are told; where they reach it under another one"
     )
     beyond_loopback: bool = Field(

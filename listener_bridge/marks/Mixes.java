@@ -8,7 +8,8 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 
 /**
- * Tells that a job mixes two generations, in the log and to the coordinator, and fails it where its user wants that.
+ * Tells that a job mixes two generations, in the log and to the coordinator, and fails it where its user wants that. In the
+ * log it is an error: many programs say `setLogLevel("ERROR")`, and a result may be wrong.
  *
  * Refuses to know how that was found. Invariant: nothing is failed that is over.
  */
@@ -46,7 +47,7 @@ class Mixes {
       String next = "; " + Choices.STRICT + " is set, so it is failed. " + (delivered == BRANCHES ? COMPUTE_ANEW : RUN_AGAIN);
       scheduler.dag.handleJobCancellation(job.jobId(), Option.apply((Object) ("because " + what + next)));
     } else {
-      LOG.warn(what + "; unless the computation is deterministic the result is wrong. Set " + Choices.STRICT
+      LOG.error(what + "; unless the computation is deterministic the result is wrong. Set " + Choices.STRICT
           + " to fail such jobs, " + Choices.DETERMINISTIC + " if it is deterministic");
     }
   }
@@ -55,7 +56,7 @@ class Mixes {
   void ended(History.Result result, int shuffle, int delivered, String next) {
     if (!choices.isDeterministic(result.deterministic)) {
       tell(result, shuffle, delivered, true, false);
-      LOG.warn(mix(result, shuffle) + ": it had ended when that was found; unless the computation is deterministic its "
+      LOG.error(mix(result, shuffle) + ": it had ended when that was found; unless the computation is deterministic its "
           + "result is wrong" + next);
     }
   }

@@ -72,6 +72,10 @@ def test_the_passwords_of_store_and_archive_are_not_shown(shufflectl: Shufflectl
         ("[serve]\nlisten = '127.0.0.1:99999'", "serve.listen is '127.0.0.1:99999'"),
         ("[serve]\nmetrics = 'abc:def'", "expected HOST:PORT such as 127.0.0.1:7457"),
         ("[serve]\npages = '7459'", "serve.pages is '7459'"),
+        ("[serve]\nadvertise = 'replica-1'", "expected HOST:PORT such as replica-1:7457"),
+        ("[serve]\nadvertise = 'replica 1:7457'", "serve.advertise is 'replica 1:7457'"),
+        ("[serve]\nadvertise = 'replica-1:0'", "where drivers reach it"),
+        ("[serve]\nadvertise = ':7457'", "serve.advertise is ':7457'"),
         ("store = ", "cannot be read"),
     ],
 )
