@@ -103,21 +103,6 @@ def lose_and_free(run: OnCeleborn, worker: Server) -> None:
     assert isinstance(run.service.free(fenced.locator, TIMEOUT), Freed)
 
 
-def test_a_worker_that_one_id_does_not_know_is_asked_of_others(on_cluster: OnCeleborn) -> None:
-    run = on_cluster
-    shuffles = run.write(), run.write()
-    unknown, known = (run.service.fence(shuffle, TIMEOUT) for shuffle in shuffles)
-    assert isinstance(unknown, Fenced)
-    assert isinstance(known, Fenced)
-    (number,) = run.ids(shuffles[0])
-    run.tap.driver.shuffle_manager.getLifecycleManager().workerSnapshots(number).clear()
-    outcome = run.service.free(unknown.locator, TIMEOUT)
-    assert run.service.free(known.locator, TIMEOUT) == Freed(known.bytes)
-    assert run.bytes_stored(shuffles[1]) == 0
-    assert isinstance(outcome, Failed)
-    assert f"of id {number} is not known to this driver" in outcome.why
-
-
 def test_what_a_worker_has_kept_that_was_started_again_is_not_said_to_be_freed(
     celeborn: Celeborn, tmp_path: Path
 ) -> None:
@@ -142,3 +127,18 @@ def test_what_a_worker_has_kept_that_was_started_again_is_not_said_to_be_freed(
         assert run.service.forget(fenced.locator, TIMEOUT) == Freed(0)
         wait_for(lambda: not celeborn.files_on(worker, application, ids), "what Celeborn itself deletes")
         assert run.read_again(shuffle)
+
+
+def test_a_worker_that_one_id_does_not_know_is_asked_of_others(on_cluster: OnCeleborn) -> None:
+    run = on_cluster
+    shuffles = run.write(), run.write()
+    unknown, known = (run.service.fence(shuffle, TIMEOUT) for shuffle in shuffles)
+    assert isinstance(unknown, Fenced)
+    assert isinstance(known, Fenced)
+    (number,) = run.ids(shuffles[0])
+    run.tap.driver.shuffle_manager.getLifecycleManager().workerSnapshots(number).clear()
+    outcome = run.service.free(unknown.locator, TIMEOUT)
+    assert run.service.free(known.locator, TIMEOUT) == Freed(known.bytes)
+    assert run.bytes_stored(shuffles[1]) == 0
+    assert isinstance(outcome, Failed)
+    assert f"of id {number} is not known to this driver" in outcome.why

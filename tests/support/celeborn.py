@@ -160,7 +160,8 @@ def _registered(cluster: Celeborn) -> int:
     master = cluster.servers[0]
     assert master.process is not None
     assert master.process.poll() is None, master.said()[-3_000:]
-    return master.said().count("Registered worker")
+    said = master.said()
+    return said.count("Registered worker") + said.count("already exists, re-register")
 
 
 def _start(cluster: Celeborn, kind: str, number: int, more: Mapping[str, object] = MappingProxyType({})) -> None:
