@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,20 +41,19 @@ _ADDRESSES = ("store", "archive")  #: Keys whose values may hold a password.
 _SIGNS = 3  #: Of life that a driver may miss: two can be late without its being taken for dead.
 
 
-def _checked_bind(given: str) -> str:
-    if given and not is_bind(given):
-        raise PydanticCustomError("address", "{expected}", {"expected": A_BIND})
-    return given
+def _address(is_right: Callable[[str], bool], expected: str) -> AfterValidator:
+    """None, or one that is right."""
+
+    def checked(given: str) -> str:
+        if given and not is_right(given):
+            raise PydanticCustomError("address", "{expected}", {"expected": expected})
+        return given
+
+    return AfterValidator(checked)
 
 
-def _checked_place(given: str) -> str:
-    if given and not is_place(given):
-        raise PydanticCustomError("address", "{expected}", {"expected": A_PLACE})
-    return given
-
-
-_Bind = Annotated[str, AfterValidator(_checked_bind)]
-_Place = Annotated[str, AfterValidator(_checked_place)]
+_Bind = Annotated[str, _address(is_bind, A_BIND)]
+_Place = Annotated[str, _address(is_place, A_PLACE)]
 
 
 class ServeConfig(BaseModel):

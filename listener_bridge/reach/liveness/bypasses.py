@@ -81,7 +81,7 @@ class Bypasses:
     reaches_own: bool  #: reads its own variables
     inspects: bool  #: reads the variables of other code
     embeds: bool  #: does so where the program imports something of a shell
-    imports_shell: bool
+    imports_shell: bool  #: imports something of a shell, or names one
     reaches_modules: bool  #: reads the globals of a module that it does not belong to
     unpickles: bool  #: so reads functions
 

@@ -26,7 +26,7 @@ from state_backend.open import open_backend
 from tests.unit.cli.calling import Shufflectl, store
 from tests.unit.replay.logs import deleted_and_missed
 from tests.unit.server import facts
-from tests.unit.server.fakes import APP, TOKEN, FakeCoordinator, register, running
+from tests.unit.server.fakes import APP, TOKEN, FakeCoordinator, Running, register, running
 
 _PATIENCE_S = 20.0
 
@@ -40,8 +40,7 @@ async def test_who_follows_goes_on_at_the_next_coordinator() -> None:
             source = ServerSource([first.server.address, second.server.address], TOKEN, 5.0, None)
             following = source.follow(APP)
             heard = [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log]
-        job = pb.NumberedRequest(report_job_started={"job": 1, "final_stage": 6, "lineage": [facts.LINEAGE]})
-        await second.stub.Submit(pb.SubmitCall(caller=second.caller(), requests=[job]))
+        await _tell_of_a_job(second)
         while len(heard) < len(log):
             heard.append(await asyncio.wait_for(anext(following), _PATIENCE_S))
         await source.close()
@@ -83,8 +82,7 @@ async def test_who_follows_goes_on_where_the_line_is_dead_and_nobody_says_so(mon
             following = source.follow(APP)
             heard = [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log]
             is_whole.clear()
-            job = pb.NumberedRequest(report_job_started={"job": 1, "final_stage": 6, "lineage": [facts.LINEAGE]})
-            await second.stub.Submit(pb.SubmitCall(caller=second.caller(), requests=[job]))
+            await _tell_of_a_job(second)
             while len(heard) < len(log):
                 heard.append(await asyncio.wait_for(anext(following), _PATIENCE_S))
             await source.close()
@@ -164,6 +162,11 @@ async def test_who_follows_hears_the_end_and_no_more() -> None:
         heard += await asyncio.wait_for(_rest(following), _PATIENCE_S)
         assert heard == await replica.events(told.application)
         assert ApplicationEnded in map(type, (recorded.event for recorded in heard))
+
+
+async def _tell_of_a_job(run: Running) -> None:
+    job = pb.NumberedRequest(report_job_started={"job": 1, "final_stage": 6, "lineage": [facts.LINEAGE]})
+    await run.stub.Submit(pb.SubmitCall(caller=run.caller(), requests=[job]))
 
 
 async def _rest(following: AsyncIterator[Recorded]) -> list[Recorded]:
