@@ -42,7 +42,7 @@ BY_HAND = frozenset({"exec_module", "load_module", "load_source", "module_from_s
 #: So may who uses this module. A function of that name is called, which a module is not.
 INSPECT = "inspect"
 
-#: So may who names this one, in a program that imports something of a shell: it begins one where it is called. That
+#: So may who names this one, in a program that imports something of a shell, or where one runs: it begins one. That
 #: somebody has loaded a shell says nothing: PySpark 4 does, and people call functions of their own so (`shells`).
 EMBED = "embed"
 SHELLS = frozenset({"IPython", "bpython", "ptpython"})
@@ -80,7 +80,7 @@ class Bypasses:
 
     reaches_own: bool  #: reads its own variables
     inspects: bool  #: reads the variables of other code
-    embeds: bool  #: does so where the program imports something of a shell
+    embeds: bool  #: does so where the program imports something of a shell, or one runs
     imports_shell: bool  #: imports something of a shell, or names one
     reaches_modules: bool  #: reads the globals of a module that it does not belong to
     unpickles: bool  #: so reads functions

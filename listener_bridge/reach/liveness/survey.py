@@ -144,7 +144,8 @@ def surveyed(running: Sequence[Running], namespace: Namespace | None, is_interac
     around += [codes.analysis_of(code) for code in defined if _is_made_by_dataclasses(code)]
     beside = [codes.analysis_of(code) for code in _beside(namespace or {})]
     ways = bypasses.together(analysis.bypasses for analysis in (*around, *beside))
-    if ways.inspects or (ways.embeds and ways.imports_shell) or _gives_finalisers((*around, *beside)):
+    begins_shell = ways.embeds and (ways.imports_shell or is_interactive)
+    if ways.inspects or begins_shell or _gives_finalisers((*around, *beside)):
         return Survey(False, None)
     if any(map(_runs_another, running)) or _takes_runners(around):
         return Survey(False, None)

@@ -250,11 +250,18 @@ def test_an_ipython_that_may_run_keeps_every_global(shell: dict[str, object], mo
 
 @bytecode
 @pytest.mark.parametrize(
-    ("imported", "dead"),
-    [("from tools import embed", "global local"), ("from IPython.terminal.embed import embed", "")],
+    ("imported", "shell", "dead"),
+    [
+        ("from tools import embed", None, "global local"),
+        ("from tools import embed", object(), ""),
+        ("from IPython.terminal.embed import embed", None, ""),
+    ],
+    ids=["of another", "of another, where a shell runs", "of a shell"],
 )
-def test_embed_is_a_shells_where_one_is_imported(imported: str, dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ipython(monkeypatch, _instance=None)
+def test_embed_is_a_shells_where_one_is_imported_or_runs(
+    imported: str, shell: object, dead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ipython(monkeypatch, _instance=shell)
     program = f"def ask():\n    {imported}\n    embed()\n{A_DEAD_GLOBAL_AND_A_DEAD_LOCAL}"
     assert Program(program.replace("EXPECTED", repr(dead))).run().failures == []
 
