@@ -264,6 +264,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(part.name for part in PARTS))
     parser.add_argument("--all", action="store_true", help="slow tests and every Spark version too")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what we started ends with us
     if unknown := set(asked.parts) - {part.name for part in PARTS}:
         parser.error(f"no part '{unknown.pop()}'; there are: {', '.join(part.name for part in PARTS)}")
     chosen = [part for part in PARTS if (part.name in asked.parts if asked.parts else asked.all or not part.only_all)]

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,30 @@ def test_who_interrupts_a_run_leaves_nothing_that_goes_on(tree: Path, monkeypatc
     finally:
         started[0].kill()
         started[0].wait()
+
+
+ENDED = """
+import sys
+from pathlib import Path
+import parts
+parts.PARTS = (parts.Part("sleeps", "sleeps", commands=(("sh", "-c", "echo $$; exec sleep 60"),)),)
+parts.LOGS = Path(sys.argv.pop())
+parts.set_up = lambda _: parts.Outcome("set-up", "ok")
+sys.exit(parts.main())
+"""
+
+
+def test_who_ends_a_run_leaves_nothing_that_goes_on(tmp_path: Path, checkout: Path) -> None:
+    """SIGTERM comes to the runner alone, as from `kill` or a service that gives up."""
+    command = [sys.executable, "-u", "-c", ENDED, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "tools")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as runner:
+        assert runner.stdout is not None
+        sleeper = int(next(line for line in runner.stdout if line.strip().isdigit()))
+        runner.terminate()
+        assert runner.wait(30) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(sleeper, signal.SIGKILL)
 
 
 def test_a_set_up_that_failed_alone_is_no_part_to_run_again(capsys: pytest.CaptureFixture[str]) -> None:
