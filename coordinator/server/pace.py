@@ -1,7 +1,7 @@
 """How fast somebody may ask.
 
 Responsible for a rate that may be passed for a moment and not for long. Refuses to know who asks what. Invariant: what
-is kept of those who have been quiet for long is nothing.
+is kept of those who have been quiet for long is nothing, and whatever they ask at once is not too much for ever.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Pace:
         if who not in self._debts and len(self._debts) >= _KEPT_MAX:
             self._debts = {key: kept for key, kept in self._debts.items() if self._debt(key, now_s) > 0}
         self._debts[who] = (debt, now_s)
-        return max(0.0, debt / self.per_s - _BURST_S)
+        at_once = max(self.per_s * _BURST_S, count)  # a batch that is larger waits until all else is paid
+        return max(0.0, (debt - at_once) / self.per_s)
 
     def forgive(self, who: Hashable, count: int) -> None:
         """They were refused, and do not count."""

