@@ -120,9 +120,15 @@ class ReplicaThread:
 
 
 def start_replica(
-    store: str, bind: str = "127.0.0.1:0", options: Options | None = None, server: ServerOptions | None = None
+    store: str,
+    bind: str = "127.0.0.1:0",
+    options: Options | None = None,
+    server: ServerOptions | None = None,
+    archive: str = "",
 ) -> ReplicaThread:
     """Starts a replica in a daemon thread and waits until it serves. Raises what kept it from serving.
+
+    ``archive``: where logs move to; empty: they stay in the store.
 
     One that does not serve in time is given up: should it come to serve later, it stops at once.
     """
@@ -130,7 +136,7 @@ def start_replica(
     listening = replace(server or ServerOptions(), bind=bind)
     served: Future[ReplicaThread] = Future()
     thread = threading.Thread(
-        target=lambda: _run(_serve(store, listening, chosen, served, thread), served),
+        target=lambda: _run(_serve(store, listening, chosen, archive, served, thread), served),
         name="shuffle-lifecycle-replica",
         daemon=True,
     )
@@ -158,11 +164,16 @@ def _run(serving: Coroutine[Any, Any, None], served: Future[ReplicaThread]) -> N
 
 
 async def _serve(
-    store: str, server: ServerOptions, options: Options, served: Future[ReplicaThread], thread: threading.Thread
+    store: str,
+    server: ServerOptions,
+    options: Options,
+    archive: str,
+    served: Future[ReplicaThread],
+    thread: threading.Thread,
 ) -> None:
     stop = asyncio.Event()
     try:
-        async with running(store, server, options) as listening:
+        async with running(store, server, options, archive) as listening:
             if served.set_running_or_notify_cancel():
                 served.set_result(ReplicaThread(listening.address, asyncio.get_running_loop(), stop, thread))
                 await stop.wait()

@@ -74,12 +74,17 @@ def _temporary() -> str:
 class Embedded:
     """The coordinator of this attachment, started when it is first asked for. Raises what is wrong with the store."""
 
-    def __init__(self, store: str, history: str = "") -> None:
+    def __init__(self, store: str, history: str = "", archive: str = "", retention_s: float = 0.0) -> None:
+        from coordinator.archive.open import open_archive
         from state_backend.address import parse_address
 
         parse_address(store)
+        if archive:
+            open_archive(archive)  # which makes nothing yet
         self.store = store
         self.history = history
+        self.archive = archive
+        self.retention_s = retention_s
         self._lock = threading.Lock()
         self._running: Any = None
         self._stopped = False
@@ -119,14 +124,16 @@ class Embedded:
             self._folder.remove()
 
     def _start(self) -> Any:
-        from coordinator.app import start_replica
+        from coordinator.app import replica_name, start_replica
+        from coordinator.runtime.options import Options
         from coordinator.server.options import ServerOptions
         from coordinator.wire.lessons import read_lessons
 
         _log_through_logging()
         _warn_of_other_machines(self.store)
         server = ServerOptions(lessons=read_lessons(Path(self.history))) if self.history else None
-        return start_replica(self.store, self._bind(), server=server)
+        options = Options(replica=replica_name(), retention_s=self.retention_s)
+        return start_replica(self.store, self._bind(), options, server, self.archive)
 
     def _bind(self) -> str:
         """A socket that only this user can open; a loopback port where there is no place for one."""

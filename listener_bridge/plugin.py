@@ -332,7 +332,8 @@ def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Ca
         return (lambda: chosen.addresses), "", lambda _: None
     from listener_bridge import embedded
 
-    ours = embedded.Embedded(chosen.store or embedded.default_store(), chosen.history)
+    store = chosen.store or embedded.default_store()
+    ours = embedded.Embedded(store, chosen.history, chosen.archive, chosen.retention_ms / 1_000)
     return ours.addresses, ours.shown, ours.stop
 
 

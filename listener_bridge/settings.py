@@ -87,6 +87,8 @@ class Settings:
     name: str = ""  #: Empty: Spark's application name.
     tls: Tls | None = None  #: To coordinators that are named by address; None: plain text.
     history: str = ""  #: File of lessons, of the coordinator inside the driver's process; empty: none.
+    archive: str = ""  #: Where that coordinator's logs move to; empty: they stay in its store.
+    retention_ms: int = 0  #: So long after its end an application leaves that store; 0: it stays.
     pressure: Pressure = Pressure()
     prompt_bytes: int = MUCH_BYTES  #: What moves or frees less may wait; 0: nothing may.
 
@@ -115,6 +117,8 @@ def read(conf: Mapping[str, str], overrides: Mapping[str, object] | None = None)
         addresses=_read(texts, "address", _addresses, ()),
         store=texts.get("store", ""),
         history=texts.get("history", ""),
+        archive=texts.get("archive", ""),
+        retention_ms=_retention_ms(texts),
         token=texts.get("token", ""),
         service=_read(texts, "service", _one_of(SERVICES), "auto"),
         deterministic=_read(texts, "deterministic", _flag, False),
@@ -172,6 +176,14 @@ def _pressure(texts: Mapping[str, str]) -> Pressure:
         told = f"{PREFIX}pressure.low is {chosen.low}, above {PREFIX}pressure.high, which is {chosen.high}"
         raise WrongSettingError(f"{told}; expected a low watermark at or below the high one")
     return chosen
+
+
+def _retention_ms(texts: Mapping[str, str]) -> int:
+    kept_ms = _read(texts, "retention", milliseconds, 0)
+    if kept_ms and not texts.get("archive"):
+        told = f"{PREFIX}retention is {texts['retention']} and {PREFIX}archive is not given"
+        raise WrongSettingError(f"{told}; expected an archive, which ended applications move to")
+    return kept_ms
 
 
 def _percent(text: str) -> int:
@@ -241,6 +253,9 @@ KEYS = {
     "history": "file of `shufflectl learn`, for the coordinator inside the driver's process and policy `history`",
     "store": "the store of the coordinator inside the driver's process, as sqlite:///var/lib/shuffle.db; "
     "Spark shows it with its conf: no password in it",
+    "archive": "folder or URL that the logs of the coordinator inside the driver's process move to, so that its store "
+    "stays small; `shufflectl --archive` reads both; none: all stays in the store",
+    "retention": "so long after its end an application leaves that store for the archive, as 30d; default: it stays",
     "token": "what the coordinators ask for before they register somebody new, where they do",
     "tls.enabled": "true: talk TLS to the coordinators; this is so where one of these files is named",
     "tls.ca": "PEM file on the driver: coordinators must show a certificate that it has signed; none: whom gRPC trusts",

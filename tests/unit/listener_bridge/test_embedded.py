@@ -19,7 +19,13 @@ import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from coordinator import app, logs
+from coordinator.archive.api import WrongArchive
+from coordinator.core.commands import EndApplication, RegisterApplication, Request
+from coordinator.core.ids import ApplicationId, ClientId
+from coordinator.core.values import Driver
 from coordinator.runtime import engine
+from coordinator.runtime.options import Options
+from coordinator.runtime.replica import Replica
 from coordinator.wire.errors import Malformed
 from coordinator.wire.lessons import Taught, text_of
 from listener_bridge import embedded
@@ -28,6 +34,7 @@ from listener_bridge.seldom import AT_ONCE
 from state_backend.api import StateBackend
 from state_backend.errors import WrongAddress
 from state_backend.open import open_backend
+from state_backend.values import Keyspace
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
@@ -287,6 +294,38 @@ def test_the_file_of_lessons_is_read_before_it_serves(tmp_path: Path) -> None:
         assert there.addresses()
     finally:
         there.stop(10.0)
+
+
+def test_what_has_ended_leaves_its_store_for_the_archive(tmp_path: Path) -> None:
+    """The one file that all drivers of a user share would else only grow."""
+    store, folder = f"sqlite://{tmp_path}/coordinator.db", tmp_path / "archive"
+    asyncio.run(_ended(store))
+    here = Embedded(store, archive=str(folder), retention_s=0.001)
+    assert here.addresses()
+    try:
+        asyncio.run(_left(store))
+    finally:
+        here.stop(10.0)
+    assert [file.name.partition("-")[0] for file in folder.glob("over/events-*")] == ["events"]
+
+
+async def _ended(store: str) -> None:
+    application = ApplicationId("over")
+    async with await open_backend(store) as backend, Replica(backend, Options("earlier")) as replica:
+        await replica.register(Request(ClientId(""), 0, RegisterApplication(application, Driver())))
+        await replica.submit(application, [Request(ClientId(""), 0, EndApplication())])
+
+
+async def _left(store: str) -> None:
+    async with await open_backend(store) as backend:
+        while (await backend.scan_keys(Keyspace.EVENTS)).keys:  # noqa: ASYNC110 - housekeeping tells nobody
+            await asyncio.sleep(0.01)
+        assert (await backend.scan_keys(Keyspace.APPLICATIONS)).keys == ()
+
+
+def test_an_archive_that_cannot_be_one_is_told_before_anything_begins(tmp_path: Path) -> None:
+    with pytest.raises(WrongArchive, match="file:///FOLDER"):
+        Embedded(f"sqlite://{tmp_path}/coordinator.db", archive="file://folder")
 
 
 class Starting(Embedded):

@@ -40,6 +40,8 @@ def test_every_key_is_read() -> None:
         P + "tls.certificate": "our.pem",
         P + "tls.key": "our-key.pem",
         P + "history": "lessons.json",
+        P + "archive": "/var/lib/logs",
+        P + "retention": "2h",
         P + "pressure.high": "90",
         P + "pressure.low": "60 %",
         P + "pressure.capacity": "20g",
@@ -50,7 +52,7 @@ def test_every_key_is_read() -> None:
     expected = Settings(
         True, Policy("eager", False, 300_000), ("one:7457", "two:7457"), "sqlite:///f.db", "t", "native", True, True, 3,
         True, False, False, "nightly", Tls("ca.pem", "our.pem", "our-key.pem"), "lessons.json",
-        Pressure(90, 60, 20 << 30, ("/a", "/b")), 16 << 20,
+        "/var/lib/logs", 7_200_000, Pressure(90, 60, 20 << 30, ("/a", "/b")), 16 << 20,
     )  # fmt: skip
     assert {key.removeprefix(P) for key in conf if key.startswith(P)} == set(settings.KEYS)
     assert read(conf) == expected
@@ -196,6 +198,13 @@ def test_sizes_for_people_are_those_of_shufflectl() -> None:
 
 def test_a_high_watermark_below_the_usual_low_one_takes_it_along() -> None:
     assert read({P + "pressure.high": "50"}).pressure == Pressure(50, 50)
+
+
+def test_who_wants_logs_to_leave_the_store_says_where_they_go() -> None:
+    with pytest.raises(WrongSettingError, match=r"retention is 30d and .*archive is not given; expected an archive"):
+        read({P + "retention": "30d"})
+    chosen = read({P + "retention": "30d", P + "archive": "/var/lib/logs"})
+    assert (chosen.archive, chosen.retention_ms) == ("/var/lib/logs", 30 * 86_400_000)
 
 
 def test_tls_is_talked_where_a_file_is_named_and_not_where_it_is_switched_off() -> None:
