@@ -15,7 +15,7 @@ from coordinator.core.events import Event, JobEnded, Recorded, RecoveryJoined, R
 from coordinator.core.evolve import apply
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, Sequence, Span, add_span, within
 from coordinator.core.rejections import Answer
-from coordinator.core.state import Client, State, first_due_ms, lay_over
+from coordinator.core.state import Client, State, due_by, lay_over
 from coordinator.core.touching import WIDE, touched
 from coordinator.core.values import Refused
 
@@ -134,9 +134,7 @@ class Desk:
     def over(cls, state: State, now_ms: int) -> Desk:
         """A desk over ``state``. Event time never runs backwards: the larger of the two clocks counts."""
         now_ms = max(now_ms, state.meta.time_ms)
-        due_ms = first_due_ms(state)
-        restless = state.meta.sweeping or (due_ms is not None and due_ms <= now_ms)
-        return cls(lay_over(state), now_ms, concerns_all=restless)
+        return cls(lay_over(state), now_ms, concerns_all=state.meta.sweeping, _concerned=set(due_by(state, now_ms)))
 
     def probe(self) -> Desk:
         """A desk over the draft for a decision that is looked at and thrown away: nothing is evaluated after it."""

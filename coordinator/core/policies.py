@@ -156,6 +156,12 @@ def _reachable(view: View, generation: Generation) -> Expiry | None:
     return Expiry.UNREACHABLE if seen else None
 
 
+def unseen(state: State) -> list[AppShuffle]:
+    """What was completed, or left as it is, after the last look that has ended began."""
+    seen = state.meta.seen_sequence
+    return [one.app_shuffle for one in state.generations.values() if one.completed >= seen or one.rested >= seen]
+
+
 def _frontier(view: View, generation: Generation) -> Expiry | None:
     """Read by map stages whose outputs are on disk or were let go; or its SQL execution is over."""
     state = view.state

@@ -423,6 +423,13 @@ def first_due_ms(state: State) -> int | None:
     return min([g.due_ms for g in state.generations.values() if g.due_ms and g.life is Life.EXPIRED], default=None)
 
 
+def due_by(state: State, now_ms: int) -> list[AppShuffle]:
+    """What has expired and is due by then, in event time."""
+    return [
+        one.app_shuffle for one in state.generations.values() if 0 < one.due_ms <= now_ms and one.life is Life.EXPIRED
+    ]
+
+
 _given = altering(Generation, "job", "execution", "group", "policy")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from coordinator.core import cuts
+from coordinator.core import cuts, policies
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.core.lifecycle import Life
@@ -19,7 +19,7 @@ from coordinator.core.values import Expiry
 
 Touched = Iterable[AppShuffle]
 
-#: These may concern everything: policies, switches, roots and the ends of executions.
+#: These may concern everything: policies, switches, and what all disks together hold.
 WIDE: frozenset[type] = frozenset(
     {
         e.ApplicationEnded,
@@ -27,10 +27,6 @@ WIDE: frozenset[type] = frozenset(
         e.DeletionSuspended,
         e.DeletionResumed,
         e.GapRecorded,
-        e.CutReported,
-        e.RootGone,
-        e.LookEnded,
-        e.ExecutionEnded,
         e.DiskReported,
     }
 )
@@ -162,6 +158,33 @@ def _used(state: State, attempt: Attempt) -> set[AppShuffle]:
     return {generation.app_shuffle for generation in found if generation is not None}
 
 
+def _of_cut(state: State, event: e.CutReported) -> Touched:
+    """What the root needs now or needed before; all of it where it has become a root of another kind."""
+    known = state.roots.get(event.root)
+    same = known.needs if known is not None and known.kind is not event.kind else ()
+    return cuts.reached(state, {*event.added, *event.removed, *same})
+
+
+def _of_root(state: State, event: e.RootGone) -> Touched:
+    root = state.roots.get(event.root)
+    return cuts.reached(state, root.needs) if root is not None else ()
+
+
+def _of_look(state: State, _: e.LookEnded) -> Touched:
+    """What no look had seen yet."""
+    return policies.unseen(state)
+
+
+def _of_execution(state: State, event: e.ExecutionEnded) -> Touched:
+    """What it has written, or read last."""
+    ended = event.execution
+    return [
+        one.app_shuffle
+        for one in state.generations.values()
+        if one.execution == ended or one.last_read_execution == ended
+    ]
+
+
 def _of_recovery(state: State, event: Any) -> Touched:
     recovery = state.recoveries.get(event.recovery)
     return cuts.reached(state, {named for _, named in recovery.gone}) if recovery is not None else ()
@@ -174,6 +197,10 @@ _TOUCHED: dict[type, Callable[[State, Any], Touched]] = {
     e.StageCompleted: _of_stage,
     e.LineageLearned: _of_lineage,
     e.PrematureDeletion: _of_missed,
+    e.CutReported: _of_cut,
+    e.RootGone: _of_root,
+    e.LookEnded: _of_look,
+    e.ExecutionEnded: _of_execution,
     e.RecoveryOpened: _of_recovery,
     e.RecoveryWidened: _of_recovery,
     e.RecoveryJoined: _of_recovery,
