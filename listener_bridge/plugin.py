@@ -2,7 +2,7 @@
 
 Responsible for: what people call: `attach`, `Attachment`; and for turning everything that cannot work into one clear
 line and a session that runs as if nobody had attached.
-Refuses to know: what is listened to and what is done about it (`bridge`).
+Refuses to know: which parts an attachment has (`parts`), what is listened to and what is done about it (`bridge`).
 Invariant: after `attach` has returned nothing here raises into the program or makes it wait, but for `STOP_LIMIT_S` at
 its end, and for `ASKED_LIMIT_S` who asks for what only a coordinator can tell. Only a wrong argument of `attach` itself
 raises.
@@ -14,30 +14,21 @@ import atexit
 import functools
 import logging
 import os
-import platform
 import statistics
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shuffle_lifecycle.v1 import common_pb2, service_pb2
-
-from listener_bridge import channels, connections, forks, greenlets, words
+from listener_bridge import channels, connections, forks, greenlets, parts
 from listener_bridge import settings as choices
 from listener_bridge.bridge import DETACHED, STOP_LIMIT_S, Bridge
-from listener_bridge.disks import Watch, Watermarks
 from listener_bridge.marks.marks import keep_apart
-from listener_bridge.reach.looker import Sight
 from listener_bridge.settings import Settings, WrongSettingError
-from listener_bridge.shorten import short
-from listener_bridge.shuffle_services import native
-from listener_bridge.shuffle_services.api import Capability
 from listener_bridge.shuffle_services.choosing import choose
-from listener_bridge.shuffle_services.native import local_directories
 from listener_bridge.sizes import shown
 from listener_bridge.tap.jvm import CannotTapError
 from listener_bridge.tap.tap import Tap
@@ -49,10 +40,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("shuffle_lifecycle")
 
-_BLIND = (
-    "spark.shuffleLifecycle.looks=false: the program is not looked at, so reachable lets nothing go; expected "
-    "looks=true, or a rule that guesses: frontier, eager"
-)
 _AS_IT_IS = ", and what was chosen otherwise now does not count; expected the same settings, or `detach` before"
 _STOPPED = (
     "the Spark context of this session is stopped; expected one that runs: attach to a session of the new context"
@@ -241,6 +228,21 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
     """What it has begun is undone where it fails: whoever attaches again finds nothing of it."""
+    bridge, attached = _put_together(spark, chosen)
+    try:
+        bridge.reporter.knows_conf(_conf_of(spark))
+        bridge.start()
+        attached._bridge = bridge  # noqa: SLF001 - made here
+        _RUNNING[bridge] = attached
+        _announce(attached, chosen)
+    except BaseException:
+        bridge.stop("attaching has failed", STOP_LIMIT_S, DETACHED)
+        raise
+    return attached
+
+
+def _put_together(spark: SparkSession, chosen: Settings) -> tuple[Bridge, Attachment]:
+    """Everything that there is to start. Where one part cannot be made, those before it are let go of again."""
     with ExitStack() as undo:
         tap = Tap.open(spark, prompt_bytes=chosen.patient_below_bytes)
         undo.callback(tap.close)
@@ -249,92 +251,25 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
         can = service.probe()
         if can.deletes is True:
             keep_apart(tap, chosen.strict, chosen.deterministic)
-        application = str(uuid.uuid4())
-        addresses, store, release = _coordinator(chosen)
-        registration = _registration(spark, application, chosen, can)
-        attached = Attachment(chosen, registration.capabilities.why_not, store)
-        sight = _eyes(spark, tap, chosen, can)
+        coordinator = parts.coordinator(chosen)
+        registration = parts.registration(spark, str(uuid.uuid4()), chosen, can)
+        sight = parts.eyes(spark, tap, chosen, can)
         if sight is not None:
             undo.callback(sight.close)
-        open_channel = channels.opener(chosen.tls if chosen.addresses else None)
-        disks = _watch(tap, chosen, can)
         bridge = Bridge(
             tap,
             service,
             registration,
             chosen.token,
-            addresses,
+            coordinator.addresses,
             sight,
-            open_channel,
-            disks,
+            channels.opener(chosen.tls if chosen.addresses else None),
+            parts.disks(tap, chosen, can),
             chosen.patient_below_bytes,
         )
-        bridge.on_stopped = lambda limit_s: _let_go(bridge, release, limit_s)
         undo.pop_all()  # all that is the bridge's now
-        undo.callback(bridge.stop, "attaching has failed", STOP_LIMIT_S, DETACHED)
-        bridge.reporter.knows_conf(_conf_of(spark))
-        bridge.start()
-        attached._bridge = bridge  # noqa: SLF001 - made here
-        _RUNNING[bridge] = attached
-        _announce(attached, chosen, can)
-        undo.pop_all()
-    return attached
-
-
-def _eyes(spark: SparkSession, tap: Tap, chosen: Settings, can: Capability) -> Sight | None:
-    """The eyes of looks at the program; None where nobody wants them, or where they do not see this driver."""
-    if can.deletes is not True:
-        return None
-    if not chosen.looks:
-        if chosen.policy.rule == choices.DEFAULT_RULE:
-            log.warning("%s", _BLIND)
-        return None
-    from listener_bridge.reach import opening
-
-    try:
-        return opening.eyes(spark, tap, chosen.liveness)
-    except Exception as error:
-        log.warning("the program is not looked at, reachable deletes nothing (%s: %s)", type(error).__name__, error)
-        log.debug("looks failed to begin", exc_info=True)
-        return None
-
-
-def _watch(tap: Tap, chosen: Settings, can: Capability) -> Watch | None:
-    """The disks that this driver can see; None where nobody asks how full they are, or none can be seen."""
-    pressure = chosen.pressure
-    if pressure.capacity_bytes or not (pressure.directories or chosen.policy.rule == "pressure"):
-        return None
-    own = local_directories(tap.driver) if can.service == native.SERVICE else ()
-    directories = pressure.directories or own
-    if directories:
-        _warn_of_absent(pressure.directories)
-        return Watch(directories, Watermarks(pressure.high, pressure.low))
-    log.warning(
-        "policy pressure deletes nothing: the executors' disks cannot be seen from the driver; set "
-        "spark.shuffleLifecycle.pressure.capacity to what their shuffle data may take together"
-    )
-    return None
-
-
-def _warn_of_absent(directories: Sequence[str]) -> None:
-    for directory in directories:
-        if not os.path.isdir(directory):  # noqa: PTH112 - which answers for whatever people write
-            log.warning(
-                "spark.shuffleLifecycle.pressure.directories: %r is no folder on this machine, so its disk counts as "
-                "empty until it is; expected a folder that the driver can see",
-                directory,
-            )
-
-
-def _coordinator(chosen: Settings) -> tuple[Callable[[], Sequence[str]], str, Callable[[float], None]]:
-    """Addresses, the store where it is ours, as people may see it, and how to let go of it."""
-    if chosen.addresses:
-        return (lambda: chosen.addresses), "", lambda _: None
-    from listener_bridge import embedded
-
-    store = chosen.store or embedded.default_store()
-    ours = embedded.Embedded(store, chosen.history, chosen.archive, chosen.retention_ms / 1_000)
-    return ours.addresses, ours.shown, ours.stop
+    bridge.on_stopped = lambda limit_s: _let_go(bridge, coordinator.release, limit_s)
+    return bridge, Attachment(chosen, registration.capabilities.why_not, coordinator.store)
 
 
 def _let_go(bridge: Bridge, release: Callable[[float], None], limit_s: float) -> None:
@@ -342,33 +277,6 @@ def _let_go(bridge: Bridge, release: Callable[[float], None], limit_s: float) ->
     if attached is not None:
         _take_leave(attached.status())
     release(limit_s)
-
-
-def _registration(
-    spark: SparkSession, application: str, chosen: Settings, can: Capability
-) -> service_pb2.RegisterApplication:
-    return service_pb2.RegisterApplication(
-        application=application,
-        driver=_driver(spark, chosen, can),
-        capabilities=words.capabilities(can),
-        policy=words.policy(chosen.policy),
-        settings=words.promises(chosen),
-    )
-
-
-def _driver(spark: SparkSession, chosen: Settings, can: Capability) -> common_pb2.Driver:
-    context = spark.sparkContext
-    attempt = context._jsc.sc().applicationAttemptId()  # noqa: SLF001 - PySpark has no public way
-    return common_pb2.Driver(
-        spark_application_id=str(context.applicationId),
-        spark_attempt=str(attempt.get()) if attempt.isDefined() else "",
-        name=short(chosen.name or str(context.appName)),
-        user=str(context.sparkUser()),
-        spark_version=str(spark.version),
-        python_version=platform.python_version(),
-        service=can.service,
-        master=str(context.master),
-    )
 
 
 def _conf_of(spark: SparkSession) -> dict[str, str]:
@@ -384,11 +292,11 @@ def _conf_of(spark: SparkSession) -> dict[str, str]:
 # ---- what people must know ----
 
 
-def _announce(attached: Attachment, chosen: Settings, can: Capability) -> None:
+def _announce(attached: Attachment, chosen: Settings) -> None:
     where = f"coordinator at {', '.join(chosen.addresses)}" if chosen.addresses else f"log in {attached.status().store}"
     log.info("attached: application %s, policy %s, %s", attached.application, chosen.policy, where)
-    if can.deletes is not True:
-        log.warning("only observing, nothing is deleted early: %s", can.deletes.reason)
+    if attached._why:  # noqa: SLF001 - of this module
+        log.warning("only observing, nothing is deleted early: %s", attached._why)  # noqa: SLF001 - of this module
 
 
 def _take_leave(status: Status) -> None:

@@ -17,7 +17,7 @@ import pytest
 from shuffle_lifecycle.v1 import service_pb2
 
 import listener_bridge
-from listener_bridge import channels, embedded, plugin, settings
+from listener_bridge import channels, embedded, parts, plugin, settings
 from listener_bridge.bridge import Bridge
 from listener_bridge.settings import Policy, Settings
 from listener_bridge.shuffle_services.api import Capability
@@ -109,7 +109,7 @@ def test_without_looks_reachable_says_that_it_lets_nothing_go(
     policy: Policy, is_told: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     chosen, can = Settings(policy=policy, looks=False), Capability("native", True, False, False)
-    assert plugin._eyes(cast(Any, None), cast(Any, None), chosen, can) is None
+    assert parts.eyes(cast(Any, None), cast(Any, None), chosen, can) is None
     lines = ["WARNING spark.shuffleLifecycle.looks=false: the program is not looked at, so reachable lets nothing go"]
     assert [line.partition(";")[0] for line in said(caplog)] == (lines if is_told else [])
 
@@ -233,7 +233,14 @@ class Broken:
         self.closed += 1
 
 
-@pytest.mark.parametrize("fails", ["_registration", "channels", "disks", "session", "listening", "_announce"])
+_MADE_BY = {
+    "registration": (parts, "registration"),
+    "channels": (channels, "opener"),
+    "_announce": (plugin, "_announce"),
+}
+
+
+@pytest.mark.parametrize("fails", ["registration", "channels", "disks", "session", "listening", "_announce"])
 def test_what_an_attach_that_fails_has_begun_is_undone_and_the_next_one_works(
     fails: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,18 +249,17 @@ def test_what_an_attach_that_fails_has_begun_is_undone_and_the_next_one_works(
     released: list[float] = []
     threads = set(threading.enumerate())
     monkeypatch.setattr(plugin, "_ATTACHED", {})
-    for name, parts in (("choose", services), ("_eyes", eyes), ("_watch", disks)):
-        monkeypatch.setattr(plugin, name, in_turn(parts))
+    monkeypatch.setattr(plugin, "choose", in_turn(services))
+    monkeypatch.setattr(parts, "eyes", in_turn(eyes))
+    monkeypatch.setattr(parts, "disks", in_turn(disks))
     monkeypatch.setattr(Tap, "open", in_turn(taps))
-    monkeypatch.setattr(plugin, "_coordinator", lambda _: (tuple, "", released.append))
+    monkeypatch.setattr(parts, "coordinator", lambda _: parts.Coordinator(tuple, "", released.append))
     monkeypatch.setattr(plugin, "keep_apart", lambda *_: None)
-    monkeypatch.setattr(plugin, "Bridge", lambda *parts: _bridge(*parts, fails=fails if taps[0] in parts else ""))
-    monkeypatch.setattr(plugin, "_registration", lambda *_: service_pb2.RegisterApplication(application="one"))
+    monkeypatch.setattr(plugin, "Bridge", lambda *its: _bridge(*its, fails=fails if taps[0] in its else ""))
+    monkeypatch.setattr(parts, "registration", lambda *_: service_pb2.RegisterApplication(application="one"))
     with monkeypatch.context() as failing:
-        if fails in ("_registration", "_announce"):
-            failing.setattr(plugin, fails, Broken(False).start)
-        if fails == "channels":
-            failing.setattr(channels, "opener", Broken(False).start)
+        if fails in _MADE_BY:
+            failing.setattr(*_MADE_BY[fails], Broken(False).start)
         session = FakeSession()
         assert attach(session).status().state == "off"
     left = set(threading.enumerate()) - threads
@@ -261,8 +267,8 @@ def test_what_an_attach_that_fails_has_begun_is_undone_and_the_next_one_works(
         thread.join(PATIENCE)
     assert not [thread.name for thread in left if thread.is_alive()]
     assert (taps[0].is_closed, services[0].calls) == (True, [("close",)])
-    assert eyes[0].closed == (fails != "_registration")
-    assert len(released) == (fails not in ("_registration", "channels"))
+    assert eyes[0].closed == (fails != "registration")
+    assert len(released) == (fails not in ("registration", "channels"))
     with attach(session) as second:
         assert second.status().state in ("connecting", "away")
     assert (taps[1].is_closed, services[1].calls) == (True, [("close",)])
@@ -364,13 +370,13 @@ class FakeDriver:
 def test_which_disks_are_watched(overrides: dict[str, object], is_local: bool, service: str, watched: bool) -> None:
     tap: Any = SimpleNamespace(driver=FakeDriver(is_local))
     can: Any = SimpleNamespace(service=service)
-    assert (plugin._watch(tap, settings.read({}, overrides), can) is not None) is watched
+    assert (parts.disks(tap, settings.read({}, overrides), can) is not None) is watched
 
 
 def test_what_cannot_be_watched_is_said(caplog: pytest.LogCaptureFixture) -> None:
     tap: Any = SimpleNamespace(driver=FakeDriver(is_local=False))
     can: Any = SimpleNamespace(service="native")
-    assert plugin._watch(tap, settings.read({}, {"policy": "pressure"}), can) is None
+    assert parts.disks(tap, settings.read({}, {"policy": "pressure"}), can) is None
     assert "pressure.capacity" in said(caplog)[-1]
 
 
@@ -380,6 +386,6 @@ def test_a_disk_that_is_not_there_is_said(tmp_path: Path, caplog: pytest.LogCapt
     can: Any = SimpleNamespace(service="native")
     there, nowhere = str(tmp_path), str(tmp_path / "nowhere")
     wishes = {"policy": "pressure", "pressure_directories": [there, nowhere]}
-    assert plugin._watch(tap, settings.read({}, wishes), can) is not None
+    assert parts.disks(tap, settings.read({}, wishes), can) is not None
     [line] = said(caplog)
     assert f"pressure.directories: {nowhere!r} is no folder on this machine" in line

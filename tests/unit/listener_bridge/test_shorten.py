@@ -8,7 +8,7 @@ from typing import Any
 from shuffle_lifecycle.v1 import service_pb2
 
 from coordinator.wire.bounds import Bounds, check_registration
-from listener_bridge import plugin
+from listener_bridge import parts
 from listener_bridge.outbox import Outbox
 from listener_bridge.settings import Settings
 from listener_bridge.shorten import CUT, TEXT_MAX
@@ -58,7 +58,7 @@ def test_the_name_of_an_application_is_cut_to_what_a_registration_may_hold() -> 
         appName="\U0001f600" * 100_000,
     )
     spark: Any = SimpleNamespace(sparkContext=context, version="4.3.0")
-    registration = service_pb2.RegisterApplication(driver=plugin._driver(spark, Settings(), CAN))
+    registration = service_pb2.RegisterApplication(driver=parts._driver(spark, Settings(), CAN))
     Bounds().check(registration)
     check_registration(registration)
     assert registration.driver.name == "\U0001f600" * TEXT_MAX + CUT
