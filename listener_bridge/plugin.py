@@ -209,21 +209,27 @@ def _attach(spark: SparkSession, overrides: dict[str, object]) -> Attachment:
     if why := greenlets.why_none_can_wait():
         return _off(why)
     with _LOCK:
-        context = spark.sparkContext
-        which = str(context.applicationId), int(context.startTime)
-        for over in [known for known, present in _ATTACHED.items() if present.status().state == "detached"]:
-            del _ATTACHED[over]
-        present = _ATTACHED.get(which)
-        if present is not None and present.status().state == "refused":  # for good: whoever asks again knows more
-            present.detach()
-        elif present is not None:
+        which = str(spark.sparkContext.applicationId), int(spark.sparkContext.startTime)
+        present = _going_on(which)
+        if present is None:
+            present = _ATTACHED[which] = _open(spark, chosen)
+        else:
             is_as_wished = not overrides or present._settings == chosen  # noqa: SLF001 - of this module
             told = "application %s is attached already: its present attachment goes on%s"
             log.warning(told, which[0], "" if is_as_wished else _AS_IT_IS)
             present._attached += 1  # noqa: SLF001 - of this module
-            return present
-        _ATTACHED[which] = attached = _open(spark, chosen)
-        return attached
+        return present
+
+
+def _going_on(which: tuple[str, int]) -> Attachment | None:
+    """The application's present attachment. One that was refused is left: whoever asks again knows more."""
+    for over in [known for known, present in _ATTACHED.items() if present.status().state == "detached"]:
+        del _ATTACHED[over]
+    present = _ATTACHED.get(which)
+    if present is None or present.status().state != "refused":
+        return present
+    present.detach()
+    return None
 
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
