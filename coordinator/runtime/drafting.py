@@ -38,7 +38,7 @@ class Poisoned(Exception):  # noqa: N818 - it names the batch, not a failure of 
 
 @dataclass(slots=True)
 class Draft:
-    """What was decided, and for whom. ``fits``: how many requests a segment can hold of those that were tried."""
+    """What was decided, and for whom. ``count``: how many requests it answers, of all batches in ``taken``."""
 
     desk: Desk
     ticked: bool

@@ -8,7 +8,7 @@ such request is refused by itself, what waits behind it goes on, and a tick that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordinator import logs
 from coordinator.core.rejections import Rejection
@@ -37,6 +37,14 @@ class Proposal:
     sealed: Sealed | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Portion:
+    """How much is tried: so many requests at the most, behind what is due or without it."""
+
+    most: int
+    tick: bool
+
+
 class Proposer:
     """For one application."""
 
@@ -60,39 +68,42 @@ class Proposer:
 
     def propose(self, state: State, tick: bool) -> Proposal | None:
         """The largest draft that a segment can hold, with it; None where there is nothing left to decide."""
-        most, options = self._options.commit_requests_max, self._options
-        while self._waiting or tick:
-            try:
-                now_ms, readable = self._time.now_ms(), self._readable()
-                made = drafting.draft(state, self._waiting, most, now_ms, tick, readable, options.limits)
-            except Poisoned as poisoned:
-                tick = self._refuse_poisoned(state, poisoned) and tick
-                continue
-            if made.newer and made.ticked and not made.taken:
-                self._put_off_tick(state, made.newer)
-                tick = False
-            elif made.full:
-                most = made.count
-            elif made.newer:
-                return self._refused(state, too_new(self._application, made.newer, readable))
-            elif made.over_size:
-                return self._refuse_over_size(state, "records", len(made.records), drafting.RECORDS_HARD_MAX)
-            elif not made.desk.log:
-                return Proposal(made, None)
-            else:
-                sealed = self._journal.seal(made.desk.log)
-                size, limit = _size(made, sealed)
-                if size <= limit:
-                    return Proposal(made, sealed)
-                if made.count > 1 or (made.count and made.ticked):
-                    most = made.count // 2
-                elif made.ticked:
-                    log.warning("not done: it is too large", application=self._application, bytes=size, limit=limit)
-                    self._due.note_idle(state)
-                    most, tick = options.commit_requests_max, False
-                else:
-                    return self._refuse_over_size(state, "bytes", size, limit)
+        portion = _Portion(self._options.commit_requests_max, tick)
+        while self._waiting or portion.tick:
+            came = self._try(state, portion)
+            if isinstance(came, Proposal):
+                return came
+            portion = came
         return None
+
+    def _try(self, state: State, portion: _Portion) -> Proposal | _Portion:
+        """What is proposed, or what is to be tried instead."""
+        now_ms, readable, limits = self._time.now_ms(), self._readable(), self._options.limits
+        try:
+            made = drafting.draft(state, self._waiting, portion.most, now_ms, portion.tick, readable, limits)
+        except Poisoned as poisoned:
+            return replace(portion, tick=self._refuse_poisoned(state, poisoned) and portion.tick)
+        if made.newer and made.ticked and not made.taken:
+            return self._without_tick(state, "not done: a replica could not read it", version=made.newer)
+        if made.full:
+            return replace(portion, most=made.count)
+        if made.newer:
+            return self._refused(state, too_new(self._application, made.newer, readable))
+        if made.over_size:
+            return self._refuse_over_size(state, "records", len(made.records), drafting.RECORDS_HARD_MAX)
+        return self._sealed(state, portion, made) if made.desk.log else Proposal(made, None)
+
+    def _sealed(self, state: State, portion: _Portion, made: Draft) -> Proposal | _Portion:
+        """Only as bytes does a draft show whether it fits; where it does not, half of its requests may."""
+        sealed = self._journal.seal(made.desk.log)
+        size, limit = _size(made, sealed)
+        if size <= limit:
+            return Proposal(made, sealed)
+        if made.count > 1 or (made.count and made.ticked):
+            return replace(portion, most=made.count // 2)
+        if made.ticked:
+            return self._without_tick(state, "not done: it is too large", bytes=size, limit=limit)
+        return self._refuse_over_size(state, "bytes", size, limit)
 
     def _refuse_poisoned(self, state: State, poisoned: Poisoned) -> bool:
         """Whether a tick may still be tried."""
@@ -104,9 +115,11 @@ class Proposer:
         self._waiting.refuse(poisoned.batch, poisoned.__cause__)
         return True
 
-    def _put_off_tick(self, state: State, version: int) -> None:
-        log.warning("not done: a replica could not read it", application=self._application, version=version)
+    def _without_tick(self, state: State, why: str, **figures: int) -> _Portion:
+        """What is due is put off."""
+        log.warning(why, application=self._application, **figures)
         self._due.note_idle(state)
+        return _Portion(self._options.commit_requests_max, tick=False)
 
     def _refuse_over_size(self, state: State, what: str, size: int, limit: int) -> Proposal:
         """One request alone is too much."""
