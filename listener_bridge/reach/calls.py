@@ -256,8 +256,9 @@ class Calls:
     # ---- the program's threads ----
 
     def _noting(self) -> Callable[..., Any]:
+        """py4j's `send_command`, noted: with variables of its own and few calls, since each of the program's passes."""
         local, send, numbers, now = self._local, self._send, self._numbers, time.time
-        enter, mark, is_pinned = self._enter, self._mark, self._is_pinned
+        enter, mark, returned, rename = self._enter, self._mark, self._returned, self._rename
 
         def send_command(command: str, retry: bool = True, binary: bool = False) -> Any:
             if command.startswith(GIVES_BACK):
@@ -277,13 +278,21 @@ class Calls:
                 slot.under_way = outer
                 ended = now()
                 if ended - started > MILLISECOND:
-                    line = "" if slot.is_ours else own_line()
-                    slot.past.append(Past(started, ended, _parts(command)[1], line))
+                    returned(slot, command, started, ended)
                 if len(command) < SHORT_COMMAND and "\nsetLocalProperties\n" in command:
-                    slot.thread = _named_after(_parts(command)[2])  # it has been given other properties
-                    slot.is_marked = not is_pinned
+                    rename(slot, command)
 
         return send_command
+
+    def _returned(self, slot: Slot, command: str, started: float, ended: float) -> None:
+        """A call that was long enough to have run a job."""
+        line = "" if slot.is_ours else own_line()
+        slot.past.append(Past(started, ended, _parts(command)[1], line))
+
+    def _rename(self, slot: Slot, command: str) -> None:
+        """The thread has been given other properties."""
+        slot.thread = _named_after(_parts(command)[2])
+        slot.is_marked = not self._is_pinned
 
     def _enter(self) -> Slot:
         """A thread's first call."""
