@@ -7,7 +7,9 @@ Refuses to know what would have kept it (`trying`). Invariant: an event is told 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from coordinator.core import events as e
 from coordinator.core.evolve import apply
@@ -24,8 +26,8 @@ from replay.premature.values import Cause
 from replay.simulate.fetching import Readings
 from replay.telling import CHOSEN
 
-#: What is told between the expiry and the miss; a fence that was refused is asked for again.
-_GOING_ON = (e.HoldChanged, e.FenceRequested, e.FenceRefused, e.GenerationFenced, e.GenerationDeleted)
+#: What is told between the expiry and the miss, as it came.
+_Step: TypeAlias = e.HoldChanged | e.FenceRefused | e.GenerationFenced | e.GenerationDeleted
 
 
 @dataclass(slots=True)
@@ -95,30 +97,20 @@ class Heard:
 
     def hear(self, recorded: e.Recorded) -> None:
         """One more event of the log."""
-        event = recorded.event
         self.causes.hear(recorded, self.state)
         self.names.hear(recorded)
-        self.beforehand.hear(event)
-        if isinstance(event, e.JobStarted):
-            self.job_ms.begin(event.job, recorded.time_ms)
-        elif isinstance(event, e.JobEnded):
-            self.job_ms.end(event.job)
-        elif isinstance(event, e.GenerationExpired):
-            self._expired(recorded, event)
-        elif isinstance(event, e.ExpiryTakenBack) or (isinstance(event, e.FenceRefused) and event.keep):
-            self.going.pop(event.shuffle_id, None)
-        elif isinstance(event, _GOING_ON):
-            self._go_on(recorded, event.shuffle_id)
-        elif isinstance(event, e.PrematureDeletion):
-            self._missed(recorded, event)
-        elif isinstance(event, e.StageSubmitted):
-            self._writes(event)
-        elif isinstance(event, e.StageCompleted):
-            self._wrote(event)
-        elif isinstance(event, e.GenerationCompleted):
-            self._is_complete(event.shuffle_id)
+        self.beforehand.hear(recorded.event)
+        rule = _HEARD.get(type(recorded.event))
+        if rule is not None:
+            rule(self, recorded, recorded.event)
         self.blocks.hear(recorded, self.state)
         apply(self.state, recorded)
+
+    def _job_started(self, recorded: e.Recorded, event: e.JobStarted) -> None:
+        self.job_ms.begin(event.job, recorded.time_ms)
+
+    def _job_ended(self, _: e.Recorded, event: e.JobEnded) -> None:
+        self.job_ms.end(event.job)
 
     def _expired(self, recorded: e.Recorded, event: e.GenerationExpired) -> None:
         generation = self.state.generations.get(event.shuffle_id)
@@ -130,21 +122,29 @@ class Heard:
         policy, app_shuffle = policy_of(self.state, generation), generation.app_shuffle
         self.going[event.shuffle_id] = Miss(event.shuffle_id, app_shuffle, policy, chain, recorded.time_ms)
 
-    def _go_on(self, recorded: e.Recorded, shuffle_id: ShuffleId) -> None:
-        going = self.going.get(shuffle_id)
+    def _taken_back(self, _: e.Recorded, event: e.ExpiryTakenBack | e.FenceRefused) -> None:
+        self.going.pop(event.shuffle_id, None)
+
+    def _refused(self, recorded: e.Recorded, event: e.FenceRefused) -> None:
+        """It is kept, or its fence is asked for again."""
+        (self._taken_back if event.keep else self._goes_on)(recorded, event)
+
+    def _goes_on(self, recorded: e.Recorded, event: _Step) -> None:
+        going = self.going.get(event.shuffle_id)
+        if going is not None:
+            going.chain.append(self._cause(recorded))
+
+    def _fence_requested(self, recorded: e.Recorded, event: e.FenceRequested) -> None:
+        """The policy that lets it go, which somebody may have chosen since it expired; one from before is told."""
+        going = self.going.get(event.shuffle_id)
         if going is None:
             return
-        if isinstance(recorded.event, e.FenceRequested):
-            self._fence(recorded, going)
-        going.chain.append(self._cause(recorded))
-
-    def _fence(self, recorded: e.Recorded, going: Miss) -> None:
-        """The policy that lets it go, which somebody may have chosen since it expired; one from before is told."""
         generation = self.state.generations.get(going.shuffle_id)
         going.policy = policy_of(self.state, generation) if generation is not None else going.policy
         fact = self.causes.of(recorded, self.state)
         if fact is not None and isinstance(fact.event, CHOSEN) and fact.sequence > going.chain[-1].sequence:
             going.chain.append(self._cause(fact))
+        going.chain.append(self._cause(recorded))
 
     def _missed(self, recorded: e.Recorded, event: e.PrematureDeletion) -> None:
         going = self.going.pop(event.shuffle_id, None)
@@ -160,21 +160,21 @@ class Heard:
         self.misses.append(going)
         self.rewriting[going.app_shuffle] = going
 
-    def _writes(self, event: e.StageSubmitted) -> None:
+    def _writes(self, _: e.Recorded, event: e.StageSubmitted) -> None:
         """An attempt that writes all of it anew found nothing of what failed ones had written."""
         miss = self.rewriting.get(event.writes) if event.writes is not None else None
         shuffle = self.state.shuffles.get(event.writes) if event.writes is not None else None
         if miss is not None and shuffle is not None and 0 < shuffle.lineage.maps <= event.tasks:
             miss.rewritten_ms = 0
 
-    def _wrote(self, event: e.StageCompleted) -> None:
+    def _wrote(self, _: e.Recorded, event: e.StageCompleted) -> None:
         attempt = self.state.attempts.get(event.stage)
         miss = self.rewriting.get(attempt.writes) if attempt is not None and attempt.writes is not None else None
         if miss is not None:
             miss.rewritten_ms += event.task_ms
 
-    def _is_complete(self, shuffle_id: ShuffleId) -> None:
-        generation = self.state.generations.get(shuffle_id)
+    def _is_complete(self, _: e.Recorded, event: e.GenerationCompleted) -> None:
+        generation = self.state.generations.get(event.shuffle_id)
         if generation is not None:
             self.rewriting.pop(generation.app_shuffle, None)
 
@@ -187,3 +187,20 @@ class Heard:
 
     def _cause(self, recorded: e.Recorded) -> Cause:
         return Cause(recorded.sequence, recorded.time_ms, phrase(recorded.event, self.names))
+
+
+_HEARD: dict[type, Callable[[Heard, e.Recorded, Any], None]] = {
+    e.JobStarted: Heard._job_started,  # noqa: SLF001 - the class's own table
+    e.JobEnded: Heard._job_ended,  # noqa: SLF001
+    e.StageSubmitted: Heard._writes,  # noqa: SLF001
+    e.StageCompleted: Heard._wrote,  # noqa: SLF001
+    e.GenerationCompleted: Heard._is_complete,  # noqa: SLF001
+    e.GenerationExpired: Heard._expired,  # noqa: SLF001
+    e.ExpiryTakenBack: Heard._taken_back,  # noqa: SLF001
+    e.HoldChanged: Heard._goes_on,  # noqa: SLF001
+    e.FenceRequested: Heard._fence_requested,  # noqa: SLF001
+    e.FenceRefused: Heard._refused,  # noqa: SLF001
+    e.GenerationFenced: Heard._goes_on,  # noqa: SLF001
+    e.GenerationDeleted: Heard._goes_on,  # noqa: SLF001
+    e.PrematureDeletion: Heard._missed,  # noqa: SLF001
+}
