@@ -23,8 +23,9 @@ Lake's numbers those of a table, which takes a job that counts, and one that rea
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from listener_bridge.reach import actions, naming
 from listener_bridge.reach.calls import PROPERTY, Call, Calls
@@ -80,23 +81,9 @@ class Regions:
 
     def hear(self, fact: Fact) -> None:
         """A fact, in its order."""
-        if isinstance(fact, JobStarted):
-            self._job_started(fact)
-        elif isinstance(fact, StageSubmitted):
-            self._stage_submitted(fact.stage)
-        elif isinstance(fact, StageCompleted):
-            self._stage_completed(fact)
-        elif isinstance(fact, JobEnded):
-            self._job_ended(fact.job_id)
-        elif isinstance(fact, ExecutionStarted):
-            self._executions.add(fact.execution_id)
-            self._newest_execution = max(self._newest_execution, fact.execution_id)
-        elif isinstance(fact, ExecutionEnded):
-            self._executions.discard(fact.execution_id)
-        elif isinstance(fact, ShuffleCleaned):
-            with self._lock:
-                self._alone.wrote.discard(fact.app_shuffle)
-                self._unread.wrote.discard(fact.app_shuffle)
+        rule = _HEARD.get(type(fact))
+        if rule is not None:
+            rule(self, fact)
 
     def resync(self, present: Snapshot) -> None:
         """Facts were lost: whatever there is may have been written by any call under way."""
@@ -191,7 +178,8 @@ class Regions:
             self._open[call.number] = Open(naming.of_call(other_frames().get(call.ident), call.method))
         return self._open[call.number]
 
-    def _stage_submitted(self, stage: StageFact) -> None:
+    def _stage_submitted(self, fact: StageSubmitted) -> None:
+        stage = fact.stage
         if stage.writes is None:
             return
         with self._lock:
@@ -206,14 +194,37 @@ class Regions:
                 for stages in self._readers.values():
                     self._unread.wrote -= stages.get(fact.stage.stage_id, set())
 
-    def _job_ended(self, job_id: int) -> None:
+    def _job_ended(self, job: JobEnded) -> None:
         with self._lock:
-            self._forget_job(job_id)
+            self._forget_job(job.job_id)
 
     def _forget_job(self, job_id: int) -> None:
         self._readers.pop(job_id, None)
         for region in (*self._open.values(), self._alone, self._unread):
             region.jobs.pop(job_id, None)
+
+    def _execution_started(self, fact: ExecutionStarted) -> None:
+        self._executions.add(fact.execution_id)
+        self._newest_execution = max(self._newest_execution, fact.execution_id)
+
+    def _execution_ended(self, fact: ExecutionEnded) -> None:
+        self._executions.discard(fact.execution_id)
+
+    def _shuffle_cleaned(self, fact: ShuffleCleaned) -> None:
+        with self._lock:
+            self._alone.wrote.discard(fact.app_shuffle)
+            self._unread.wrote.discard(fact.app_shuffle)
+
+
+_HEARD: dict[type, Callable[[Regions, Any], None]] = {
+    JobStarted: Regions._job_started,  # noqa: SLF001 - the class's own table
+    StageSubmitted: Regions._stage_submitted,  # noqa: SLF001
+    StageCompleted: Regions._stage_completed,  # noqa: SLF001
+    JobEnded: Regions._job_ended,  # noqa: SLF001
+    ExecutionStarted: Regions._execution_started,  # noqa: SLF001
+    ExecutionEnded: Regions._execution_ended,  # noqa: SLF001
+    ShuffleCleaned: Regions._shuffle_cleaned,  # noqa: SLF001
+}
 
 
 def _reads_again(call: Call, in_execution: bool) -> bool:
