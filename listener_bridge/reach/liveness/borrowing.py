@@ -22,11 +22,9 @@ import inspect
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
-from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BORROWS, ENDS, FAST, MAY_JUMP, Act
+from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BORROWS, FAST, LEAVES, MAY_JUMP, Act
 
 SINCE = (3, 14)
-
-_LEAVES = ALWAYS_JUMPS | MAY_JUMP | ENDS
 
 
 def lent(instructions: Sequence[dis.Instruction]) -> list[frozenset[str]]:
@@ -41,8 +39,8 @@ def lent(instructions: Sequence[dis.Instruction]) -> list[frozenset[str]]:
         if here.opname == "SWAP":
             floors = {name: min(floor, height - (here.arg or 0)) for name, floor in floors.items()}
         floors.update(_lends(here, height, floors))
-        height += 0 if here.opname in _LEAVES else dis.stack_effect(here.opcode, here.arg)
-        floors = {} if here.opname in _LEAVES else {name: floor for name, floor in floors.items() if floor < height}
+        height += 0 if here.opname in LEAVES else dis.stack_effect(here.opcode, here.arg)
+        floors = {} if here.opname in LEAVES else {name: floor for name, floor in floors.items() if floor < height}
     return found
 
 

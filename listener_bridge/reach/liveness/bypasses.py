@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from listener_bridge.reach.liveness.dataflow import RUNNING
-from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, BY_NAME, ENDS, MAY_JUMP, without_prefixes
+from listener_bridge.reach.liveness.opcodes import BY_NAME, LEAVES, without_prefixes
 from listener_bridge.reach.liveness.texts import named, texts
 
 #: Builtins that reach the variables of the code that calls them. `dir` tells their names, to which these lead.
@@ -141,7 +141,7 @@ def _has_one(following: Sequence[dis.Instruction]) -> bool:
     for instruction in following:
         if instruction.opname == "PUSH_NULL" and not height:
             continue  # since 3.13 behind what is called
-        if instruction.opname in ALWAYS_JUMPS | MAY_JUMP | ENDS:
+        if instruction.opname in LEAVES:
             return False
         effect = dis.stack_effect(instruction.opcode, instruction.arg)
         if height + effect < 1:

@@ -96,6 +96,9 @@ MAY_JUMP = frozenset({
 #: Nothing after it runs, except a handler.
 ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
 
+#: Behind one of these the next instruction is not, or not only, the one that stands below it.
+LEAVES = ALWAYS_JUMPS | MAY_JUMP | ENDS
+
 _COMMON = frozenset({
     "BEFORE_ASYNC_WITH", "BEFORE_WITH", "BINARY_OP", "BINARY_SUBSCR", "BUILD_CONST_KEY_MAP", "BUILD_LIST", "BUILD_MAP",
     "BUILD_SET", "BUILD_SLICE", "BUILD_STRING", "BUILD_TUPLE", "CALL", "CALL_FUNCTION_EX", "CHECK_EG_MATCH",

@@ -22,7 +22,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from listener_bridge.reach.liveness.dataflow import RUNNING
-from listener_bridge.reach.liveness.opcodes import ALWAYS_JUMPS, ENDS, MAY_JUMP
+from listener_bridge.reach.liveness.opcodes import LEAVES
 
 #: Builtins that run what they are given within the call, to its end or not, and let go of it.
 RUNNERS = frozenset({
@@ -34,7 +34,6 @@ _COMPREHENSIONS = frozenset({"<dictcomp>", "<listcomp>", "<setcomp>"})
 _GENERATOR = "<genexpr>"
 _WAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
-_JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
 #: Whether cells are read at all (`values`): where they are not, whatever shares one is taken for kept.
 READS_CELLS = RUNNING < (3, 12)
 _BESIDE = frozenset({"PRECALL", "PUSH_NULL"})
@@ -84,7 +83,7 @@ def _called(instructions: Sequence[dis.Instruction], place: int) -> int | None:
         return None
     height = 0  # of the stack above the function
     for at, here in enumerate(instructions[made + 1 :], made + 1):
-        if here.opname in _JUMPS:
+        if here.opname in LEAVES:
             return None
         above = height + dis.stack_effect(here.opcode, here.arg)
         if above < 1:

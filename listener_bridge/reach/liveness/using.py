@@ -19,10 +19,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from listener_bridge.reach.liveness.opcodes import ACTS, ALWAYS_JUMPS, ENDS, MAY_JUMP, Act
+from listener_bridge.reach.liveness.opcodes import ACTS, LEAVES, Act
 
 TYPE, SUPER = "type", "super"  #: The builtins' names.
-_JUMPS = ALWAYS_JUMPS | MAY_JUMP | ENDS
 _LOADS_METHODS = sys.version_info >= (3, 12)  # `LOAD_ATTR` does, where the lowest bit of its argument is set
 
 
@@ -116,7 +115,7 @@ def _given_back(instructions: Sequence[dis.Instruction], at: int) -> Use | None:
         if (here.opname, here.arg, height) == ("SWAP", 2, 2):
             is_same = _of_attribute(after) == Use(How.SET, use.part)
             return Use(How.UPDATE, use.part) if is_same else None
-        height += 0 if here.opname in _JUMPS else dis.stack_effect(here.opcode, here.arg)
-        if here.opname in _JUMPS or height < 2:
+        height += 0 if here.opname in LEAVES else dis.stack_effect(here.opcode, here.arg)
+        if here.opname in LEAVES or height < 2:
             return None
     return None
