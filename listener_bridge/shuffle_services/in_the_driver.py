@@ -10,9 +10,9 @@ as a value, since a stopped context and a lost gateway are states of the world.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
@@ -156,6 +156,17 @@ class InTheDriver:
 
     def _not_ours(self, locator: api.Locator) -> str:
         return f"{locator} is not of this application; expected service {self.service!r}, payload {self._application}/…"
+
+
+def deletes_unless(obstacles: Iterator[str]) -> Literal[True] | api.ObserveOnly:
+    """Whether a service may delete early; the first obstacle is the one that people are told."""
+    reason = next(obstacles, None)
+    return True if reason is None else api.ObserveOnly(reason)
+
+
+def spelled(versions: Sequence[tuple[int, int]]) -> str:
+    """`3.5, 4.0`."""
+    return ", ".join(f"{major}.{minor}" for major, minor in versions)
 
 
 def in_any_service(driver: DriverJvm) -> Iterator[str]:

@@ -15,7 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, in_any_service, is_on
+from listener_bridge.shuffle_services.in_the_driver import (
+    InTheDriver,
+    Named,
+    deletes_unless,
+    in_any_service,
+    is_on,
+    spelled,
+)
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -47,10 +54,9 @@ class NativeShuffleService(InTheDriver):
 
 
 def _capability(driver: DriverJvm) -> api.Capability:
-    reason = next(_obstacles(driver), None)
     return api.Capability(
         service=SERVICE,
-        deletes=True if reason is None else api.ObserveOnly(reason),
+        deletes=deletes_unless(_obstacles(driver)),
         can_complete_generation_after_loss=True,
         forget_is_separate=True,
     )
@@ -59,8 +65,8 @@ def _capability(driver: DriverJvm) -> api.Capability:
 def _obstacles(driver: DriverJvm) -> Iterator[str]:
     """Why this session's data must not be deleted early, most fundamental first."""
     if driver.version not in ACTED_UPON:
-        known = ", ".join(f"{major}.{minor}" for major, minor in ACTED_UPON)
-        yield f"Spark {driver.version[0]}.{driver.version[1]} was never tried; deletion is known to be safe on {known}"
+        version, known = spelled([driver.version]), spelled(ACTED_UPON)
+        yield f"Spark {version} was never tried; deletion is known to be safe on {known}"
     manager = str(driver.shuffle_manager.getClass().getName())
     if manager != _SORT_SHUFFLE:
         yield f"shuffle manager {manager} is not known here; expected {_SORT_SHUFFLE}"

@@ -16,7 +16,14 @@ import logging
 from collections.abc import Iterator
 
 from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named, in_any_service, is_on
+from listener_bridge.shuffle_services.in_the_driver import (
+    InTheDriver,
+    Named,
+    deletes_unless,
+    in_any_service,
+    is_on,
+    spelled,
+)
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -67,10 +74,9 @@ def _is_server(name: str) -> bool:
 
 
 def _capability(driver: DriverJvm) -> api.Capability:
-    reason = next(_obstacles(driver), None)
     return api.Capability(
         service=SERVICE,
-        deletes=True if reason is None else api.ObserveOnly(reason),
+        deletes=deletes_unless(_obstacles(driver)),
         can_complete_generation_after_loss=False,
         forget_is_separate=False,
         may_have_to_keep=True,
@@ -84,8 +90,7 @@ def _obstacles(driver: DriverJvm) -> Iterator[str]:
         yield f"the shuffle manager of this session is {manager}, not Uniffle's {MANAGER}"
         return
     if driver.version not in ACTED_UPON:
-        known = ", ".join(f"{major}.{minor}" for major, minor in ACTED_UPON)
-        version = ".".join(map(str, driver.version))
+        version, known = spelled([driver.version]), spelled(ACTED_UPON)
         yield f"Uniffle's client was never tried with Spark {version}; {known} was"
     yield from in_any_service(driver)
     try:
