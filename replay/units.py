@@ -35,6 +35,11 @@ def whole(number: int, before: int, written: int) -> int:
     return number + written if written else max(number, before)
 
 
+def brief_byte_hours(byte_seconds: float) -> str:
+    """`1.2 GB·h`, as a table has room for."""
+    return f"{size(round(byte_seconds / 3600))}·h"
+
+
 def span(milliseconds: int) -> str:
     """How long: `41 ms`, `3.2 s`, `4 min 05 s`, `2 h 10 min`."""
     if milliseconds < 1_000:

@@ -27,7 +27,7 @@ from coordinator.cli.spark import Confs, conf_of, spark_session
 from coordinator.cli.targets import check_apart, check_file, check_folder, written
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
-from replay.units import count, few, printable, size, span
+from replay.units import brief_byte_hours, count, few, printable, size, span
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -242,10 +242,6 @@ def _show_left_out(report: Report) -> None:
         output.say(output.indented(Text(printable(f"{refused.place}: {refused.why}"))))
 
 
-def _hours(byte_seconds: float) -> str:
-    return f"{size(round(byte_seconds / 3600))}·h"
-
-
 def _missed(advice: Advice) -> str:
     found = [f"{one.holder} {one.missed}" for one in advice.figures if one.missed]
     return few(found) or "none"
@@ -262,9 +258,9 @@ _COLUMNS = (
     Column("RAN", _cell(lambda a: span(a.ended_ms - a.started_ms)), right=True, spare=True),
     Column("PEAK", _cell(lambda a: size(a.of("spark").peak_bytes)), right=True),
     Column("NEEDED", _cell(lambda a: size(a.of("oracle").peak_bytes)), right=True),
-    Column("HELD", _cell(lambda a: _hours(a.of("spark").byte_seconds)), right=True),
-    Column("GIVES BACK", _cell(lambda a: _hours(a.gain_byte_seconds)), right=True),
-    Column("AT MOST", _cell(lambda a: _hours(a.possible_byte_seconds)), right=True),
+    Column("HELD", _cell(lambda a: brief_byte_hours(a.of("spark").byte_seconds)), right=True),
+    Column("GIVES BACK", _cell(lambda a: brief_byte_hours(a.gain_byte_seconds)), right=True),
+    Column("AT MOST", _cell(lambda a: brief_byte_hours(a.possible_byte_seconds)), right=True),
     Column("TOO EARLY", _cell(_missed)),
     Column("ADVICE", _cell(lambda a: a.verdict.value)),
 )

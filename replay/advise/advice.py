@@ -25,6 +25,7 @@ class Verdict(Enum):
 
 
 #: Who held: Spark alone, the rules, and an oracle that lets a shuffle go when its last reader is done.
+#: In the order in which people compare them.
 SPARK, FRONTIER, EAGER, DELAYED, ORACLE = "spark", "frontier", "eager", "delayed", "oracle"
 HOLDERS = (SPARK, FRONTIER, EAGER, DELAYED, ORACLE)
 

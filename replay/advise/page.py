@@ -12,9 +12,9 @@ from html import escape
 from importlib.resources import files
 
 from replay.advise import drawing
-from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Figures, ShuffleAdvice
-from replay.advise.report import COMPARED, TURN_ON, Report
-from replay.units import count, moment, place, size, span
+from replay.advise.advice import DELAYED, EAGER, FRONTIER, HOLDERS, ORACLE, SPARK, Advice, Figures, ShuffleAdvice
+from replay.advise.report import TURN_ON, Report
+from replay.units import brief_byte_hours, count, moment, place, size, span
 
 MOST_ROWS = 2_000
 MOST_SECTIONS = 200
@@ -69,8 +69,8 @@ def _comparison(report: Report) -> str:
     rows = "".join(
         f'<span>{_name(holder, report)}</span><div class="track"><div class="fill {holder}" '
         f'style="width:{100 * report.held(holder) / most:.2f}%"></div></div>'
-        f'<span class="number">{_byte_hours(report.held(holder))}</span>'
-        for holder in COMPARED
+        f'<span class="number">{brief_byte_hours(report.held(holder))}</span>'
+        for holder in HOLDERS
     )
     return (
         f'<div class="bars" role="img" aria-label="byte-hours held, by who decides">{rows}</div>'
@@ -119,9 +119,9 @@ def _ranked(at: int, advice: Advice) -> str:
         + _number(advice.ended_ms - advice.started_ms, span(advice.ended_ms - advice.started_ms))
         + _number(spark.peak_bytes, size(spark.peak_bytes))
         + _number(oracle.peak_bytes, size(oracle.peak_bytes))
-        + _number(spark.byte_seconds, _byte_hours(spark.byte_seconds))
+        + _number(spark.byte_seconds, brief_byte_hours(spark.byte_seconds))
         + _number(advice.gain_byte_seconds, _gain(advice))
-        + _number(advice.possible_byte_seconds, _byte_hours(advice.possible_byte_seconds))
+        + _number(advice.possible_byte_seconds, brief_byte_hours(advice.possible_byte_seconds))
         + _number(missed, f'<span class="bad">{missed}</span>' if missed else "0")
         + f"<td>{_pill(advice)}</td></tr>"
     )
@@ -132,7 +132,7 @@ def _other_id(advice: Advice) -> str:
 
 
 def _gain(advice: Advice) -> str:
-    shown = _byte_hours(advice.gain_byte_seconds)
+    shown = brief_byte_hours(advice.gain_byte_seconds)
     return f'<span class="gain">{shown}</span>' if advice.verdict in TURN_ON else '<span class="dim">-</span>'
 
 
@@ -218,7 +218,7 @@ def _figures(advice: Advice, report: Report) -> str:
         ("Written again", "n"),
         ("Task time again", "n"),
     )
-    rows = "".join(_figures_row(advice.of(holder), _name(holder, report)) for holder in COMPARED)
+    rows = "".join(_figures_row(advice.of(holder), _name(holder, report)) for holder in HOLDERS)
     return f"<h3>What each rule would have held</h3>{_table(headings, rows)}"
 
 
@@ -227,7 +227,7 @@ def _figures_row(figures: Figures, name: str) -> str:
     return (
         f"<tr><td>{name}</td>"
         + _number(figures.peak_bytes, size(figures.peak_bytes))
-        + _number(figures.byte_seconds, _byte_hours(figures.byte_seconds))
+        + _number(figures.byte_seconds, brief_byte_hours(figures.byte_seconds))
         + _number(figures.deletions, f"{figures.deletions:,}")
         + _number(figures.missed, missed)
         + _number(figures.recomputed_bytes, size(figures.recomputed_bytes))
@@ -266,7 +266,7 @@ def _shuffle(one: ShuffleAdvice) -> str:
         + _number(one.task_seconds, span(int(one.task_seconds * 1000)))
         + _number(one.reads, count(one.reads, "time") if one.reads else "never")
         + _number(one.idle_ms, span(one.idle_ms))
-        + _number(one.idle_byte_seconds, _byte_hours(one.idle_byte_seconds))
+        + _number(one.idle_byte_seconds, brief_byte_hours(one.idle_byte_seconds))
         + f'<td class="bad">{escape(", ".join(one.too_early))}</td></tr>'
     )
 
@@ -321,7 +321,3 @@ def _ticks(text: str) -> str:
     """`word` as code."""
     parts = escape(text).split("`")
     return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
-
-
-def _byte_hours(byte_seconds: float) -> str:
-    return f"{size(round(byte_seconds / 3600))}·h"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, Verdict
+from replay.advise.advice import Advice, Verdict
 from replay.advise.judging import GRACE_MS, Judge
 from replay.advise.wording import byte_hours
 from replay.history.finding import Log
@@ -120,7 +120,3 @@ def telling(progress: Progress | None, done: Accumulator[int], logs: Iterable[Lo
         over.set()
         thread.join()
     progress(total, total)
-
-
-#: The holders in the order in which people compare them.
-COMPARED = (SPARK, FRONTIER, EAGER, DELAYED, ORACLE)
