@@ -27,13 +27,12 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Rejection
 from coordinator.core.values import Policy, Rule
 from listener_bridge import durations
+from listener_bridge.settings import DEFAULT_GRACE_MS, DEFAULT_RULE
 from replay.units import few
 
 AppShuffleName = Annotated[
     str, typer.Argument(metavar="SHUFFLE", help="An app shuffle, as `shufflectl shuffles` lists.")
 ]
-_DEFAULT_GRACE_MS = 60_000
-_DEFAULT_RULE = "reachable"
 #: Policies that apply a rule which is named beside them.
 RULED = ("observe", "delayed")
 #: What a pin comes too late for.
@@ -75,7 +74,7 @@ def policy(
     if rule and chosen not in RULED:
         told = f"the policy is {chosen}, which is a rule itself, and --rule is {rule}"
         raise failure(Exit.USAGE, told, f"--rule with {' or '.join(RULED)} alone", "Leave one out.")
-    wished = policy_of(chosen, rule or _DEFAULT_RULE, grace or "")
+    wished = policy_of(chosen, rule or DEFAULT_RULE, grace or "")
     where = f"job group {group}" if group else "the application"
     return _do(here, app, SetPolicy(wished, group or "", _who()), f"the policy of {where} is {wished.name}")
 
@@ -147,7 +146,7 @@ def policy_of(chosen: str, rule: str, grace: str) -> Policy:
         raise failure(
             Exit.USAGE, f"the policy is {wrong!r}", f"one of {expected}", "docs/lifecycle.md tells what each does."
         )
-    wait_ms = _milliseconds(grace) if grace else _DEFAULT_GRACE_MS if chosen == "delayed" else 0
+    wait_ms = _milliseconds(grace) if grace else DEFAULT_GRACE_MS if chosen == "delayed" else 0
     named = rules[rule if chosen in RULED else chosen]
     return Policy(named, observe=chosen == "observe", grace_ms=wait_ms)
 

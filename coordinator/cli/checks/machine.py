@@ -18,9 +18,9 @@ from pathlib import Path
 
 from coordinator.app import release
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
+from listener_bridge.shuffle_services import native
+from listener_bridge.shuffle_services.in_the_driver import spelled
 
-SUPPORTED = ((3, 5), (4, 0), (4, 1), (4, 3))
-_SUPPORTED_TEXT = "3.5, 4.0, 4.1 or 4.3"
 _OLDEST_JAVA = 17
 _OLDEST = {"grpcio": (1, 62), "protobuf": (4, 25)}
 _JARS = ("janino-", "commons-compiler-")
@@ -79,9 +79,11 @@ def spark() -> Finding:
     found = release("pyspark") or _distributed()
     if not found:
         return warn("spark", "PySpark is not installed in this Python", "Drivers need it: pip install pyspark.")
-    if _numbers(found)[:2] in SUPPORTED:
+    if _numbers(found)[:2] in native.ACTED_UPON:
         return ok("spark", found)
-    return warn("spark", found, f"Not known here, so it is only observed, nothing is deleted; use {_SUPPORTED_TEXT}.")
+    *most, last = (spelled([version]) for version in native.ACTED_UPON)
+    tried = f"{', '.join(most)} or {last}"
+    return warn("spark", found, f"Not known here, so it is only observed, nothing is deleted; use {tried}.")
 
 
 def _distributed() -> str:
