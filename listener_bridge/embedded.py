@@ -37,17 +37,17 @@ _SOCKET_PATH_MAX_BYTES = 103  #: macOS's; Linux has four more (unix(7), unix(4))
 _SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 _NO_SOCKET = frozenset("%#?,")  #: In its path: gRPC reads an address, where these have a meaning.
 FOLDER = "shuffle-lifecycle"
-#: What has a meaning in an address of a store, as it is written in a path of one.
-_SPECIAL = {ord(sign): f"%{ord(sign):02X}" for sign in "%#?\t\r\n"}
 
 
 def default_store() -> str:
     """The address of the default file; its folder is made."""
+    from state_backend.address import file_address
+
     temporary = _temporary()
     own = Path(temporary) / f"{FOLDER}-{_user()}" if temporary else None
     for folder, is_safe in ((_state_folder(), _is_writable), (own, _is_ours)):
         if folder is not None and not shared_as(folder) and is_safe(folder):
-            return f"sqlite://{str((folder / FILE).absolute()).translate(_SPECIAL)}"
+            return file_address((folder / FILE).absolute())
     raise OSError(
         f"neither {_state_folder() or 'a home folder'} nor {own or 'a folder for temporary files'} will do for the "
         "coordinator's file; expected a folder of this machine's own that this user alone can write: "
