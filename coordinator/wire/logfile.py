@@ -16,6 +16,8 @@ from coordinator.wire.errors import Corrupt, TooNew, Torn, WireError
 from coordinator.wire.framing import frame, stream, unpack
 
 MAGIC = b"shuffle-lifecycle log 1\n"
+#: How a log of any release begins: what this one cannot read is ours all the same.
+OURS = MAGIC.rstrip(b"0123456789\n")
 
 
 def write_log(segments: Iterable[Segment]) -> Iterator[bytes]:

@@ -18,7 +18,7 @@ from typing import IO, TypeAlias
 
 import msgspec
 
-from coordinator.wire.logfile import MAGIC
+from coordinator.wire.logfile import OURS
 from replay.history.book import Book
 from replay.history.finding import Log, Part, local_path, shown, unread
 from replay.history.framing import Damaged, pieces
@@ -33,7 +33,6 @@ Open: TypeAlias = Callable[[Part], AbstractContextManager[IO[bytes]]]
 _BEGINS = (b'{"Event":"', b'{"Event": "')
 _KEY = b'"Event":'
 _KEY_BYTES = len(b"{" + _KEY)
-_EXPORT = MAGIC.rstrip(b"0123456789\n")
 #: What editors put before the first line.
 _SIGNED = b"\xef\xbb\xbf"
 #: A log's first line is an event: this much of a file tells whether it is one.
@@ -161,7 +160,7 @@ def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
 
 def _no_log(head: bytes) -> str:
     """What it is that begins so."""
-    if head.startswith(_EXPORT):
+    if head.startswith(OURS):
         return "`shufflectl export` wrote it; expected Spark's own history logs: `shufflectl simulate` reads both"
     return f"its first {len(head):,} bytes hold no event of Spark's; it is no history log" if head else "it is empty"
 

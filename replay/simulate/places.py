@@ -14,13 +14,10 @@ from pathlib import Path
 
 from coordinator.archive.files import BESIDE, EventsFile, application_of, events_files
 from coordinator.archive.tries import furthest
-from coordinator.wire.logfile import MAGIC
+from coordinator.wire.logfile import OURS
 from replay.frames.sources.kinds import is_table
 from replay.history.finding import Missing, Part, local_parts, shown, sort, without_events
 from replay.simulate.recordings import Recording, of_history
-
-#: Logs of a newer release are logs of ours too: who reads them says what to do.
-_OURS = MAGIC.rstrip(b"0123456789\n")
 
 
 def recordings_at(place: str) -> list[Recording] | Missing:
@@ -43,9 +40,10 @@ def recordings_at(place: str) -> list[Recording] | Missing:
 
 
 def _is_ours(path: str) -> bool:
+    """Logs of a newer release are too: who reads them says what to do."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(MAGIC)).startswith(_OURS)
+            return file.read(len(OURS)) == OURS
     except OSError:
         return False
 
