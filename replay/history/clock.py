@@ -20,6 +20,8 @@ from dataclasses import dataclass, field, replace
 from replay.units import moment, span
 
 _DAY_MS = 86_400_000
+#: Clocks are put right by less.
+JITTER_MS = 1_000
 #: What nothing is written late by.
 LATE_MS = 3_600_000
 #: A longer rest is not believed where only the last line tells of it.

@@ -16,11 +16,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from replay.history.clock import JITTER_MS
 from replay.history.finding import Log, is_url, shown
 from replay.history.run import Run
 from replay.units import few
-
-_JITTER_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ def _emptiness(run: tuple[Piece, ...]) -> tuple[bool, int, str]:
 
 
 def _may_follow(last: Piece, piece: Piece) -> bool:
-    return not last.ended and piece.first_ms >= last.last_ms - _JITTER_MS
+    return not last.ended and piece.first_ms >= last.last_ms - JITTER_MS
 
 
 def _opened_alike(last: Piece, piece: Piece) -> bool:

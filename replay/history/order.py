@@ -16,15 +16,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from coordinator.core import commands as c
-from replay.history.clock import LATE_MS
+from replay.history.clock import JITTER_MS, LATE_MS
 from replay.history.roots import Persisted
 from replay.history.run import Fact
 from replay.units import count, size, span
 
 T = TypeVar("T")
-
-#: Clocks are put right by less.
-_JITTER_MS = 1_000
 
 
 @dataclass(slots=True)
@@ -44,7 +41,7 @@ class Order:
     def hear(self, time_ms: int | None, now_ms: int) -> None:
         """A job or a stage begins or ends."""
         late_ms = now_ms - time_ms if time_ms and time_ms > 0 else 0
-        if _JITTER_MS < late_ms <= LATE_MS:  # the clock tells of more
+        if JITTER_MS < late_ms <= LATE_MS:  # the clock tells of more
             self.back, self.back_ms = self.back + 1, max(self.back_ms, late_ms)
 
     def miss(self, ends: int, written: int) -> None:
