@@ -154,19 +154,23 @@ class Client:
         finally:
             self.address = ""
         self._learn(address, session.elsewhere)
+        self._conclude(ending, address, session.why)
+
+    def _conclude(self, ending: Ending, address: str, why: str) -> None:
+        """What follows from how a session has ended."""
         if self._is_leaving and ending in (Ending.SENT_AWAY, Ending.OVER, Ending.REFUSED, Ending.NOT_HEARD):
             self._closed.set()
             self._desk.wake()
         elif ending is Ending.FORGOTTEN:
-            log.warning("the coordinator at %s has lost its log, or us: %s; all is told anew", address, session.why)
+            log.warning("the coordinator at %s has lost its log, or us: %s; all is told anew", address, why)
             self._forgotten()
         elif ending is Ending.OVER and self._is_known:
-            self._begin_as_another(address, session.why)
+            self._begin_as_another(address, why)
         elif ending in (Ending.OVER, Ending.REFUSED):
-            self._note_refusal(address, session.why)
+            self._note_refusal(address, why)
         elif ending in (Ending.AWAY, Ending.NOT_HEARD, Ending.NOT_TAKEN):
-            self._note_silence(address, session.why)
-            self._note_not_taken(ending, address, session.why)
+            self._note_silence(address, why)
+            self._note_not_taken(ending, address, why)
 
     def _note_silence(self, address: str, why: str) -> None:
         """One of several replicas is missed by nobody: people hear of it when none is left."""
