@@ -189,15 +189,24 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
         found = _found(desk, app_shuffle, stage)
         return _start(desk, app_shuffle, stage, found.recovery if found else None)
     if generation.life is Life.FENCING:
-        known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
-        if stage not in known:
-            _join(desk, generation, stage)
-        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+        return _write_while_fencing(desk, generation, stage, missing_tasks)
+    return _write_on(desk, generation, stage, missing_tasks)
+
+
+def _write_while_fencing(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
+    if stage not in known:
+        _join(desk, generation, stage)
+    return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+
+
+def _write_on(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    """Of a generation that is there: it is gone on with, or given up for a new one."""
     if _has_its_place(generation, stage, missing_tasks):
         if missing_tasks is not None and stage not in generation.writers and generation.life in _WRITABLE:
             _join(desk, generation, stage)  # it had asked before its submission was told
         return Ready(generation.shuffle_id, generation.locator)
-    if begins_anew(desk.state, app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
+    if begins_anew(desk.state, generation.app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
         return _replace(desk, generation, stage, Loss.INVALIDATED)
     return _continue(desk, generation, stage, missing_tasks)
 

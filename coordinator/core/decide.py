@@ -219,25 +219,31 @@ def _not_decidable(state: State, command: c.Command) -> Rejection | None:
     """What cannot be decided at all: before registration, twice, after the end, or more than a fact may change."""
     registering = isinstance(command, c.RegisterApplication)
     if state.meta.application is None and not registering:
-        return Rejection(
-            Reason.NOT_FOUND,
-            "the application is not registered",
-            "RegisterApplication as the first request",
-            "Register it, then send this again.",
-        )
+        return _UNREGISTERED
     if registering and state.meta.application is not None:
         return _refuse_registration(state, command)
     if state.meta.ending is not None and not isinstance(command, (c.Tick, c.EndApplication, c.DropClient)):
-        return Rejection(
-            Reason.FAILED_PRECONDITION,
-            f"application {state.meta.application} {'was' if state.meta.ending is Ending.LOST else 'has'} "
-            f"{state.meta.ending.value}",
-            "an application that runs",
-            "Its log can be read; a driver that was silent for too long registers as a new application.",
-        )
+        return _refuse_after_end(state, state.meta.ending)
     if isinstance(command, c.Resync) and gaps.is_too_much(state, command):
         return _refuse_resync(command)
     return None
+
+
+_UNREGISTERED = Rejection(
+    Reason.NOT_FOUND,
+    "the application is not registered",
+    "RegisterApplication as the first request",
+    "Register it, then send this again.",
+)
+
+
+def _refuse_after_end(state: State, ending: Ending) -> Rejection:
+    return Rejection(
+        Reason.FAILED_PRECONDITION,
+        f"application {state.meta.application} {'was' if ending is Ending.LOST else 'has'} {ending.value}",
+        "an application that runs",
+        "Its log can be read; a driver that was silent for too long registers as a new application.",
+    )
 
 
 def _refuse_resync(command: c.Resync) -> Rejection:

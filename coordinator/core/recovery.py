@@ -92,10 +92,23 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
     if _deny(desk, plan, missing, stage):
         return None
     recovery = state.meta.next_recovery
-    mixing = () if state.meta.settings.declared_deterministic else tuple(_mixing(state, plan))
+    _open(desk, plan, missing, stage)
+    for rescued in plan.rescued:
+        if desk.take_move_of(state.generations[rescued].app_shuffle):
+            desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
+    if plan.half_written is not None:
+        if plan.half_written.shuffle_id not in plan.gone:
+            _join_for(desk, plan.half_written, stage)
+        lose(desk, plan.half_written, Loss.INVALIDATED)
+    return desk.state.recoveries[recovery]
+
+
+def _open(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None) -> None:
+    meta = desk.state.meta
+    mixing = () if meta.settings.declared_deterministic else tuple(_mixing(desk.state, plan))
     desk.emit(
         e.RecoveryOpened(
-            recovery,
+            meta.next_recovery,
             missing,
             stage,
             tuple(plan.gone),
@@ -105,14 +118,6 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
             plan.lineage_known,
         )
     )
-    for rescued in plan.rescued:
-        if desk.take_move_of(state.generations[rescued].app_shuffle):
-            desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
-    if plan.half_written is not None:
-        if plan.half_written.shuffle_id not in plan.gone:
-            _join_for(desk, plan.half_written, stage)
-        lose(desk, plan.half_written, Loss.INVALIDATED)
-    return desk.state.recoveries[recovery]
 
 
 def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Plan:
