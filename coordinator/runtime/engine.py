@@ -284,25 +284,30 @@ class Engine:
         proposal = self._proposer.propose(self.state, self._tick_is_due())
         if proposal is None:
             return
-        made = proposal.draft
-        if proposal.sealed is not None:
-            try:
-                await self._commit(made, proposal.sealed)
-            except Conflict:
-                self._in_flight = frozenset()
-                self._observer.conflicted(self.application)
-                await self._catch_up()
-                return
-        elif made.taken and await self._catch_up():
-            return
-        elif made.ticked:
-            self._due.note_idle(self.state)
-        for batch, answers in made.taken:
+        made, sealed = proposal.draft, proposal.sealed
+        holds = await (self._commit(made, sealed) if sealed is not None else self._holds_as_it_is(made))
+        for batch, answers in made.taken if holds else ():
             self._waiting.answer(batch, answers)
 
-    async def _commit(self, made: Draft, sealed: Sealed) -> None:
+    async def _commit(self, made: Draft, sealed: Sealed) -> bool:
+        """Makes a draft durable. False: somebody was faster, and what they wrote is known now."""
         self._in_flight = frozenset(batch for batch, _ in made.taken)
-        await self._append(made.desk, sealed, (), made.count)
+        try:
+            await self._append(made.desk, sealed, (), made.count)
+        except Conflict:
+            self._in_flight = frozenset()
+            self._observer.conflicted(self.application)
+            await self._catch_up()
+            return False
+        return True
+
+    async def _holds_as_it_is(self, made: Draft) -> bool:
+        """Whether a draft that changes nothing is true of the log's present end."""
+        if made.taken and await self._catch_up():
+            return False
+        if made.ticked:
+            self._due.note_idle(self.state)
+        return True
 
     async def _append(self, desk: Desk, sealed: Sealed, compares: Sequence[Compare], requests: int = 0) -> None:
         """Makes what is on the desk durable, then true. Raises `Conflict` where somebody was faster."""
