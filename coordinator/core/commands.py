@@ -41,6 +41,8 @@ from coordinator.core.values import (
 
 @dataclass(frozen=True, slots=True)
 class RegisterApplication:
+    """The first command of every log. ``token_hash``: of the secret by which its owner is known again."""
+
     application: ApplicationId
     driver: Driver
     capabilities: Capabilities = Capabilities()
@@ -51,16 +53,22 @@ class RegisterApplication:
 
 @dataclass(frozen=True, slots=True)
 class EndApplication:
+    """The driver is over, or leaves; what it had is closed."""
+
     ending: Ending = Ending.ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterClient:
+    """Somebody begins who numbers requests of their own; those of one that has not registered are refused."""
+
     client: ClientId
 
 
 @dataclass(frozen=True, slots=True)
 class DropClient:
+    """A client that asks no more is forgotten, with what it was answered."""
+
     client: ClientId
 
 
@@ -85,6 +93,8 @@ class ReportMissing:
 
 @dataclass(frozen=True, slots=True)
 class SetPolicy:
+    """For the application, or for one job group where ``group`` is not empty. ``by``: whoever chose it, for people."""
+
     policy: Policy
     group: str = ""
     by: str = ""
@@ -92,17 +102,23 @@ class SetPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SetPin:
+    """Keep it, whatever the policy says; ``why`` is for people."""
+
     app_shuffle: AppShuffle
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovePin:
+    """The policy decides again."""
+
     app_shuffle: AppShuffle
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeDeletion:
+    """Deletion that has suspended itself goes on; what was counted against it is counted anew."""
+
     by: str = ""
 
 
@@ -116,7 +132,10 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class ReportJobStarted:
-    """``lineage`` tells every listed app shuffle whose lineage was not told before, or has changed."""
+    """A job was submitted. Fields that the event has too mean the same there (`events.JobStarted`).
+
+    ``lineage`` tells every listed app shuffle whose lineage was not told before, or has changed.
+    """
 
     job: JobId
     final_stage: StageId
@@ -139,6 +158,8 @@ class ReportLineage:
 
 @dataclass(frozen=True, slots=True)
 class ReportJobEnded:
+    """A job is over; ``failure`` is empty where it succeeded."""
+
     job: JobId
     succeeded: bool = True
     failure: str = ""
@@ -159,6 +180,8 @@ class ReportStageSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class ReportStageCompleted:
+    """An attempt is over; ``failure`` is empty where it succeeded. ``task_ms``: run time of its tasks, added up."""
+
     stage: StageAttempt
     failure: str = ""
     shuffle_bytes_written: int = 0
@@ -177,6 +200,8 @@ class ReportOutputs:
 
 @dataclass(frozen=True, slots=True)
 class ReportExecutorLost:
+    """An executor is gone. What went with it is told by `ReportOutputs` and `ReportCachedBlocksLost`."""
+
     executor: str
     reason: str = ""
 
@@ -200,7 +225,7 @@ class ReportDisk:
 
 @dataclass(frozen=True, slots=True)
 class ReportGenerationsMixed:
-    """What the driver's own hook could not keep apart."""
+    """What the driver's own hook could not keep apart. The fields are those of `events.GenerationsMixed`."""
 
     app_shuffle: AppShuffle
     job: JobId
@@ -228,6 +253,8 @@ class ReportKept:
 
 @dataclass(frozen=True, slots=True)
 class ReportExecutionStarted:
+    """An SQL execution runs. ``writes_output``: it is a command that writes files."""
+
     execution: ExecutionId
     name: str = ""
     writes_output: bool = False
@@ -235,12 +262,16 @@ class ReportExecutionStarted:
 
 @dataclass(frozen=True, slots=True)
 class ReportExecutionEnded:
+    """An SQL execution is over: what its result stages alone have read may go under `frontier`."""
+
     execution: ExecutionId
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReportShuffleCleaned:
+    """Spark's own cleaner has let the app shuffle go: nothing can read it again."""
+
     app_shuffle: AppShuffle
 
 
@@ -268,6 +299,8 @@ class Resync:
 
 @dataclass(frozen=True, slots=True)
 class BeginLook:
+    """A look begins: it speaks of what is complete here, and of nothing that completes later."""
+
     look: LookId
 
 
@@ -295,17 +328,23 @@ class ReportCut:
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
+    """Nobody reads the generation any more; ``bytes``: what it holds."""
+
     bytes: int = 0
     locator: Locator = field(default=Locator())
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
+    """Nothing was changed: these stages and tasks still write or read it."""
+
     who: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cannot:
+    """Nothing was changed, and waiting will not help."""
+
     why: str = ""
 
 
@@ -318,6 +357,8 @@ class Revoked:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
+    """The data are gone; ``bytes``: how much, 0 where they were gone before."""
+
     bytes: int = 0
 
 
@@ -330,6 +371,8 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
+    """It was tried and failed; how much of it was done is not known."""
+
     error: str = ""
 
 
@@ -338,6 +381,8 @@ Outcome: TypeAlias = Fenced | Busy | Cannot | Revoked | Freed | Superseded | Fai
 
 @dataclass(frozen=True, slots=True)
 class ReportOutcome:
+    """What became of a directive. One that is not outstanding any more changes nothing."""
+
     directive: DirectiveId
     outcome: Outcome
 
