@@ -39,13 +39,19 @@ async def find(source: Source, named: str | None) -> ApplicationId:
     found = found or [application for application in there if application.application.startswith(named.lower())]
     if len(found) == 1:
         return ApplicationId(found[0].application)
-    if found:
-        told = few((_told(application, _registered(application)) for application in reversed(found)), 6)
-        raise failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
+    raise _several(named, found) if found else _none(source, named, there)
+
+
+def _several(named: str, found: Sequence[pb.Application]) -> Failure:
+    told = few((_told(application, _registered(application)) for application in reversed(found)), 6)
+    return failure(Exit.USAGE, f"{named!r} fits {len(found)} applications", f"one of: {told}", "Give its id.")
+
+
+def _none(source: Source, named: str, there: Sequence[pb.Application]) -> Failure:
     if source.problems:
-        raise _unread(source, named)
+        return _unread(source, named)
     names = few((_told(application) for application in reversed(there)), 6)
-    raise nowhere(
+    return nowhere(
         f"no application at {source.where} is called {named!r}",
         f"one of: {names}" if names else "one that is registered; none is yet",
         " ".join(filter(None, ("List them with `shufflectl apps`.", source.elsewhere))),
