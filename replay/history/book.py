@@ -164,10 +164,8 @@ class Book:
         self._hear(record.time)
         self._begins()
         by_id = {stage.id: stage for stage in record.stages}
-        parents = {parent for stage in record.stages for parent in stage.parents or ()}
-        told = any(stage.parents is not None or reads_of(stage, by_id) for stage in record.stages)
-        self._parents_missing |= len(by_id) > 1 and not told
-        final = max((one for one in by_id if one not in parents), default=_NO_STAGE)  # a job without partitions
+        self._parents_missing |= _names_no_parents(record.stages, by_id)
+        final = _final(record.stages)
         about = record.properties or r.Properties()
         execution = _execution(about.execution)
         call = self._calls.get(execution, "") if execution is not None else ""
@@ -175,6 +173,10 @@ class Book:
             self._list(stage, by_id, record.id, None if stage.id == final else True, call)
         self._jobs[record.id] = tuple(by_id)
         self._heading.learn(told_id=about.application or "")
+        self._tell_job(record, tuple(by_id), final, execution)
+
+    def _tell_job(self, record: r.JobStart, listed: tuple[int, ...], final: int, execution: ExecutionId | None) -> None:
+        about = record.properties or r.Properties()
         last = self._stages.get(final)
         place = self._facts.tell(
             record.time,
@@ -183,8 +185,8 @@ class Book:
                 final_stage=StageId(final),
                 reads=last.reads if last is not None else (),
                 writes=AppShuffle(last.rdd) if last is not None and last.writes else None,
-                stages=spans_of(tuple(by_id)),
-                lineage=tuple(self._news(by_id)),
+                stages=spans_of(listed),
+                lineage=tuple(self._news(listed)),
                 execution=execution,
                 group=about.group or "",
                 call_site=short(about.call_site),
@@ -339,8 +341,7 @@ class Book:
         stage = record.stage
         key = stage.id, stage.attempt
         if key not in self._sums or not self._sums[key].begun:
-            # there is no such line, or further below, or in another file, which tells of the time before
-            self._submit(stage, stage.submitted if self._facts.clock.now_ms else stage.completed)
+            self._submit_unheard(stage)
         sums = self._sums.pop(key, None)
         if sums is None:
             return
@@ -368,6 +369,10 @@ class Book:
         if weight is not None and not weight.complete:
             weight.failed[place] = written
 
+    def _submit_unheard(self, stage: r.Stage) -> None:
+        """There is no such line, or further below, or in another file, which tells of the time before."""
+        self._submit(stage, stage.submitted if self._facts.clock.now_ms else stage.completed)
+
     def _weight_of(self, stage: Stage, sums: Sums) -> Weight | None:
         """Of what an attempt has written that is over; None: it is no map stage."""
         if sums.written:
@@ -393,6 +398,17 @@ class Book:
     def _execution_ended(self, record: r.ExecutionEnd) -> None:
         self._calls.pop(ExecutionId(record.id), None)
         self._facts.tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
+
+
+def _final(stages: Iterable[r.Stage]) -> int:
+    """The stage that is no other one's parent; of a job without partitions there is none."""
+    parents = {parent for stage in stages for parent in stage.parents or ()}
+    return max((stage.id for stage in stages if stage.id not in parents), default=_NO_STAGE)
+
+
+def _names_no_parents(stages: Iterable[r.Stage], by_id: dict[int, r.Stage]) -> bool:
+    """As before Spark 1.5. A single stage has none."""
+    return len(by_id) > 1 and not any(stage.parents is not None or reads_of(stage, by_id) for stage in stages)
 
 
 def _attempt(stage: int, attempt: int) -> StageAttempt:
