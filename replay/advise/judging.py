@@ -97,13 +97,7 @@ def _without_misses(outcome: Outcome) -> float:
 
 
 def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Iterable[ShuffleAdvice]:
-    written: dict[AppShuffle, int] = {}
-    last_read: dict[AppShuffle, int] = {}
-    for life in observed.lives:
-        if life.written_ms is not None:
-            written.setdefault(life.app_shuffle, life.written_ms)
-        if life.last_read_ms is not None:
-            last_read[life.app_shuffle] = max(last_read.get(life.app_shuffle, 0), life.last_read_ms)
+    written, last_read = _times(observed)
     reads, going_on = _reads(run)
     for one in run.shuffles:
         shuffle = one.app_shuffle
@@ -123,6 +117,18 @@ def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Itera
             idle_byte_seconds=one.bytes * idle_ms / 1000,
             too_early=tuple(missed),
         )
+
+
+def _times(observed: Outcome) -> tuple[dict[AppShuffle, int], dict[AppShuffle, int]]:
+    """When each app shuffle was written first, and when it was read last; milliseconds since the epoch."""
+    written: dict[AppShuffle, int] = {}
+    last_read: dict[AppShuffle, int] = {}
+    for life in observed.lives:
+        if life.written_ms is not None:
+            written.setdefault(life.app_shuffle, life.written_ms)
+        if life.last_read_ms is not None:
+            last_read[life.app_shuffle] = max(last_read.get(life.app_shuffle, 0), life.last_read_ms)
+    return written, last_read
 
 
 def _reads(run: Run) -> tuple[Counter[AppShuffle], frozenset[AppShuffle]]:
