@@ -268,10 +268,10 @@ def _put_together(spark: SparkSession, chosen: Settings) -> tuple[Bridge, Attach
             registration,
             chosen.token,
             coordinator.addresses,
-            sight,
-            channels.opener(chosen.tls if chosen.addresses else None),
-            parts.disks(tap, chosen, can),
-            chosen.patient_below_bytes,
+            sight=sight,
+            open_channel=channels.opener(chosen.tls if chosen.addresses else None),
+            disks=parts.disks(tap, chosen, can),
+            prompt_bytes=chosen.patient_below_bytes,
         )
         undo.pop_all()  # all that is the bridge's now
     bridge.on_stopped = lambda limit_s: _let_go(bridge, coordinator.release, limit_s)

@@ -255,7 +255,9 @@ def test_what_an_attach_that_fails_has_begun_is_undone_and_the_next_one_works(
     monkeypatch.setattr(Tap, "open", in_turn(taps))
     monkeypatch.setattr(parts, "coordinator", lambda _: parts.Coordinator(tuple, "", released.append))
     monkeypatch.setattr(plugin, "keep_apart", lambda *_: None)
-    monkeypatch.setattr(plugin, "Bridge", lambda *its: _bridge(*its, fails=fails if taps[0] in its else ""))
+    monkeypatch.setattr(
+        plugin, "Bridge", lambda tap, *its, **named: _bridge(tap, *its, **named, fails=fails if tap is taps[0] else "")
+    )
     monkeypatch.setattr(parts, "registration", lambda *_: service_pb2.RegisterApplication(application="one"))
     with monkeypatch.context() as failing:
         if fails in _MADE_BY:
@@ -280,9 +282,8 @@ def in_turn(parts: Iterable[object]) -> Callable[..., object]:
     return lambda *_, **__: next(left)
 
 
-def _bridge(*parts: Any, fails: str) -> Bridge:
-    sight = parts[5]
-    made = Bridge(*[None if part is sight else part for part in parts])  # type: ignore[arg-type]
+def _bridge(*its: Any, sight: Any, fails: str, **named: Any) -> Bridge:
+    made = Bridge(*its, **named)
     looks = {"start": lambda _: None, "hear": lambda _: None, "gone": None, "stop": lambda _: sight.close()}
     made.looker = SimpleNamespace(**looks)  # type: ignore[assignment]
     if fails == "session":
