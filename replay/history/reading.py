@@ -111,8 +111,9 @@ class _Reader:
             return "it is no event" if line.strip() else ""
         decoder = DECODERS.get(name)
         if decoder is None:
-            self.events += name.find(b"SparkListener") >= 0
-            return "" if line.endswith((b"}", b"}\r")) else "it is cut"
+            is_whole = line.endswith((b"}", b"}\r"))
+            self.events += is_whole and b"SparkListener" in name
+            return "" if is_whole else "it is cut"
         try:
             self.book.take(name, decoder.decode(line))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

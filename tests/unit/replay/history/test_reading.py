@@ -579,16 +579,19 @@ def test_a_time_that_cannot_be_costs_its_line(tmp_path: Path, time: int) -> None
     ("begin", "separator", "why"),
     [
         (b"", b" ", "its only line cannot be read (JSON is malformed: trailing characters (byte "),
-        (b"[", b",\n ", "none of its 17 lines can be read (it is no event)"),
+        (b"[", b",\n ", "none of its 18 lines can be read (it is no event)"),
+        (b"[", b",\n", "none of its 18 lines can be read (it is no event)"),
     ],
 )
 def test_of_a_file_of_which_nothing_counts_that_is_said(
     tmp_path: Path, begin: bytes, separator: bytes, why: str
 ) -> None:
     """Events in a list, as tools write them, or all in one line."""
-    events = [json.dumps(line, separators=(",", ":")).encode() for line in chain().lines]
+    first, *others = chain().lines
+    lines = [first, {"Event": "SparkListenerBlockManagerAdded", "Timestamp": at(1)}, *others]
+    events = [json.dumps(line, separators=(",", ":")).encode() for line in lines]
     with pytest.raises(NotALog) as refused:
-        run_of_text(tmp_path, begin + separator.join(events))
+        run_of_text(tmp_path, begin + separator.join(events) + begin.replace(b"[", b"]"))
     assert why in str(refused.value)
     assert str(refused.value).endswith("; expected Spark's events, one a line")
 
