@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition, SimpleDataSourceStreamReader
 
 from coordinator.explained import Explained
 from replay.frames.columns import ddl
@@ -81,6 +81,19 @@ class PushedReader(EventsReader):
             self._reading = replace(self._reading, first=first, last=None if last >= _BEYOND else max(last, 0))
 
 
+class NoStream(SimpleDataSourceStreamReader):
+    """Says that a log is no stream. Spark asks it where to begin; of one that cannot be made it shows something else."""
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Never answers."""
+        raise WrongOption(
+            f"a stream of {NAME} was asked for, which is read as it is when a query begins",
+            "spark.read",
+            "Use spark.read, in `foreachBatch` of another stream to read it again and again; "
+            "`shufflectl events APP --follow` shows a log as it grows.",
+        ).with_traceback(None)
+
+
 #: What a comparison lets in below and above its value: how far the first and the last that fit are from it.
 _RANGES: dict[str, tuple[int | None, int | None]] = {
     "EqualTo": (0, 0),
@@ -117,6 +130,10 @@ class ShuffleLifecycle(DataSource):
     def reader(self, schema: Any) -> EventsReader:  # noqa: ARG002 - Spark's signature
         """In the driver's planning process."""
         return self.reads_with(self._reading)
+
+    def simpleStreamReader(self, schema: Any) -> NoStream:  # noqa: ARG002, N802 - Spark's signature
+        """Of `readStream`."""
+        return NoStream()
 
 
 class ShuffleLifecyclePushed(ShuffleLifecycle):
