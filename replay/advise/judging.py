@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle
 from coordinator.core.values import Policy, Rule
 from replay.advise import wording
@@ -31,12 +32,12 @@ class Judge:
 
     def __call__(self, run: Run) -> Advice:
         """What there is to say of one."""
-        observed, *outcomes = simulate_all(
-            run.facts, (Policy(), *self.policies().values()), task_ms={w.app_shuffle: w.task_ms for w in run.shuffles}
+        outcomes = simulate_all(
+            run.facts, self.policies().values(), task_ms={w.app_shuffle: w.task_ms for w in run.shuffles}
         )
         by_rule = dict(zip(self.policies(), outcomes, strict=True))
-        figures = _figures(observed, by_rule)
-        certain_byte_seconds = observed.never_byte_seconds - _without_misses(by_rule[FRONTIER])
+        figures = _figures(by_rule)
+        certain_byte_seconds = figures[SPARK].byte_seconds - _without_misses(by_rule[FRONTIER])
         said = wording.say(run, figures, certain_byte_seconds)
         return Advice(
             application_id=run.application_id,
@@ -55,7 +56,7 @@ class Judge:
             shuffle_count=len(run.shuffles),
             written_bytes=sum(written.bytes for written in run.shuffles),
             figures=tuple(figures[holder] for holder in HOLDERS),
-            shuffles=tuple(_shuffles(run, observed, by_rule)),
+            shuffles=tuple(_shuffles(run, by_rule)),
             verdict=said.verdict,
             reason=said.reason,
             gain_byte_seconds=said.gain_byte_seconds,
@@ -71,10 +72,11 @@ class Judge:
         }
 
 
-def _figures(observed: Outcome, by_rule: dict[str, Outcome]) -> dict[str, Figures]:
+def _figures(by_rule: dict[str, Outcome]) -> dict[str, Figures]:
+    any_ = by_rule[FRONTIER]  # the bounds are the same for every rule
     return {
-        SPARK: Figures(SPARK, observed.never_peak_bytes, observed.never_byte_seconds),
-        ORACLE: Figures(ORACLE, observed.needed_peak_bytes, observed.needed_byte_seconds),
+        SPARK: Figures(SPARK, any_.never_peak_bytes, any_.never_byte_seconds),
+        ORACLE: Figures(ORACLE, any_.needed_peak_bytes, any_.needed_byte_seconds),
         **{
             rule: Figures(
                 rule,
@@ -96,12 +98,13 @@ def _without_misses(outcome: Outcome) -> float:
     return outcome.held_byte_seconds + kept / 1000
 
 
-def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Iterable[ShuffleAdvice]:
-    written, last_read = _times(observed)
-    reads, going_on = _reads(run)
+def _shuffles(run: Run, by_rule: dict[str, Outcome]) -> Iterable[ShuffleAdvice]:
+    used = _Used.of(run)
+    going_on = frozenset() if run.ended else used.readings.going_on()
     for one in run.shuffles:
         shuffle = one.app_shuffle
-        rested_ms = run.ended_ms if shuffle in going_on else last_read.get(shuffle, written.get(shuffle))
+        written_ms, last_read_ms = used.written_ms.get(shuffle), used.last_read_ms.get(shuffle)
+        rested_ms = run.ended_ms if shuffle in going_on else (written_ms if last_read_ms is None else last_read_ms)
         idle_ms = max(run.ended_ms - rested_ms, 0) if rested_ms is not None else 0
         missed = (rule for rule, outcome in by_rule.items() if any(m.app_shuffle == shuffle for m in outcome.misses))
         yield ShuffleAdvice(
@@ -110,29 +113,40 @@ def _shuffles(run: Run, observed: Outcome, by_rule: dict[str, Outcome]) -> Itera
             maps=one.maps,
             bytes=one.bytes,
             task_seconds=one.task_ms / 1000,
-            written_ms=written.get(shuffle),
-            last_read_ms=last_read.get(shuffle),
-            reads=reads[shuffle],
+            written_ms=written_ms,
+            last_read_ms=last_read_ms,
+            reads=used.reads[shuffle],
             idle_ms=idle_ms,
             idle_byte_seconds=one.bytes * idle_ms / 1000,
             too_early=tuple(missed),
         )
 
 
-def _times(observed: Outcome) -> tuple[dict[AppShuffle, int], dict[AppShuffle, int]]:
-    """When each app shuffle was written first, and when it was read last; milliseconds since the epoch."""
-    written: dict[AppShuffle, int] = {}
-    last_read: dict[AppShuffle, int] = {}
-    for life in observed.lives:
-        if life.written_ms is not None:
-            written.setdefault(life.app_shuffle, life.written_ms)
-        if life.last_read_ms is not None:
-            last_read[life.app_shuffle] = max(last_read.get(life.app_shuffle, 0), life.last_read_ms)
-    return written, last_read
+@dataclass(slots=True)
+class _Used:
+    """When each app shuffle was complete first, and read to the end last, and by how many stage attempts.
 
+    The run itself tells it: to simulate that nothing is deleted costs the more the more shuffles there are.
+    """
 
-def _reads(run: Run) -> tuple[Counter[AppShuffle], frozenset[AppShuffle]]:
-    """How many stage attempts read each app shuffle to the end; and what is being read where the run goes on."""
-    readings = Readings()
-    ended = Counter(read for _, command in run.facts for read in readings.hear(command))
-    return ended, frozenset() if run.ended else readings.going_on()
+    written_ms: dict[AppShuffle, int] = field(default_factory=dict)
+    last_read_ms: dict[AppShuffle, int] = field(default_factory=dict)
+    reads: Counter[AppShuffle] = field(default_factory=Counter)
+    readings: Readings = field(default_factory=Readings)
+
+    @classmethod
+    def of(cls, run: Run) -> _Used:
+        """Of a whole run."""
+        used = cls()
+        for time_ms, command in run.facts:
+            used._hear(time_ms, command)
+        return used
+
+    def _hear(self, time_ms: int, command: c.Command) -> None:
+        if isinstance(command, c.ReportStageCompleted) and not command.failure:
+            stage = self.readings.running.get(command.stage)
+            if stage is not None and stage.writes is not None:
+                self.written_ms.setdefault(stage.writes, time_ms)
+        for read in self.readings.hear(command):
+            self.last_read_ms[read] = time_ms
+            self.reads[read] += 1

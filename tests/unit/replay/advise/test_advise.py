@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from replay.advise import drawing, page, rows
+from coordinator.core.values import Policy
+from replay.advise import drawing, judging, page, rows
 from replay.advise.advice import DELAYED, EAGER, FRONTIER, ORACLE, SPARK, Advice, ShuffleAdvice, Verdict
 from replay.advise.judging import Judge
 from replay.advise.report import Report, put_together
@@ -19,6 +22,7 @@ from replay.history.finding import Part
 from replay.history.gathering import Read, Refused, batches
 from replay.history.reading import read
 from replay.history.run import Run
+from replay.simulate import Fact, Outcome, Timed, simulate, simulate_all
 from tests.support.history_logs import FIRST, LAST, SECOND, Log, Stage, at, chain, chain_read_again
 
 #: A deletion takes the simulated driver this long at most.
@@ -128,6 +132,29 @@ def test_what_is_written_again_is_what_all_attempts_wrote(tmp_path: Path) -> Non
     for rule in (FRONTIER, EAGER):
         figures = Judge()(run_of(log, tmp_path)).of(rule)
         assert (figures.missed, figures.recomputed_bytes) == (1, 1000), rule
+
+
+def test_only_rules_that_delete_are_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there at a time is looked at again and again: to hold everything costs the square of it."""
+    tried: list[Policy] = []
+
+    def remembering(facts: Iterable[Fact | Timed], policies: Iterable[Policy | None], **more: Any) -> list[Outcome]:
+        chosen = list(policies)
+        tried.extend(policy for policy in chosen if policy is not None)
+        return simulate_all(facts, chosen, **more)
+
+    monkeypatch.setattr(judging, "simulate_all", remembering)
+    Judge()(run_of(chain(), tmp_path))
+    assert [policy.observe for policy in tried] == [False] * 3
+
+
+@pytest.mark.parametrize("log", [chain, chain_read_again])
+def test_when_a_shuffle_was_written_and_read_is_what_a_run_without_deletions_tells(
+    tmp_path: Path, log: Callable[[], Log]
+) -> None:
+    run = run_of(log(), tmp_path)
+    lives = {life.app_shuffle: (life.written_ms, life.last_read_ms) for life in simulate(run.facts, Policy()).lives}
+    assert {one.app_shuffle: (one.written_ms, one.last_read_ms) for one in Judge()(run).shuffles} == lives
 
 
 def test_a_longer_grace_holds_longer(tmp_path: Path) -> None:
