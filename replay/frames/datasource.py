@@ -82,7 +82,7 @@ class PushedReader(EventsReader):
 
 
 class NoStream(SimpleDataSourceStreamReader):
-    """Says that a log is no stream. Spark asks it where to begin; of one that cannot be made it shows something else."""
+    """Says that a log is no stream, when Spark asks it where to begin. Without it Spark shows an error of its own."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Never answers."""

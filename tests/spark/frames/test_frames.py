@@ -168,7 +168,7 @@ def test_who_asks_for_a_stream_is_told_what_to_ask_for(spark: SparkSession, chai
         pytest.skip("Spark 3.5 has no Python data sources")
     stream = spark.readStream.format("shuffle_lifecycle").load(str(chain))
     query = stream.writeStream.format("memory").queryName("events").start()
-    with pytest.raises(Exception, match="read as it is when a query begins; expected spark.read. Use ") as refused:
+    with pytest.raises(Exception, match=r"read as it is when a query begins; expected spark\.read\. Use ") as refused:
         query.awaitTermination(60)
     assert "UnboundLocalError" not in str(refused.value)
 
