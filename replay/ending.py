@@ -40,6 +40,7 @@ class Ending:
     expired: e.Recorded | None = None
     pressed: Pressed | None = None
     gone: e.Recorded | None = None  #: Deleted or lost.
+    kept: tuple[str, ...] = ()  #: Why it was still there when the application ended.
     missed: list[e.Recorded] = field(default_factory=list)
     writer: str = ""
     complete: bool = False  #: It was, once.
@@ -156,11 +157,12 @@ def _was_nothing(ending: Ending, event: e.GenerationLost) -> bool:
 
 
 def _deleted(ending: Ending, gone: e.Recorded, event: e.GenerationDeleted) -> str:
+    kept = f" Held until then: {few(ending.kept, 3)}." if ending.kept else ""
     if event.cause is Deletion.APPLICATION_DETACHED:
-        return f"Closed at event {gone.sequence}: {_LEFT}.{_users(ending)}"
+        return f"Closed at event {gone.sequence}: {_LEFT}.{kept}{_users(ending)}"
     if event.cause is not Deletion.POLICY:
         missed = f" {_missed(ending)}" if ending.missed else ""  # while it was fenced
-        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{missed}{_users(ending)}"
+        return f"Deleted at event {gone.sequence}, not by us: {_OTHERS[event.cause]}.{kept}{missed}{_users(ending)}"
     why, waited = "", ""
     if ending.expired is not None and isinstance(ending.expired.event, e.GenerationExpired):
         why = f": {ending.expired.event.why.value}{pressed(ending.pressed)}"

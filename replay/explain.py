@@ -113,6 +113,8 @@ class Teller:
     def hear(self, recorded: e.Recorded) -> None:
         """One more event."""
         self.causes.hear(recorded, self.state)
+        if isinstance(recorded.event, e.ApplicationEnded):
+            self._note_kept()
         apply(self.state, recorded)
         self.names.hear(recorded)
         self._follow(recorded)
@@ -131,6 +133,12 @@ class Teller:
             self._write_down(shuffle_id, recorded, text)
         self.blocks.hear(recorded, self.state)
         self.last = recorded
+
+    def _note_kept(self) -> None:
+        """Who held what is there to the end: with the application all that could be asked of goes."""
+        for shuffle_id, ending in self.endings.items():
+            generation = self.state.generations.get(shuffle_id)
+            ending.kept = reasons(self.state, generation, self.names) if generation is not None else ()
 
     def _blocks_before(self, recorded: e.Recorded) -> tuple[e.Recorded, ...]:
         """What is known of cached blocks that were taken instead of what is missed now."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from coordinator.core import cuts
-from coordinator.core.events import Recorded
+from coordinator.core.events import ApplicationEnded, Recorded
 from coordinator.core.evolve import apply
 from coordinator.core.ids import AppShuffle
 from coordinator.core.state import State, empty
@@ -36,9 +36,12 @@ class Weigher:
 
     state: State = field(default_factory=empty)
     names: Names = field(default_factory=Names)
+    at_end: tuple[Holder, ...] = ()  #: Who held something when the application ended; nobody does any more.
 
     def hear(self, recorded: Recorded) -> None:
         """One more event."""
+        if isinstance(recorded.event, ApplicationEnded):
+            self.at_end = self.holders()
         apply(self.state, recorded)
         self.names.hear(recorded)
 

@@ -141,7 +141,10 @@ def holders(
         int | None, typer.Option("--limit", min=1, help=f"At most this many; of a table {_MOST_HOLDERS}, else all.")
     ] = None,
 ) -> Any:
-    """Lists what holds shuffle data now: jobs, plans, names of the program; who alone holds most comes first."""
+    """Lists what holds shuffle data now, or held it when the application ended: jobs, plans, names of the program.
+
+    Who alone holds most comes first.
+    """
     return _holders(here, app, here.most(limit, _MOST_HOLDERS))
 
 
@@ -151,12 +154,14 @@ async def _holders(here: Here, app: str | None, limit: int | None) -> None:
         weigher = Weigher()
         async for recorded in foldable(source, application):
             weigher.hear(recorded)
-        found = weigher.holders()
+        found = weigher.holders() or weigher.at_end
         rows: list[Row] = [dict(plain(one)) for one in found[:limit]]
         so_far = up_to(source, weigher.state.meta.next_sequence - 1)
         output.rows(here.form, rows, _HOLDERS, f"{_nobody(weigher)}{so_far}.")
         if rows and so_far:
             output.remark(f"this was so{so_far}")
+        elif rows and weigher.state.meta.ending is not None:
+            output.remark("this was so when the application ended; nothing holds any shuffle data now")
         if len(found) > len(rows):
             output.remark(f"{len(found) - len(rows):,} more hold some: a larger --limit shows them")
 

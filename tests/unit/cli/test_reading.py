@@ -281,6 +281,16 @@ def test_what_no_job_plan_or_name_holds_is_told_to_be_there(shufflectl: Shufflec
     assert "Nothing holds any shuffle data" in found.out + found.err
 
 
+def test_what_held_data_when_the_application_ended_is_told_behind_its_end(
+    shufflectl: Shufflectl, tmp_path: Path
+) -> None:
+    told = looked_at(root("o1", "`ranks` in pagerank.py:41", 1))
+    told.say(c.EndApplication(Ending.ENDED))
+    found = shufflectl("holders", "--log", log_file(tmp_path / "over.log", told), "-")
+    assert "`ranks` in pagerank.py:41" in found.out
+    assert "this was so when the application ended" in found.err
+
+
 def test_explain_tells_the_story(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
     told = shufflectl("explain", *source, "chain", 0).out
     assert "Deleted early at event 18 by policy frontier" in told

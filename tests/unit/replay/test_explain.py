@@ -18,6 +18,7 @@ from replay.story import Chapter, Line, shortened
 from replay.units import clock
 from tests.unit.replay.logs import Told, attempt, deleted_and_missed, read_from_blocks
 from tests.unit.replay.simulate.test_otherwise import written_in_parts
+from tests.unit.replay.test_holders import looked_at, root
 
 
 def chapter(told: Told, shuffle_id: int = 1, app_shuffle: int = 0) -> Chapter:
@@ -368,6 +369,15 @@ def test_the_end_of_the_application_is_told() -> None:
     told.whole_chain()
     told.say(c.EndApplication())
     assert "not by us: the application ended." in chapter(told).verdict
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_who_held_it_to_the_end_is_told_behind_the_end(ending: Ending) -> None:
+    told = looked_at(root("o1", "`ranks` in pagerank.py:41", 1))
+    told.say(c.EndApplication(ending))
+    held = "Held until then: handle `ranks` in pagerank.py:41 reaches it."
+    assert held in explain(told.log, AppShuffle(1)).chapters[0].verdict
+    assert explain(told.log, AppShuffle(1)).chapters[0].held_by == ()
 
 
 def test_what_a_program_had_when_it_called_detach_is_told_to_be_sparks() -> None:

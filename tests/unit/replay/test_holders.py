@@ -5,7 +5,7 @@ from __future__ import annotations
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, JobId, LookId
 from coordinator.core.values import Policy, RootKind, Rule
-from replay.holders import Holder, holders
+from replay.holders import Holder, Weigher, holders
 from tests.unit.replay.logs import Told
 
 REACHABLE = Policy(Rule.REACHABLE, observe=False)
@@ -60,3 +60,13 @@ def test_a_live_job_holds_what_it_will_read() -> None:
     told.done(0, 120_000_000)
     (holder,) = holders(told.log)
     assert (holder.kind, holder.who, holder.app_shuffles) == ("job", "job 0 (count at chain.py:20)", (AppShuffle(0),))
+
+
+def test_who_held_something_at_the_end_is_known_behind_it_and_holds_nothing_any_more() -> None:
+    told = looked_at(root("o1", "`a` in chain.py:3", 1))
+    held = holders(told.log)
+    told.say(c.EndApplication())
+    weigher = Weigher()
+    for recorded in told.log:
+        weigher.hear(recorded)
+    assert (weigher.holders(), weigher.at_end) == ((), held)
