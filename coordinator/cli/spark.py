@@ -42,20 +42,29 @@ def _pair(text: str) -> tuple[str, str]:
 @contextmanager
 def spark_session(verb: str, master: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Our own, or the one that is there. ``master``: where it runs; empty: as the environment says."""
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
-    if active is None:
+    present = _present()
+    if present is None:
         check_java()
     with told_in_a_line():
-        if active is not None:
-            yield active
+        if present is not None:
+            yield present
             return
         spark = _started(verb, master, {**_QUIET, **(conf or {})})
         try:
             yield spark
         finally:
             spark.stop()
+
+
+def _present() -> SparkSession | None:
+    """The session that is active in this thread; where none is, one of the context that this process has."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is None and SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public way
+        active = SparkSession.builder.getOrCreate()
+    return active
 
 
 def _started(verb: str, master: str, conf: Mapping[str, str]) -> SparkSession:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from coordinator.cli import spark as cli_spark
 from coordinator.core import commands as c
 from coordinator.core.events import Recorded
 from coordinator.core.ids import AppShuffle, LookId, ShuffleId
@@ -354,6 +356,19 @@ def test_a_report_weighs_a_store(spark: SparkSession, tmp_path: Path, monkeypatc
     shown = Shufflectl(tmp_path, monkeypatch, capsys)("report", "--store", address, "chain", "-o", "json")
     assert (shown.code, shown.err) == (0, "")
     assert [one["missed"] for one in shown.data["premature"]] == [1]
+
+
+def test_a_session_that_is_there_stays_also_where_it_is_not_active(spark: SparkSession) -> None:
+    """A thread has a JVM thread of its own, in which no session is active."""
+
+    def report() -> tuple[bool, int]:
+        is_active = type(spark).getActiveSession() is not None
+        with cli_spark.spark_session("report", "") as found:
+            return is_active, found.range(3).count()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(report).result() == (False, 3)
+    assert spark.range(4).count() == 4
 
 
 def test_a_notebook_reads_a_store(spark: SparkSession, tmp_path: Path) -> None:
