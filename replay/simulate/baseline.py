@@ -1,7 +1,8 @@
 """What no policy would have held: nothing deleted early, and nothing held that nobody reads.
 
-Responsible for the two bounds that every policy lies between: Spark alone, which keeps a shuffle until its own cleaner
-or the end takes it, and an oracle, which deletes it when its last reader is done. Refuses to know generations.
+Responsible for the two bounds that every policy lies between which has nothing written again: Spark alone, which keeps
+a shuffle until its own cleaner or the end takes it, and an oracle, which deletes it when its last reader is done. A
+policy that deletes too early may hold less than the oracle, and has paid for it. Refuses to know generations.
 Invariant: both are read from what was reported, not from what was decided, so they are the same for every policy.
 
 What a run wrote again because its own policy had deleted it counts as one life: nobody would have had to write it, or
