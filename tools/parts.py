@@ -30,7 +30,9 @@ from setup import ROOT
 
 LOGS = ROOT / ".cache" / "parts"
 SET_UP = "set-up"
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # of drivers' Java
+# Of drivers' Java. One compiler alone gets 48 MB for code, a fifth of the default, and one test process' Java,
+# which lives through all of its sessions, fills them: queries fail from then on ("Out of space in CodeCache").
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 LIMIT = 30 * 60  # seconds; a part that hangs shall not take the others with it
 LIMIT_SLOW = 3 * 60 * 60  # the same with the slow tests
 SUMMARY = re.compile(r"^=+ .*\bin [\d.]+s.* =+$")  # pytest's last line: ==== 12 passed, 1 skipped in 3.21s ====
