@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -28,12 +29,22 @@ def main(megabytes: int = 60, policy: str = "reachable", store: str = "") -> int
 
     ``store``: its address; the coordinator then runs beside the application. Empty: inside it, on SQLite.
     """
-    with tempfile.TemporaryDirectory(prefix="shuffle-demo-") as folder:
+    with _ending_with_us(), tempfile.TemporaryDirectory(prefix="shuffle-demo-", ignore_cleanup_errors=True) as folder:
         try:
             return _compare(Path(folder), megabytes, policy, store)
         except RunFailedError as failed:
             Console(stderr=True).print(Text(str(failed), style="red"))
             return 1
+
+
+@contextmanager
+def _ending_with_us() -> Iterator[None]:
+    """SIGTERM ends the application too, and its folder goes, as with Ctrl-C: by itself it would end nothing but us."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _compare(folder: Path, megabytes: int, policy: str, store: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,21 @@ def test_the_store_of_a_demo_is_found_wherever_temporary_files_lie(
     with pytest.raises(RunFailedError) as told:
         demo._compare(tmp_path / "50% of #1", 60, "reachable", "")
     assert parse_address(str(told.value)) == SqliteAddress(tmp_path / "50% of #1" / "coordinator.db")
+
+
+def test_sigterm_ends_the_demo_and_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folders: list[Path] = []
+
+    def is_ended(folder: Path, arguments: tuple[str, ...]) -> Run:
+        folders.append(folder.parent)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("SIGTERM was to end this")
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(demo, "run", is_ended)
+    with pytest.raises(SystemExit) as ended:
+        demo.main()
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert folders
+    assert not folders[0].exists()
+    assert signal.getsignal(signal.SIGTERM) == before
