@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import sys
 import threading
 import time
 from collections import OrderedDict, deque
@@ -96,7 +97,7 @@ class Executor:
         self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
         self._settling: set[int] = set()  # their outcomes are being placed among the facts
         self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
-        self._over: OrderedDict[int, Request] = OrderedDict()  # the newest outcomes that were acknowledged
+        self._over: OrderedDict[int, str] = OrderedDict()  # what the newest acknowledged outcomes were: "freed", …
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidation -> what it has fenced, and not yet freed
         self._cleaned: OrderedDict[int, None] = OrderedDict()  # the newest app shuffles that Spark has let go
@@ -121,7 +122,7 @@ class Executor:
                 over = self._over.get(directive.directive)
                 if len(self._outcomes) < WAITING_MAX and (over is None or not _is_final(directive, over)):
                     self._wait(directive)
-            elif isinstance(outcome, Request) and not _is_final(directive, outcome):
+            elif isinstance(outcome, Request) and not _is_final(directive, _came(outcome)):
                 self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
             is_settling = directive.directive in self._settling
         if isinstance(outcome, Request) and not is_settling:
@@ -140,7 +141,7 @@ class Executor:
             outcome = self._outcomes.get(directive)
             if isinstance(outcome, Request):
                 del self._outcomes[directive]
-                self._over[directive] = outcome
+                self._over[directive] = _came(outcome)
                 if len(self._over) > OVER_MAX:
                     self._over.popitem(last=False)
                 if (again := self._again.pop(directive, None)) is not None:
@@ -442,9 +443,13 @@ class Executor:
             self._reporter.settle("snapshot", taken, taken.marker)
 
 
-def _is_final(directive: Directive, outcome: Request) -> bool:
+def _came(outcome: Request) -> str:
+    """Which outcome it is. Of one that is over that alone is kept: a message weighs 0.7 KB, and 4,096 are remembered."""
+    return sys.intern(outcome.report_outcome.WhichOneof("outcome") or "")
+
+
+def _is_final(directive: Directive, came: str) -> bool:
     """Whether the coordinator asks no more for it under its number: what has failed it asks for again."""
-    came = outcome.report_outcome.WhichOneof("outcome")
     if directive.kind == common_pb2.DIRECTIVE_KIND_FENCE:
         return True  # another fence has a number of its own
     return came in ("freed", "superseded") or (
