@@ -444,7 +444,7 @@ class Executor:
 
 
 def _came(outcome: Request) -> str:
-    """Which outcome it is. Of one that is over that alone is kept: a message weighs 0.7 KB, and 4,096 are remembered."""
+    """Which outcome it is. Of one that is over that alone is kept: a message weighs 0.7 KB, and 4,096 are known."""
     return sys.intern(outcome.report_outcome.WhichOneof("outcome") or "")
 
 
