@@ -31,12 +31,13 @@ from coordinator.cli.verb import verb
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId
 from coordinator.core.lifecycle import Life
-from replay import travel
+from replay import points, travel
 from replay.changes import Changed
 from replay.moments import Moment, moment
 from replay.phrases import became, phrase
 from replay.plain import plain
-from replay.travel import End, Ended, Point, Traveller
+from replay.points import End, Point
+from replay.travel import Ended, Traveller
 from replay.units import clock, count, few, place, printable, size
 from replay.units import moment as date
 
@@ -136,24 +137,24 @@ def register(app: typer.Typer) -> None:
 
 
 def _point(text: str) -> Point:
-    return _said(travel.point, text, "`shufflectl events` shows all three.")
+    return _said(points.point, text, "`shufflectl events` shows all three.")
 
 
 def _is_point(text: str) -> bool:
-    with suppress(travel.WrongPoint):
-        travel.point(text)
+    with suppress(points.WrongPoint):
+        points.point(text)
         return True
     return False
 
 
 def _until(text: str) -> Point:
-    return _said(travel.until, text, "`shufflectl events` shows them; numbers and times are for --at.")
+    return _said(points.until, text, "`shufflectl events` shows them; numbers and times are for --at.")
 
 
 def _said(read: Callable[[str], Point], text: str, then: str) -> Point:
     try:
         return read(text)
-    except travel.WrongPoint as error:
+    except points.WrongPoint as error:
         raise failure(Exit.USAGE, error.fact, error.expected, then) from error
 
 
@@ -176,7 +177,7 @@ async def _gone(source: Source, application: ApplicationId, where: Point, keeps:
 def _check(traveller: Traveller) -> None:
     try:
         traveller.check_arrived()
-    except travel.NotReached as error:
+    except points.NotReached as error:
         raise failure(Exit.NOT_FOUND, error.fact, error.expected, "`shufflectl events` lists them.") from error
     if told := traveller.overshot():
         output.remark(told)
@@ -190,7 +191,7 @@ async def _step(here: Here, app: str | None, where: Point, from_there: bool) -> 
     async with here.source() as source:
         application = await find(source, app)
         if here.form == "table" and sys.stdin.isatty() and sys.stdout.isatty():
-            await _Walk(source, application).walk(where if from_there else travel.AtEvent(1))
+            await _Walk(source, application).walk(where if from_there else points.AtEvent(1))
             return
         traveller = Traveller(where, gone=Ended(0))
         async for recorded in foldable(source, application):
@@ -237,7 +238,7 @@ class _Walk:
 
     async def _number_of(self, start: Point) -> int:
         """Of the last event before the point; 0: there is none."""
-        if isinstance(start, travel.AtEvent):
+        if isinstance(start, points.AtEvent):
             return start.sequence
         return (await _gone(self.source, self.application, start, 0)).sequence
 

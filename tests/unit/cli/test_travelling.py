@@ -17,7 +17,7 @@ from coordinator.cli.travelling import _Walk
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, LookId, StageId
-from replay.travel import AtEvent
+from replay.points import AtEvent
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
 from tests.unit.replay.test_premature import goes_on

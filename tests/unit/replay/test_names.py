@@ -10,7 +10,7 @@ from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId, LookId, Sequence, ShuffleId, Span, StageId
 from coordinator.core.values import Deletion, Lineage, RootKind
 from replay import names as naming
-from replay import travel
+from replay import points, travel
 from replay.explain import Births, UnknownShuffle, explain
 from replay.moments import moment
 from replay.names import Names
@@ -122,7 +122,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
 
 def test_a_moment_and_a_picture_name_what_is_gone(told: Told) -> None:
-    found = moment(travel.at(told.log, travel.End()))
+    found = moment(travel.at(told.log, points.End()))
     assert [one.call_site for one in found.gone] == ["map at chain.py:12"]
     picture = Picture()
     for recorded in told.log:
@@ -145,8 +145,8 @@ def test_a_story_names_where_it_was_written_and_a_wrong_one_what_there_is(told: 
 
 
 def test_what_has_changed_is_called_by_the_name_of_either_end(told: Told) -> None:
-    before = travel.at(told.log, travel.AtEvent(10))
-    after = travel.at(told.log, travel.End())
+    before = travel.at(told.log, points.AtEvent(10))
+    after = travel.at(told.log, points.End())
     assert "shuffle 0 (map at chain.py:12)" in str(travel.difference(before, after))
 
 

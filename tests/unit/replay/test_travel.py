@@ -14,9 +14,10 @@ from coordinator.core.events import Recorded
 from coordinator.core.evolve import fold
 from coordinator.core.lifecycle import Life
 from coordinator.core.state import empty
-from replay import names, travel
+from replay import names, points
 from replay.moments import moment
-from replay.travel import Ended, NotReached, Traveller, WrongPoint, at, difference, point, until
+from replay.points import NotReached, WrongPoint, point, until
+from replay.travel import Ended, Traveller, at, difference
 from tests.unit.replay.logs import BEGIN_MS, Told, deleted_and_missed
 from tests.unit.replay.test_premature import goes_on
 
@@ -86,7 +87,7 @@ def test_a_difference_is_what_the_steps_between_make_of_it() -> None:
 
 def test_a_moment_names_every_generation_once_and_counts_what_is_held() -> None:
     for sequence in range(1, len(LOG) + 1):
-        found = moment(at(LOG, travel.AtEvent(sequence)))
+        found = moment(at(LOG, points.AtEvent(sequence)))
         ids = [*(one.shuffle_id for one in found.generations), *(one.shuffle_id for one in found.gone)]
         assert len(set(ids)) == len(ids) == sum(one.generations for one in found.counts)
         assert found.sequence == sequence
@@ -143,7 +144,7 @@ def test_outstanding_directives_are_shown_until_they_are_answered() -> None:
 
 def test_a_time_of_day_behind_midnight_is_the_next_day_s() -> None:
     early = point("00:00:01").in_log(LOG[0])
-    assert isinstance(early, travel.AtTime)
+    assert isinstance(early, points.AtTime)
     assert 0 < early.time_ms - LOG[-1].time_ms < 24 * 3_600_000
 
 
@@ -162,14 +163,14 @@ def test_a_time_of_day_behind_midnight_is_the_next_day_s() -> None:
 )
 def test_a_time_means_the_end_of_what_was_said(said: str, end: str) -> None:
     found = point(said)
-    assert isinstance(found, travel.AtTime)
+    assert isinstance(found, points.AtTime)
     assert found.time_ms == round(datetime.fromisoformat(f"2026-11-21T{end}+00:00").timestamp() * 1_000)
 
 
 def test_a_time_of_day_to_the_minute_means_all_of_it() -> None:
     begin = datetime.fromtimestamp(BEGIN_MS / 1_000, timezone.utc)
     found = point(f"{begin:%H:%M}").in_log(LOG[0])
-    assert isinstance(found, travel.AtTime)
+    assert isinstance(found, points.AtTime)
     assert found.time_ms == BEGIN_MS - BEGIN_MS % 60_000 + 59_999
     assert found.overshot(LOG[0]) == "", "the log ends within what was said"
 
