@@ -22,12 +22,13 @@ from rich.table import Table
 
 from benchmarks.size_load import APPLICATION, Load
 from coordinator.archive.folder import Folder
+from coordinator.runtime.aside import at_once
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.shelf import Shelf
-from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.verifying import Verdict, verify
 from state_backend.api import StateBackend
 from state_backend.open import open_backend

@@ -14,6 +14,7 @@ from coordinator.archive.api import Archive
 from coordinator.core.ids import ApplicationId
 from coordinator.runtime import loading
 from coordinator.runtime.archiving import Application
+from coordinator.runtime.aside import Aside
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import Draining, UnknownApplication
@@ -22,7 +23,7 @@ from coordinator.runtime.loading import Loaded
 from coordinator.runtime.observing import Observer
 from coordinator.runtime.options import Options
 from coordinator.runtime.shelf import Shelf
-from coordinator.runtime.snapshot import Aside, Snapshots
+from coordinator.runtime.snapshot import Snapshots
 from state_backend.api import StateBackend
 from state_backend.values import Revision
 

@@ -26,6 +26,7 @@ from coordinator.core.values import Ending
 from coordinator.runtime import moves, peers, places, signs, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
 from coordinator.runtime.archiving import Archiver
+from coordinator.runtime.aside import Aside, at_once
 from coordinator.runtime.audit import Audit
 from coordinator.runtime.census import Census
 from coordinator.runtime.clock import Clock
@@ -51,7 +52,6 @@ from coordinator.runtime.reaping import Reaper
 from coordinator.runtime.registration import Registration
 from coordinator.runtime.retention import Retention
 from coordinator.runtime.sessions import OpenSession, Sessions
-from coordinator.runtime.snapshot import Aside, at_once
 from coordinator.wire.records import ApplicationRecord, SessionRecord
 from state_backend.api import StateBackend, Watch
 from state_backend.errors import OutcomeUnknown, StateBackendError

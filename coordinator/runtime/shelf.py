@@ -13,7 +13,7 @@ from coordinator.archive import files, keeping
 from coordinator.archive.api import Archive, Missing
 from coordinator.archive.files import Ended, EventsFile
 from coordinator.core.ids import ApplicationId
-from coordinator.runtime.snapshot import Aside
+from coordinator.runtime.aside import Aside
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import WireError
 from coordinator.wire.snapshots import Snapshot

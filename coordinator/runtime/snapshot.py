@@ -11,9 +11,8 @@ Segments leave the store only below the last snapshot but one, and only when arc
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from coordinator import logs
 from coordinator.archive.api import ArchiveError
@@ -21,6 +20,8 @@ from coordinator.core.digest import digest
 from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.core.state import State
 from coordinator.runtime import places
+from coordinator.runtime.aside import Aside
+from coordinator.runtime.shelf import Shelf
 from coordinator.wire.errors import Corrupt, WireError
 from coordinator.wire.records import Head
 from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
@@ -29,21 +30,9 @@ from state_backend.errors import Conflict, OutcomeUnknown
 from state_backend.errors import Corrupt as CorruptRecord
 from state_backend.values import Absent, Delete, Keyspace, Present, Put
 
-if TYPE_CHECKING:
-    from coordinator.runtime.shelf import Shelf
-
-T = TypeVar("T")
-#: Runs what takes long without holding up the event loop, or simply runs it.
-Aside = Callable[[Callable[[], T]], Awaitable[T]]
-
 _PRUNE_KEYS = 100
 
 log = logs.logger(__name__)
-
-
-async def at_once(run: Callable[[], T]) -> T:
-    """The `Aside` of simulations: in the event loop's own thread."""
-    return run()
 
 
 class Snapshots:

@@ -26,13 +26,14 @@ from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import State, empty
 from coordinator.runtime import loading, peers, places, signs, tail
+from coordinator.runtime.aside import at_once
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.errors import ArchiveUnread, DamagedLog
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.shelf import Shelf, ended_applications
-from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.verifying import Verdict, verify
 from coordinator.server import shown
 from coordinator.wire.codec import Segment, decode_segment

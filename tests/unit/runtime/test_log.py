@@ -17,9 +17,10 @@ from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, copy, empty, rows
 from coordinator.runtime import journal, loading, places, tail
+from coordinator.runtime.aside import at_once
 from coordinator.runtime.errors import Archived, DamagedLog, Draining, NewerLog, UnknownApplication
 from coordinator.runtime.replica import Replica
-from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.verifying import Verdict, verify
 from coordinator.wire.codec import record_to_message, segment_to_message
 from coordinator.wire.records import Head, decode, encode

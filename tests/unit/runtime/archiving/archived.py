@@ -23,11 +23,12 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.state import empty
 from coordinator.runtime import places
 from coordinator.runtime.archiving import Application, Archiver
+from coordinator.runtime.aside import at_once
 from coordinator.runtime.housekeeping import LOCK
 from coordinator.runtime.journal import CommitIds, Journal
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.shelf import Shelf
-from coordinator.runtime.snapshot import Snapshots, at_once
+from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.verifying import Verdict, verify
 from coordinator.wire.records import Head, decode
 from state_backend.api import StateBackend
