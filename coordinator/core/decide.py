@@ -21,7 +21,7 @@ from typing import Any
 from coordinator.core import asking, directives, gaps, looks, scheduler
 from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.desk import MOVES, Desk, Tally
+from coordinator.core.desk import MOVES, Desk
 from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, within
 from coordinator.core.rejections import (
     Accepted,
@@ -35,6 +35,7 @@ from coordinator.core.rejections import (
 )
 from coordinator.core.state import Client, State
 from coordinator.core.sweep import react
+from coordinator.core.tally import Tally
 from coordinator.core.values import CLIENT_IDLE_MS, UNCONFIRMED, Ending
 
 

@@ -22,11 +22,12 @@ from coordinator.core import (
     sweep,
 )
 from coordinator.core import events as e
-from coordinator.core.desk import Desk, Tally
+from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Answer, Ready
 from coordinator.core.state import Generation, State, lay_over
+from coordinator.core.tally import Tally
 from coordinator.core.values import Expiry, Hold, Locator, Rule
 from tests.planted.bug import CORE, RUNTIME, SCENARIOS, Patch, bug
 
