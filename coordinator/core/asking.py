@@ -304,9 +304,6 @@ def _asks_no_more(state: State, writer: StageAttempt) -> bool:
     return writer not in state.attempts and not any(job.lists(writer.stage) for job in state.jobs.values())
 
 
-# --- losses -----------------------------------------------------------------------------------------------------------
-
-
 def _writes_another(state: State, app_shuffle: AppShuffle, stage: StageAttempt) -> bool:
     """Whether the stage is known to write something else, or nothing."""
     attempt = state.attempts.get(stage)
@@ -330,6 +327,9 @@ def _not_its_own(app_shuffle: AppShuffle, stage: StageAttempt, own: AppShuffle |
         "A stage writes one app shuffle at the most; check the id.",
         app_shuffle,
     )
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------
 
 
 _RUNS_AGAIN = "some of its outputs are gone; its map stage will run again"
