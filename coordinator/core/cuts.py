@@ -77,7 +77,7 @@ def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:
     return shuffle.lineage.reads if shuffle is not None else ()
 
 
-def counting_on(state: State, app_shuffle: AppShuffle) -> Iterator[AppShuffle]:
+def inputs_read(state: State, app_shuffle: AppShuffle) -> Iterator[AppShuffle]:
     """What its map stage has read to an end, as far as that is there. Costs a look at every generation."""
     return (one.app_shuffle for one in state.generations.values() if app_shuffle in one.map_readers)
 

@@ -73,8 +73,8 @@ def _recovery_closed(state: State, at: e.Recorded, event: e.RecoveryClosed) -> N
     edit(state.recoveries, event.recovery, open=False, awaited=())
 
 
-def _recorded(state: State, at: e.Recorded, event: e.Event) -> None:
-    """A fact for people: nothing follows from it."""
+def _nothing(state: State, at: e.Recorded, event: e.Event) -> None:
+    """A fact that is kept for people; nothing follows from it."""
 
 
 APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
@@ -84,6 +84,6 @@ APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     e.RecoveryJoined: _recovery_joined,
     e.RecoveryClosed: _recovery_closed,
     e.RecoveryDenied: _recovery_denied,
-    e.GenerationsMixed: _recorded,
-    e.ResultsMayDiffer: _recorded,
+    e.GenerationsMixed: _nothing,
+    e.ResultsMayDiffer: _nothing,
 }

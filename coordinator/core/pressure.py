@@ -26,7 +26,8 @@ DISKS = 64
 #: What data that are counted are called.
 COUNTED = "shuffle data of the application"
 
-_GOING = frozenset({Life.FENCING, Life.FENCED})
+#: What is taken for gone already as a disk is judged; of `lifecycle.GOING` without what waits for its fence.
+_BEING_FREED = frozenset({Life.FENCING, Life.FENCED})
 _UNREACHABLE, _BEHIND, _UNNEEDED = range(3)
 
 #: The group that goes first, task time per byte, the largest, the oldest.
@@ -141,6 +142,6 @@ def _counted(state: State) -> Disk | None:
 
 
 def _going_bytes(state: State) -> int:
-    """Bytes a disk that are being fenced, or are fenced and not freed yet."""
-    going = sum(one.bytes for one in state.generations.values() if one.life in _GOING)
+    """How many bytes each disk will have less when what is being fenced, or is fenced, was freed."""
+    going = sum(one.bytes for one in state.generations.values() if one.life in _BEING_FREED)
     return going // max(1, len(state.meta.disks))

@@ -64,8 +64,8 @@ def _learn(desk: Desk, lineage: Lineage) -> None:
 
 
 def _cut_off(state: State, lineage: Lineage) -> tuple[AppShuffle, ...]:
-    """What counts the app shuffle among its readers although that is not made from it: a checkpoint has cut it off."""
-    return tuple(sorted(set(cuts.counting_on(state, lineage.app_shuffle)) - set(lineage.reads)))
+    """What its map stage has read once and it is made from no more: a checkpoint has cut it off."""
+    return tuple(sorted(set(cuts.inputs_read(state, lineage.app_shuffle)) - set(lineage.reads)))
 
 
 def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:

@@ -4,9 +4,9 @@ Responsible for the shape of one application's state and for the draft on which 
 know rules: ``evolve`` writes here, ``decide`` reads here. Invariant: records are immutable, so a table can be shared,
 copied and laid over another one without anybody noticing.
 
-A ``Draft`` is a state laid over another one: what is written goes into the overlay, what is read comes from below where
-the overlay has nothing. So decisions of one commit see one another, a lost compare costs nothing but the overlay, and
-what a commit changed is exactly what the overlay holds.
+A draft is a state laid over another one (``lay_over``): what is written goes into its overlays, what is read comes from
+below where they have nothing. So decisions of one commit see one another, a lost compare costs nothing but the draft,
+and what a commit changed is exactly what the overlays hold.
 """
 
 from __future__ import annotations

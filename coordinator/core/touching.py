@@ -48,7 +48,7 @@ def _read_by(state: State, app_shuffle: AppShuffle) -> Touched:
     """What its map stage reads, by its lineage; until that is told, what its map stage has read."""
     shuffle = state.shuffles.get(app_shuffle)
     is_untold = shuffle is not None and not shuffle.told
-    return cuts.counting_on(state, app_shuffle) if is_untold else cuts.reads_of(state, app_shuffle)
+    return cuts.inputs_read(state, app_shuffle) if is_untold else cuts.reads_of(state, app_shuffle)
 
 
 def _of_generation(state: State, event: Any) -> Touched:
@@ -82,12 +82,12 @@ def _and_read(state: State, app_shuffles: Iterable[AppShuffle]) -> Touched:
 
 
 def _of_app_shuffle(state: State, event: Any) -> Touched:
-    return (*_around(state, (event.app_shuffle,)), *_counting_on(state, event.app_shuffle))
+    return (*_around(state, (event.app_shuffle,)), *_inputs_of_unknown(state, event.app_shuffle))
 
 
-def _counting_on(state: State, app_shuffle: AppShuffle) -> Touched:
+def _inputs_of_unknown(state: State, app_shuffle: AppShuffle) -> Touched:
     """Unknown, it counts as let go for whatever a map stage has made it from, whatever its lineage comes to say."""
-    return () if app_shuffle in state.shuffles else cuts.counting_on(state, app_shuffle)
+    return () if app_shuffle in state.shuffles else cuts.inputs_read(state, app_shuffle)
 
 
 def _of_cleaned(state: State, event: e.ShuffleCleaned) -> Touched:
@@ -109,7 +109,7 @@ def _of_lineage(state: State, event: e.LineageLearned) -> Touched:
     is_told = known is not None and known.told
     if state.meta.settings.lessons and (is_told or _is_made_from(state, app_shuffle)):
         return tuple(state.shuffles)  # whatever is made from it may be of another kind now
-    more = _unfinished(state) if is_told else _counting_on(state, app_shuffle)
+    more = _unfinished(state) if is_told else _inputs_of_unknown(state, app_shuffle)
     return (*_around(state, (app_shuffle,)), *more, *event.cut_off)
 
 
