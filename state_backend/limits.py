@@ -10,9 +10,9 @@ that names a failed compare); so do we, generously.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
 from state_backend.errors import Compacted, DuplicateKey, InvalidKey, InvalidRequest, NoSuchLease, TooLarge
+from state_backend.exhaustive import assert_never
 from state_backend.values import (
     Absent,
     Compare,
@@ -37,11 +37,6 @@ LEASE_MAX = 2**63 - 1
 
 _ITEM_BYTES = 256
 _KEY_COPIES = 3
-
-
-def assert_never(value: NoReturn) -> NoReturn:
-    """The type checker shows that this is never reached; `typing` has it only from Python 3.11 on."""
-    raise AssertionError(f"unexpected {value!r}")
 
 
 def check_key(key: str) -> bytes:
@@ -119,7 +114,7 @@ def moves_compares(operations: Sequence[Operation]) -> Iterator[Compare]:
             yield Absent(operation.to_keyspace, operation.key)
 
 
-def keys_touched(operation: Operation) -> tuple[tuple[Keyspace, str], ...]:
+def keys_touched(operation: Operation) -> tuple[tuple[Keyspace, str], ...]:  # noqa: RET503 - the last line raises
     """Every key that the operation changes."""
     if isinstance(operation, Put):
         return ((operation.keyspace, operation.key),)

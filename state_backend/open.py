@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from state_backend.address import Address, EtcdAddress, MemoryAddress, SqliteAddress, parse_address
 from state_backend.api import StateBackend
-from state_backend.limits import assert_never
+from state_backend.exhaustive import assert_never
 
 
 async def open_backend(address: str | Address) -> StateBackend:  # noqa: RET503 - the last line raises

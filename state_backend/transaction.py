@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from state_backend.errors import Conflict
-from state_backend.limits import assert_never, check_bytes
+from state_backend.exhaustive import assert_never
+from state_backend.limits import check_bytes
 from state_backend.values import (
     Absent,
     Compare,

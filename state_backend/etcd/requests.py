@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from state_backend.errors import Conflict
 from state_backend.etcd.names import Names
 from state_backend.etcd.stubs import kv_pb2, rpc_pb2
-from state_backend.limits import assert_never
+from state_backend.exhaustive import assert_never
 from state_backend.transaction import holds
 from state_backend.values import (
     Absent,
