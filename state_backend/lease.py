@@ -18,7 +18,9 @@ from state_backend.waiting import within
 
 logger = logging.getLogger(__name__)
 
+#: So two may go wrong before the time to live is over.
 _RENEWALS_PER_TTL = 3
+#: The shortest pause between two tries: towards the deadline each is half of what is left.
 _RETRY_SECONDS = 0.05
 
 

@@ -26,15 +26,21 @@ from state_backend.values import (
     RevisionIs,
 )
 
+#: Of one transaction: etcd's defaults for `--max-txn-ops`, which holds for each of the two.
 COMPARES_MAX = 128
 OPERATIONS_MAX = 128
+#: Of one transaction: etcd's default for `--max-request-bytes`.
 REQUEST_BYTES_MAX = 1_572_864
+#: Our own: etcd bounds a key by its request alone.
 KEY_BYTES_MAX = 1_024
+#: Entries of a page unless its reader says otherwise, and the most that one may ask for.
 PAGE_LIMIT = 500
 PAGE_LIMIT_MAX = 1_000_000
+#: etcd counts revisions and leases in 64 bits with a sign.
 REVISION_MAX = 2**63 - 1
 LEASE_MAX = 2**63 - 1
 
+#: What each key's compare, operation and read take in the request beside the key and the value.
 _ITEM_BYTES = 256
 _KEY_COPIES = 3
 

@@ -25,6 +25,7 @@ from state_backend.values import Absent, Keyspace, Put, Removed, Revision, Revis
 if TYPE_CHECKING:
     from state_backend.api import StateBackend
 
+#: Between two tries while the outcome of the first is unknown.
 _PAUSE_SECONDS = 0.05
 _NOT_RENEWED = "its lease was not renewed in time"
 

@@ -49,6 +49,7 @@ from state_backend.values import (
 )
 
 FIRST_REVISION = Revision(1)
+#: Commits that can be read and watched again.
 HISTORY_COMMITS = 10_000
 
 _Place = tuple[Keyspace, str]

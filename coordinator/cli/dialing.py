@@ -18,7 +18,7 @@ from coordinator.cli.exits import Exit, failure
 from coordinator.config import Config
 
 #: As drivers reach coordinators: past a proxy that the environment names for the web, and asking a line on which
-#: nothing comes whether it is there: who follows has no time of his own that could run out.
+#: nothing comes whether it is there: a call that follows a log has no deadline that could run out.
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.enable_http_proxy", 0),

@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
  * Invariant: a row that does not fit is dropped and counted, and a row in its place says how many. It never blocks the
  * listener, and `take` is the only call that waits. Nothing is kept any more once it is closed.
  *
- * Whoever takes has work with every batch, however small, and so has everybody behind him. A prompt row is given at
+ * Whoever takes has work with every batch, however small, and so has everybody behind it. A prompt row is given at
  * once; where such rows keep coming, 20 batches a second are enough, and 40 more after a rest. Any other row waits for
  * those that follow it, and where they keep coming, two batches a second are enough: where little lies on disk, little is
  * won by being quick. Rows stay in their order, so one that is prompt takes all before it along.

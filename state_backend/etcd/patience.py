@@ -12,8 +12,11 @@ finds the new leader soon after its election. A write that is given up is unknow
 
 from __future__ import annotations
 
+#: What takes so many times as long as slow answers have lately is taken for lost.
 _TIMES_TYPICAL = 8
+#: What is left, with each answer, of how slow those before it were: one slow answer counts for some twenty.
 _FORGETTING = 0.9
+#: Of the time for which nobody has answered, the part that the next answer may take.
 _SHARE_OF_SILENCE = 0.25
 
 

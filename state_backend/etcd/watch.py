@@ -30,8 +30,10 @@ from state_backend.watch import Watch
 
 logger = logging.getLogger(__name__)
 
+#: A watch that has heard nothing for so long asks how far the store is.
 IDLE_SECONDS = 30.0
 
+#: Before a stream is opened anew: the first pause, which doubles with each stream that breaks, and the longest.
 _PAUSE_SECONDS = 0.1
 _PAUSE_MAX_SECONDS = 2.0
 
@@ -179,7 +181,7 @@ class _Stream:
         self.is_cut = False  #: A write was given up: gRPC ends the call with it, or the request never left.
 
     async def write(self, request: rpc_pb2.WatchRequest) -> None:
-        """gRPC does not tell who writes that the call has ended before anything could leave: he would wait for ever."""
+        """gRPC does not tell a writer that the call has ended before anything could leave: it would wait for ever."""
         writing = asyncio.ensure_future(self._call.write(request))
         try:
             await asyncio.wait((writing, self._over), return_when=asyncio.FIRST_COMPLETED)

@@ -43,10 +43,13 @@ from state_backend.transaction import Effect, check_compares, effects_of
 from state_backend.values import Compare, KeyPage, Keyspace, LeaseId, Operation, Page, Reading, Revision
 from state_backend.waiting import within
 
+#: Commits that can be read and watched again; what is older goes when there are `_COMPACT_EVERY_COMMITS` more.
 HISTORY_COMMITS = 10_000
+#: Between two looks for what other processes have committed: after one has, and when none does.
 LOOK_SECONDS_MIN, LOOK_SECONDS_MAX = 0.02, 0.25
 
 _COMPACT_EVERY_COMMITS = 1_000
+#: Changes that a watch reads at once; the commit that the last of them belongs to is read to its end.
 _WATCH_CHANGES = 500
 
 _Result = TypeVar("_Result")

@@ -22,6 +22,7 @@ from state_backend.sqlite.file import named_errors
 
 _Result = TypeVar("_Result")
 
+#: Writes that share a transaction of SQLite's, and with it one flush to the disk.
 _BATCH_WRITES_MAX = 256
 
 

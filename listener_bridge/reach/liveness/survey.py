@@ -302,7 +302,7 @@ def _is_of_library(file: str) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _standard_library() -> tuple[str, ...]:
-    """Whoever has a Python of his own at home has its library below programs that lie there."""
+    """A Python that somebody keeps in a home folder has its library below the programs that lie there."""
     paths = sysconfig.get_paths()
     folders = {paths["stdlib"], paths["platstdlib"]}
     return tuple(folder + os.sep for folder in {*folders, *map(os.path.realpath, folders)})
