@@ -5,7 +5,20 @@
     with listener_bridge.attach(spark, policy="reachable"):
         ...
 
-Invariant: it never raises into the driver and never blocks it. Without a coordinator the job is as without the bridge.
+Responsible for everything that happens in a driver because of us. Refuses to know rules: what goes, and when, is for
+the coordinator to say. Invariant: it never raises into the driver and never blocks it. Without a coordinator the job is
+as without the bridge.
+
+Begin with `bridge`, which has all that an attachment is made of. Spark is heard in `tap`, the program looked at in
+`reach`, data deleted in `shuffle_services`, and mixing prevented in `marks`; `running` attaches to unmodified programs:
+
+    attaching       plugin, settings, durations, sizes, parts, bridge
+    reporting       reporter, translate, lineage, lines, cached, places, disks, shorten, words
+    the connection  client, session, outbox, channels, backoff, carrying
+    directives      executor, ahead
+    a coordinator   embedded, mounts
+    how often       allowance, seldom
+    in a program    forks, connections, greenlets
 """
 
 from listener_bridge.forks import import_grpc

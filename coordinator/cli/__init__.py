@@ -1,5 +1,8 @@
 """shufflectl: what a person at a terminal asks of coordinators, stores and logs.
 
-Every verb that reads works against a server, a store or an exported log. `main` puts the verbs together, `verb` gives
-each its options, `here` what it works with; one module a family of verbs.
+Responsible for verbs, and for answers that people and programs can read. Refuses to know rules. Invariant: every verb
+that reads works the same against a server, a store or an exported log, and changes none of them.
+
+`main` is where a call begins and ends, `command` puts the verbs together, `verb` gives each its options, `here` what it
+works with; one module a family of verbs.
 """
