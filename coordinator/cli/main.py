@@ -12,20 +12,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coordinator.cli.exits import Failure
 
 
 def main() -> None:
     """Runs the command line and ends the process."""
     runs_a_program = sys.argv[1:2] == ["run"]
-    if runs_a_program:
-        import listener_bridge  # noqa: F401 - gRPC is imported as a driver that forks needs it
-    else:  # a program that is run has its own environment
-        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # before gRPC is imported; its errors are ours to tell
-        _open_what_is_closed()
-        _show_what_has_no_sign()
+    _prepare(runs_a_program)
     from typer.main import get_command
 
-    from coordinator.cli import output
     from coordinator.cli.command import build
     from coordinator.cli.exits import failure_of
 
@@ -37,12 +35,29 @@ def main() -> None:
         told = failure_of(error)
         if told is None:
             raise
-        output.remark(told)
-        if isinstance(error, OSError) and error.filename is None:  # what is left in it could not be written before
-            with suppress(OSError):
-                sys.stdout.close()
-        sys.exit(told.exit_code)
+        code = _tell(told, error)
     sys.exit(code)
+
+
+def _prepare(runs_a_program: bool) -> None:
+    """Before gRPC is imported. A program that is run has its own environment and streams."""
+    if runs_a_program:
+        import listener_bridge  # noqa: F401 - gRPC is imported as a driver that forks needs it
+    else:
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its errors are ours to tell
+        _open_what_is_closed()
+        _show_what_has_no_sign()
+
+
+def _tell(told: Failure, error: Exception) -> int:
+    """Says what went wrong, and gives the exit code."""
+    from coordinator.cli import output
+
+    output.remark(told)
+    if isinstance(error, OSError) and error.filename is None:  # what is left in it could not be written before
+        with suppress(OSError):
+            sys.stdout.close()
+    return told.exit_code
 
 
 def _code_of(command: Callable[[], object]) -> int | str | None:
