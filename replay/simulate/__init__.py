@@ -43,6 +43,7 @@ spared; task-seconds where nobody measured tasks (then: wall time times the task
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
@@ -120,29 +121,35 @@ def _simulate(
     capacity_bytes: int | None,
     keep_log: bool,
 ) -> Outcome:
-    log: list[Recorded] = []
-    ledger, baseline = Ledger(), Baseline()
-    looks = 0
-
-    def hear(some: list[Recorded]) -> None:
-        nonlocal looks
-        ledger.hear(some)
-        looks += sum(type(recorded.event) is e.LookEnded for recorded in some)
-        if keep_log:
-            log.extend(some)
-
+    heard, baseline = _Heard(keep_log), Baseline()
     if lessons is None and capacity_bytes is None and _is_as_recorded(facts, policy):
-        as_recorded(facts, hear)
+        as_recorded(facts, heard.hear)
     else:
-        Otherwise(policy, Driver(pace), Rewriter.of(fact.command for fact in facts), hear, lessons, capacity_bytes).run(
-            facts
-        )
+        rewriter = Rewriter.of(fact.command for fact in facts)
+        Otherwise(policy, Driver(pace), rewriter, heard.hear, lessons, capacity_bytes).run(facts)
     for fact in facts:
         baseline.hear(fact)
     ended_ms = max((fact.time_ms for fact in facts), default=0)
-    ledger.close(ended_ms)
+    heard.ledger.close(ended_ms)
     baseline.close(ended_ms)
-    return _outcome(facts, policy, tuple(log), ledger, baseline, task_ms, looks)
+    return _outcome(facts, policy, heard, baseline, task_ms)
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What is made of everything that is decided, as it comes."""
+
+    keeps_log: bool
+    log: list[Recorded] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+    looks: int = 0
+
+    def hear(self, some: list[Recorded]) -> None:
+        """The next decisions."""
+        self.ledger.hear(some)
+        self.looks += sum(type(recorded.event) is e.LookEnded for recorded in some)
+        if self.keeps_log:
+            self.log.extend(some)
 
 
 def _is_as_recorded(facts: list[Fact], policy: Policy | None) -> bool:
@@ -175,21 +182,19 @@ def _costs(facts: list[Fact], task_ms: Mapping[AppShuffle, int] | None) -> Mappi
 def _outcome(
     facts: list[Fact],
     policy: Policy | None,
-    log: tuple[Recorded, ...],
-    ledger: Ledger,
+    heard: _Heard,
     baseline: Baseline,
     task_ms: Mapping[AppShuffle, int],
-    looks: int,
 ) -> Outcome:
     registered = next((fact.command for fact in facts if isinstance(fact.command, c.RegisterApplication)), None)
-    lives = ledger.lives()
+    ledger, lives = heard.ledger, heard.ledger.lives()
     return Outcome(
         application=registered.application if registered is not None else "",
         name=registered.driver.name if registered is not None else "",
         policy=policy,
         began_ms=min((fact.time_ms for fact in facts), default=0),
         ended_ms=max((fact.time_ms for fact in facts), default=0),
-        log=log,
+        log=tuple(heard.log),
         lives=lives,
         misses=ledger.misses(task_ms),
         written_bytes=sum(life.bytes for life in lives),
@@ -201,6 +206,6 @@ def _outcome(
         never_peak_bytes=baseline.never.peak_bytes,
         deletions=sum(life.is_deleted_early for life in lives),
         deleted_bytes=ledger.deleted_bytes,
-        looks=looks,
+        looks=heard.looks,
         facts=len(facts),
     )
