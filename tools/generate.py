@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Writes the Python of the .proto files beside them, or, with --check, says where the committed ones differ.
 
+Responsible for committed Python that says what the .proto files say. Refuses to know what messages mean. Invariant: a
+file that does not compile leaves all that was there in place, and nothing stays that is of no .proto.
+
 The generator is pinned to protobuf 4.25, the oldest that is promised, because generated code refuses runtimes older
 than its generator. etcd's messages get their import path from the folder they are generated into: `-I` maps it onto
 the folder of the .proto files, so that the generated imports read `from state_backend.etcd.stubs import rpc_pb2`.

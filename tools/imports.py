@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Checks who imports whom: `tools/imports.py [folder]`, the folder being this checkout unless named.
 
-Two rules of two kinds. Between our packages, import directions run downwards only: import-linter checks the contracts
-in pyproject.toml, here without the modules that do not exist (yet), which it would refuse. Towards the outside, two
-packages are closed: the core is pure, so it may import data tools and nothing that could reach a clock, a file or the
-network; the driver part runs beside other people's libraries, so it may import few. What is not listed is forbidden.
+Responsible for two rules, of two kinds, and for naming the file and line that breaks one. Refuses to mend. Invariant:
+an import counts wherever in its file it stands.
+
+Between our packages, import directions run downwards only: import-linter checks the contracts in pyproject.toml, here
+without the modules that do not exist (yet), which it would refuse. Towards the outside, two packages are closed: the
+core is pure, so it may import data tools and nothing that could reach a clock, a file or the network; the driver part
+runs beside other people's libraries, so it may import few. What is not listed is forbidden.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """The test run in parts: `tools/parts.py` runs what `make test` runs, `tools/parts.py spark-3.5` one part of it.
 
-Every test belongs to exactly one part, by its markers: `spark` needs a real Spark, `etcd` a real etcd,
-`faults` a cluster whose processes are harmed, `remote` a remote shuffle service's client, the others none of them;
-`slow` ones are left to --all, which also runs the Spark versions between the oldest and the newest, and on each of them
-what is otherwise run on the `newest` alone. A part that fails does not stop the others, so that one run tells
-everything. A part that ran no test has failed: a suite that skips itself proves nothing. A part whose folder does not
-exist is passed over, and so is one that wants what the environment does not name, or a Python that is not there.
+Responsible for what is run, in which environment, for how long at most, and for what came of it in a few lines. Refuses
+to know tests, but by their markers. Invariant: every test belongs to exactly one part, and a part that ran none has
+failed: a suite that skips itself proves nothing.
+
+Of the markers `spark` needs a real Spark, `etcd` a real etcd, `faults` a cluster whose processes are harmed, `remote` a
+remote shuffle service's client; tests without one need none of them. `slow` ones are left to --all, which also runs the
+Spark versions between the oldest and the newest, and on each of them what is otherwise run on the `newest` alone.
+
+A part that fails does not stop the others, so that one run tells everything. A part whose folder does not exist is
+passed over, and so is one that wants what the environment does not name, or a Python that is not there.
 
 What a part prints is shown as it comes and kept in .cache/parts/.
 """

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Makes what the other commands need, once: `tools/setup.py java dev spark-3.5 etcd`.
 
-A target is something that must be there: a Java, a virtual environment, an etcd. Making it takes a minute, looking
-whether it is there takes none, so that every command may ask for what it needs. An environment carries a stamp, the
-digest of what it was made from; when that changes, pip is run again in the same environment, which is kept. Several
-targets are made at the same time: pip waits for the network and for its disk, Go for the processors.
+Responsible for targets, things that must be there (a Java, a virtual environment, an etcd), and for a sentence that
+helps where one cannot be made. Refuses to know what they are needed for. Invariant: what is there, and was made from
+what it would be made from now, is not made again.
+
+Making a target takes a minute, looking whether it is there takes none, so that every command may ask for what it needs.
+An environment carries a stamp, the digest of what it was made from; when that changes, pip is run again in the same
+environment, which is kept. Several targets are made at the same time: pip waits for the network and for its disk, Go
+for the processors.
 
 Runs on the standard library alone, with any Python from 3.10 on: it runs before anything is installed.
 """
