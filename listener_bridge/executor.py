@@ -34,6 +34,7 @@ log = logging.getLogger("shuffle_lifecycle")
 FENCE_TIMEOUT_S = 5.0
 FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
+_TEXT_MAX = 300  # characters of an error in the log: an exception of py4j's brings its stack along
 WAITING_MAX = 10_000  # directives: a coordinator sends 1,024 ahead of our answers; beyond this they are left out
 CLEANED_MAX = 4_096  # app shuffles that Spark has let go: what is under way of one comes back within seconds
 OVER_MAX = 4_096  # acknowledged outcomes that are remembered: their directives may still be on their way to us
@@ -292,8 +293,8 @@ class Executor:
     def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
         try:
             return verb()
-        except Exception as error:  # noqa: BLE001 - what an adapter that raises has done, nobody knows
-            return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+        except Exception as error:  # noqa: BLE001 - as `_raised` says
+            return _raised(error)
 
     def _delete(self, directive: Directive) -> None:
         locator = words.locator_of(directive.locator)
@@ -306,8 +307,8 @@ class Executor:
     def _free(self, locator: api.Locator) -> api.FreeOutcome:
         try:
             outcome = self._service.free(locator, FREE_TIMEOUT_S)
-        except Exception as error:  # noqa: BLE001 - as above
-            return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+        except Exception as error:  # noqa: BLE001 - as `_raised` says
+            return _raised(error)
         if isinstance(outcome, api.Freed) and self._forgets:
             self._to_forget.append(locator)
         return outcome
@@ -356,8 +357,8 @@ class Executor:
             return api.Superseded(f"generation {newest} of app shuffle {app_shuffle}")
         try:
             held = self._service.holds(app_shuffle)
-        except Exception as error:  # noqa: BLE001 - as above: whether there is something nobody knows
-            return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:300]}")
+        except Exception as error:  # noqa: BLE001 - as `_raised` says: whether there is something, too
+            return _raised(error)
         if isinstance(held, api.NotHeld):
             return self._give_up_unseen(directive)
         return self._give_up(directive, lambda: self._service.invalidate(held.locator, FENCE_TIMEOUT_S))
@@ -441,6 +442,11 @@ class Executor:
             self._reporter.give_up("snapshot")
         else:
             self._reporter.settle("snapshot", taken, taken.marker)
+
+
+def _raised(error: Exception) -> api.Failed:
+    """What an adapter that raises has done, nobody knows."""
+    return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:_TEXT_MAX]}")
 
 
 def _came(outcome: Request) -> str:

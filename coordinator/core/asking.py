@@ -21,6 +21,8 @@ from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover
 from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
 from coordinator.core.values import Level, Loss, Rescue
 
+_BEING_FENCED = "being fenced; its outcome decides"
+
 #: Attempts that a generation remembers as its writers, as far as nothing follows any more from what the others ask.
 WRITERS = 256
 
@@ -53,7 +55,7 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
         return _told_late(desk, generation)
     _register(desk, generation, stage)
     if generation.life is Life.FENCING:
-        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+        return _not_ready(desk, generation.shuffle_id, _BEING_FENCED)
     return Ready(generation.shuffle_id, generation.locator)
 
 
@@ -120,7 +122,7 @@ def _comes_late(state: State, generation: Generation | None, stage: StageAttempt
 def _told_late(desk: Desk, generation: Generation) -> Answer:
     """The truth, for one whom nothing waits for."""
     if generation.life is Life.FENCING:
-        return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+        return _not_ready(desk, generation.shuffle_id, _BEING_FENCED)
     return Ready(generation.shuffle_id, generation.locator)
 
 
@@ -197,7 +199,7 @@ def _write_while_fencing(desk: Desk, generation: Generation, stage: StageAttempt
     known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
     if stage not in known:
         _join(desk, generation, stage)
-    return _not_ready(desk, generation.shuffle_id, "being fenced; its outcome decides")
+    return _not_ready(desk, generation.shuffle_id, _BEING_FENCED)
 
 
 def _write_on(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:

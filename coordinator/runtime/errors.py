@@ -77,6 +77,9 @@ class Unavailable(CoordinatorError):
         )
 
 
+_SAME_NUMBERS = "Send the same requests with the same numbers again: what is in the log is not carried out twice."
+
+
 class InDoubt(CoordinatorError):
     """The store did not say in time whether the commit was made."""
 
@@ -88,7 +91,7 @@ class InDoubt(CoordinatorError):
         super().__init__(
             f"a commit of application {application} was not confirmed{within}{f' ({cause})' if cause else ''}",
             "an answer of the store",
-            "Send the same requests with the same numbers again: what is in the log is not carried out twice.",
+            _SAME_NUMBERS,
         )
 
 
@@ -100,7 +103,7 @@ class PartlyDone(InDoubt):
             self,
             f"{done} of {of} requests of application {application} are in the log, and the next ones are not ({cause})",
             "a store that can be written",
-            "Send the same requests with the same numbers again: what is in the log is not carried out twice.",
+            _SAME_NUMBERS,
         )
         self.cause = cause
 
