@@ -20,7 +20,7 @@ def test_without_a_bug_those_tests_pass() -> None:
     assert verdict.passed, verdict.told
 
 
-def test_there_are_enough() -> None:
+def test_at_least_25_bugs_are_planted() -> None:
     assert len(BUGS) >= 25
 
 

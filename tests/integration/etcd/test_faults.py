@@ -77,7 +77,7 @@ async def settle(backend: StateBackend, key: str, head: Revision) -> None:
             return
 
 
-async def test_nobody_listens(tmp_path: Path) -> None:
+async def test_where_nobody_listens_the_error_names_the_port(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     with pytest.raises(Unavailable, match=str(port)):
         await open_etcd(EtcdAddress((f"127.0.0.1:{port}",)), Deadlines(0.5, 0.5, 0.5))

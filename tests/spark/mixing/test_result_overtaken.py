@@ -154,7 +154,7 @@ def test_a_task_that_is_tried_again_reads_another_generation_than_was_delivered(
         assert found.told() == [(1, False)]
 
 
-def test_strict_fails_it(app: App) -> None:
+def test_strict_fails_the_job_that_would_mix(app: App) -> None:
     held, failing = app.gate(), app.gate()
     with reading(app, lambda a: read(a, held, failing, 1), failing, held, free=1, strict="true") as found:
         assert found.other.count() == KEYS

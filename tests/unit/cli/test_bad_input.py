@@ -582,7 +582,7 @@ def test_a_name_that_is_too_long_for_a_path(shufflectl: Shufflectl, tmp_path: Pa
         assert (called.code in (Exit.USAGE, Exit.NOT_FOUND), "File name too long" in called.err) == (True, True), called
 
 
-def test_a_log_in_a_pipe(shufflectl: Shufflectl, tmp_path: Path) -> None:
+def test_a_log_in_a_pipe_is_refused_since_it_is_read_more_than_once(shufflectl: Shufflectl, tmp_path: Path) -> None:
     """It is read more than once: who did not say so verified nothing, and called it right."""
     os.mkfifo(tmp_path / "pipe")
     called = shufflectl("verify", "--log", tmp_path / "pipe")

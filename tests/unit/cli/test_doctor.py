@@ -39,7 +39,9 @@ def java_that_says(folder: Path, text: str) -> Path:
         ("no version here", Verdict.FAIL),
     ],
 )
-def test_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, verdict: Verdict) -> None:
+def test_a_java_that_spark_does_not_run_on_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, verdict: Verdict
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path, says)))
     found = machine.java()
     assert found.verdict is verdict
@@ -52,7 +54,7 @@ def test_java_tells_first_which_options_it_has_picked_up(tmp_path: Path, monkeyp
     assert machine.java().found.startswith('openjdk version "17.0.15" 2025-04-15 at ')
 
 
-def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_where_there_is_no_java_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert (machine.java().verdict, "openjdk-17" in machine.java().advice) == (Verdict.FAIL, True)
@@ -61,7 +63,7 @@ def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "verdict"), [("4.3.0", Verdict.OK), ("3.5.8", Verdict.OK), ("4.2.0", Verdict.WARN)]
 )
-def test_spark(monkeypatch: pytest.MonkeyPatch, version: str, verdict: Verdict) -> None:
+def test_a_spark_that_was_never_tried_is_told(monkeypatch: pytest.MonkeyPatch, version: str, verdict: Verdict) -> None:
     monkeypatch.setattr(machine, "release", lambda _: version)
     assert machine.spark().verdict is verdict
 

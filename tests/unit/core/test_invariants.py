@@ -247,7 +247,7 @@ def test_a_life_that_leaves_the_table() -> None:
     assert "takes generation 1 away" in str(steps.check_step(before, at, after)[0])
 
 
-def test_too_many_moves() -> None:
+def test_a_command_that_moves_more_than_it_may_is_found() -> None:
     log = [
         e.Recorded(Sequence(n), 0, Sequence(1), e.GenerationExpired(ShuffleId(n), Expiry.READ, Hold.OBSERVE))
         for n in range(1, 60)

@@ -76,6 +76,6 @@ def outcome(story: Story, command: c.Command) -> str:
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_every_command(name: str) -> None:
+def test_every_command_does_in_every_state_what_the_matrix_says(name: str) -> None:
     found = {what: outcome(story, make(story)) for what, make in COMMANDS.items() for story in (state(name),)}
     assert found == EXPECTED[name]

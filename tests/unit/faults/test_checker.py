@@ -163,20 +163,20 @@ def test_a_forked_log_a_segment_over_another_one() -> None:
     assert any("fork: the segment at" in each for each in check(store, []).wrong)
 
 
-def test_a_gap() -> None:
+def test_an_event_that_is_missing_is_found() -> None:
     store = stored(STORY)
     del store[sorted(store)[3]]
     assert any("gap: event" in each for each in check(store, []).wrong)
 
 
-def test_a_torn_segment() -> None:
+def test_a_torn_segment_is_found() -> None:
     store = stored(STORY)
     last = max(key for key in store if key.startswith("events/"))
     store[last] = store[last][:-3]
     assert any("is torn" in each for each in check(store, []).wrong)
 
 
-def test_a_reused_id() -> None:
+def test_an_id_that_is_used_again_is_found() -> None:
     again = events_pb2.GenerationStarted(shuffle_id=1, app_shuffle=1, writer=stage(2))
     assert told("ids", (*STORY, (again, answered(10))))
 

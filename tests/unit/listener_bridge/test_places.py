@@ -15,7 +15,7 @@ BEFORE, AFTER = JobEnded(0, 1, 0, True, None), JobEnded(2, 2, 0, True, None)
 MARK = MarkerPassed(1, "fenced-1-0", "")
 
 
-def test_the_result_first() -> None:
+def test_a_result_waits_for_its_marker() -> None:
     places: Places[str] = Places()
     places.begin(1)
     assert places.settle(1, "fenced", MARK.name) == []

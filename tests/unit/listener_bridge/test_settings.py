@@ -70,7 +70,7 @@ def test_every_key_is_read() -> None:
         ("delayed", Policy("reachable", False, 60_000)),
     ],
 )
-def test_policies(name: str, policy: Policy) -> None:
+def test_the_name_of_a_policy_is_its_rule(name: str, policy: Policy) -> None:
     assert read({P + "policy": name}).policy == policy
 
 
@@ -170,7 +170,7 @@ def test_a_job_chooses_by_local_properties() -> None:
     ("text", "ms"),
     [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("2min", 120_000), (" 1 H ", 3_600_000), ("1d", 86_400_000)],
 )
-def test_durations(text: str, ms: int) -> None:
+def test_durations_are_read_as_spark_users_write_them(text: str, ms: int) -> None:
     assert milliseconds(text) == ms
 
 
@@ -186,7 +186,7 @@ def test_durations(text: str, ms: int) -> None:
         ("1p", 1 << 50),
     ],
 )
-def test_sizes(text: str, size: int) -> None:
+def test_sizes_are_read_as_spark_users_write_them(text: str, size: int) -> None:
     assert size_bytes(text) == size
 
 

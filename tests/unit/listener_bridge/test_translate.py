@@ -218,7 +218,7 @@ def test_what_could_not_be_kept_apart() -> None:
     ]
 
 
-def test_executions() -> None:
+def test_executions_are_told_with_their_beginning_and_their_end() -> None:
     began = facts.ExecutionStarted(0, 5, "save", "site", 0, True)
     assert told(Translator(), began, facts.ExecutionEnded(0, 5, True, 0)) == [
         'report_execution_started { execution: 5 name: "save" writes_output: true }',

@@ -61,7 +61,7 @@ async def test_it_listens_no_more_also_where_its_replica_does_not_stop_in_order(
     await asyncio.wait_for(server.wait(), 10)
 
 
-async def test_describes_itself() -> None:
+async def test_a_server_describes_its_services() -> None:
     async with running() as run:
         stub = reflection_pb2_grpc.ServerReflectionStub(run.channel)
         asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])

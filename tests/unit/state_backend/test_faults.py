@@ -47,7 +47,9 @@ async def is_there(backend: FaultyBackend, key: str) -> bool:
         (Overtaken(), Conflict, False),
     ],
 )
-async def test_each_fault(fault: Fault, error: type[StateBackendError], applied: bool) -> None:
+async def test_a_fault_raises_its_error_and_applies_the_write_or_not(
+    fault: Fault, error: type[StateBackendError], applied: bool
+) -> None:
     backend = FaultyBackend(MemoryBackend(), Faults({1: fault}))
     await put(backend, "before")
     with pytest.raises(error):

@@ -97,7 +97,7 @@ def test_absent_and_present_are_opposites(compare: Absent | Present) -> None:
 # ---- addresses -------------------------------------------------------------------------------------------------------
 
 
-def test_addresses(tmp_path: Path) -> None:
+def test_an_address_names_its_store(tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
     ca.touch()
     assert parse_address("memory:") == MemoryAddress()
@@ -139,7 +139,7 @@ def test_addresses(tmp_path: Path) -> None:
         "etcd://a:1/store#2",
     ],
 )
-async def test_wrong_addresses(address: str) -> None:
+async def test_an_address_that_names_no_store_is_refused_with_those_that_do(address: str) -> None:
     with pytest.raises(WrongAddress, match="expected etcd://"):
         await open_backend(address)
 

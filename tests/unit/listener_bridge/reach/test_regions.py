@@ -207,7 +207,7 @@ def test_a_name_where_no_frame_is_known() -> None:
     assert region.name == "`trainALSModel`"
 
 
-def test_the_table() -> None:
+def test_calls_that_are_known_read_nothing_again_and_all_others_may() -> None:
     assert reads_again("fit", in_execution=True)
     assert reads_again("", in_execution=False)
     assert not reads_again("collectAndServe", in_execution=False)

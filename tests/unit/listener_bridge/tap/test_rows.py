@@ -74,7 +74,7 @@ def stage(stage_id: int, parents: list[int], writes: int = -1) -> dict[str, Any]
         ({"e": "applicationEnded", "time": 9}, facts.ApplicationEnded(0, 9)),
     ],
 )  # fmt: skip
-def test_each_kind_of_row(row: dict[str, Any], fact: facts.Fact) -> None:
+def test_a_row_of_each_kind_is_its_fact(row: dict[str, Any], fact: facts.Fact) -> None:
     assert rows.parse(json.dumps({"seq": 0, **row}), 0) == (fact,)
 
 
@@ -98,7 +98,7 @@ def test_a_job_without_stages_has_no_result_stage() -> None:
     assert rows.result_stage(()) is None
 
 
-def test_a_snapshot() -> None:
+def test_a_snapshot_is_read_whole() -> None:
     row = {
         "marker": "m",
         "shuffles": [[2, 3, 6]],

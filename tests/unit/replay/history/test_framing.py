@@ -58,7 +58,7 @@ def read_until_damage(packed: bytes) -> tuple[bytes, str]:
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_all_comes_out(packing: str) -> None:
+def test_what_is_packed_comes_out_as_it_went_in(packing: str) -> None:
     assert read(PACKINGS[packing](TEXT)) == TEXT
 
 

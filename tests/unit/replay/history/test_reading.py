@@ -57,7 +57,7 @@ def test_events_that_a_tool_has_written_again_with_blanks(tmp_path: Path, run: R
     assert (again.warnings, again.shuffles, again.facts) == (run.warnings, run.shuffles, run.facts)
 
 
-def test_who_it_is(run: Run) -> None:
+def test_a_run_says_whose_it_is_and_when_it_was(run: Run) -> None:
     assert (run.application_id, run.name, run.user, run.spark_version) == ("app-1", "a job", "ann", "4.0.1")
     assert (run.started_ms, run.ended_ms, run.ended, run.warnings) == (at(0), at(110), True, ())
 

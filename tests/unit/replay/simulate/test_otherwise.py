@@ -483,7 +483,7 @@ def test_a_log_that_is_torn_anywhere_is_read_as_far_as_it_goes() -> None:
         assert simulate(torn, FRONTIER).facts == len(torn)
 
 
-def test_nothing_at_all() -> None:
+def test_a_record_of_nothing_comes_to_nothing() -> None:
     outcome: Outcome = simulate([], FRONTIER)
     assert (outcome.facts, outcome.application, outcome.held_byte_seconds) == (0, "", 0)
 
