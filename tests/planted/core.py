@@ -26,9 +26,9 @@ from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, ShuffleId
 from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Answer, Ready
-from coordinator.core.state import Generation, State, lay_over
+from coordinator.core.state import Attempt, Generation, State, lay_over
 from coordinator.core.tally import Tally
-from coordinator.core.values import Expiry, Hold, Locator, Rule
+from coordinator.core.values import Expiry, Hold, Locator, Pressed, Rule
 from tests.planted.bug import CORE, RUNTIME, SCENARIOS, Patch, bug
 
 # ---- recovery and asking ---------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def reuse_an_id(patch: Patch) -> None:
     f"{SCENARIOS}/test_roots.py::test_a_root_whose_shuffle_lost_outputs_needs_what_is_behind",
 )
 def forget_skipped_ancestors(patch: Patch) -> None:
-    patch.setattr(cuts, "reached", lambda state, starts: set(starts))
+    patch.setattr(cuts, "reached", lambda state, starts, stop_at_losses=False: set(starts))
 
 
 @bug(
@@ -134,14 +134,17 @@ def fence_under_a_reader(patch: Patch) -> None:
     f"{SCENARIOS}/test_chains.py::test_7_a_cancelled_job_stops_reading",
 )
 def forget_the_retry(patch: Patch) -> None:
-    patch.setattr(
-        fold_scheduler, "_fail_attempt", lambda state, at, attempt: fold_scheduler._forget_attempt(state, at, attempt)
-    )
+    def forget(state: State, at: e.Recorded, attempt: Attempt, written_bytes: int) -> None:
+        fold_scheduler._forget_attempt(state, at, attempt)
+
+    patch.setattr(fold_scheduler, "_fail_attempt", forget)
 
 
 @bug("deleted at once, without a fence", f"{SCENARIOS}/test_chains.py::test_1_a_chain_is_deleted_behind_the_job")
 def delete_without_a_fence(patch: Patch) -> None:
-    def at_once(desk: Desk, generation: Generation) -> e.DeleteRequested:
+    def at_once(
+        desk: Desk, generation: Generation, why: Expiry | None, pressed: Pressed | None = None
+    ) -> e.DeleteRequested:
         return e.DeleteRequested(desk.state.meta.next_directive, generation.shuffle_id, Locator())
 
     patch.setattr(sweep, "_fence", at_once)

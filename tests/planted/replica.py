@@ -136,7 +136,7 @@ def lose_the_last_of_a_batch(patch: Patch) -> None:
 
 @bug("a draft is true before it is durable", SEEN)
 def believe_a_draft(patch: Patch) -> None:
-    async def early(self: Engine, desk: Desk, sealed: Sealed, compares: Sequence[Compare]) -> None:
+    async def early(self: Engine, desk: Desk, sealed: Sealed, compares: Sequence[Compare], requests: int = 0) -> None:
         operations = moves.operations(self.application, self.state, desk.state, desk.log)
         settle(desk.state, self.state)
         self.mark = await self._journal.append(self.mark, sealed, operations, compares)
