@@ -67,13 +67,23 @@ def _show(console: Console, one: Premature) -> None:
     seconds = "" if one.recomputed_task_seconds is None else f", {one.recomputed_task_seconds:,.1f} task-seconds"
     again = f"{size(one.recomputed_bytes)} written again{seconds}" if one.recomputed_bytes else "not written again yet"
     console.print(output.indented(Text(f"Let go by policy {one.policy}, missed by {one.missed_by}: {again}.")))
+    console.print(_chain(one))
+    _show_advice(console, one)
+
+
+def _chain(one: Premature) -> Table:
+    """The events that led to it."""
     chain = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     chain.add_column(justify="right", style="dim", min_width=8)
     chain.add_column(style="dim")
     chain.add_column(overflow="fold")
     for cause in one.chain:
         chain.add_row(str(cause.sequence), clock(cause.time_ms), cause.text)
-    console.print(chain)
+    return chain
+
+
+def _show_advice(console: Console, one: Premature) -> None:
+    """What would have kept it; and where nothing is said, why."""
     for number, advice in enumerate(one.advice):
         lead, style = ("Or", "") if number else ("The smallest change that keeps it", "green")
         told = f"{lead}: {advice.change}; the run then {worth(advice)}."

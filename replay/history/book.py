@@ -354,20 +354,24 @@ class Book:
         written = sums.written if weight is None else weight.add(sums, stage.failure is None)
         if not known.jobs:
             del self._stages[stage.id]
-        place = self._facts.tell(
+        place = self._tell_completed(stage, sums, written)
+        if weight is not None and not weight.complete:
+            weight.failed[place] = written
+
+    def _tell_completed(self, stage: r.Stage, sums: Sums, written_bytes: int) -> int:
+        """Gives the fact's place."""
+        return self._facts.tell(
             stage.completed,
             c.ReportStageCompleted(
-                stage=_attempt(*key),
+                stage=_attempt(stage.id, stage.attempt),
                 failure="" if stage.failure is None else short(stage.failure) or "failed",
-                shuffle_bytes_written=written,
+                shuffle_bytes_written=written_bytes,
                 shuffle_bytes_read=sums.read,
                 output_bytes=sums.out_bytes,
                 output_records=sums.out_records,
                 task_ms=sums.run_ms,
             ),
         )
-        if weight is not None and not weight.complete:
-            weight.failed[place] = written
 
     def _submit_unheard(self, stage: r.Stage) -> None:
         """There is no such line, or further below, or in another file, which tells of the time before."""
