@@ -45,10 +45,6 @@ public class Levels {
     throw new IllegalStateException("RDD has no field that ends in " + ending + "; this Spark was never tried");
   }
 
-  boolean isIndeterminate(RDD rdd) {
-    return rdd.outputDeterministicLevel() == indeterminate;
-  }
-
   /** The level that it had, where it is not marked yet; else null. Asking for it first makes Spark keep it in the field. */
   String mark(RDD rdd) throws Exception {
     if (found.containsKey(rdd)) {
@@ -58,10 +54,6 @@ public class Levels {
     found.put(rdd, before);
     level.set(rdd, indeterminate);
     return before.toString();
-  }
-
-  boolean isMarked(RDD rdd) {
-    return found.containsKey(rdd);
   }
 
   int size() {
