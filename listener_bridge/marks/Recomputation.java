@@ -108,7 +108,7 @@ class Recomputation {
       Iterator it = readersOf(written.intValue()).iterator();
       while (it.hasNext()) {
         Integer reader = (Integer) it.next();
-        if (!rewritten.contains(reader) && isToBeRewritten(reader.intValue(), written)) {
+        if (!rewritten.contains(reader) && rewriteToo(reader.intValue(), written)) {
           rewritten.add(reader);
           left.add(reader);
         } else if (!renewed.containsKey(reader) && isWrittenSince(reader.intValue(), written)) {
@@ -232,7 +232,11 @@ class Recomputation {
     return history.behindPersisted(reader).contains(written) && tasksOf(reader).areAll();
   }
 
-  private boolean isToBeRewritten(int reader, Integer written) {
+  /**
+   * Sees to a reader of what is written again: forgets what of it is old, and has the rest owed where it stays. Answers
+   * whether it is written again with it.
+   */
+  private boolean rewriteToo(int reader, Integer written) {
     if (isMix(reader, written)) {
       followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was repaired meanwhile
       forgetLate(reader);
@@ -250,13 +254,8 @@ class Recomputation {
       forgetPart(reader);
       generations.forgotten(reader);
     }
-    if (!isWanted(stage) && isWrittenSince(reader, written)) {
-      followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was written again meanwhile
-      return false;
-    }
     if (!isWanted(stage)) {
-      boolean isOld = tasksOf(reader).first() < ((Long) renewed.get(written)).longValue();
-      stay(reader, stage != null && (isOld || !stage.isAvailable()));
+      leave(reader, written, stage);
       return false;
     }
     if (!isAnew && stages.isRunning(stage) && stages.firstTask(stage) != Tasks.NONE) {
@@ -267,6 +266,16 @@ class Recomputation {
     }
     renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
+  }
+
+  /** Nobody will have it written now: it is new already, or stays and is owed. */
+  private void leave(int reader, Integer written, ShuffleMapStage stage) {
+    if (isWrittenSince(reader, written)) {
+      followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was written again meanwhile
+      return;
+    }
+    boolean isOld = tasksOf(reader).first() < ((Long) renewed.get(written)).longValue();
+    stay(reader, stage != null && (isOld || !stage.isAvailable()));
   }
 
   private void stay(int reader, boolean isOldOfLive) {
