@@ -151,7 +151,7 @@ public class Contents {
     Field[] fields = Fields.of(object.getClass());
     for (int i = 0; i < fields.length; i++) {
       if (!isDull(fields[i].getType()) && !isOfSchema(fields[i])) {
-        add(read(fields[i], object));
+        add(Fields.read(fields[i], object));
       }
     }
   }
@@ -159,14 +159,6 @@ public class Contents {
   /** Since Spark 4.0 a Dataset of the type of its parent keeps the function that made the parent's encoder: its query's schema. */
   private static boolean isOfSchema(Field field) {
     return field.getName().endsWith("$encoderGenerator");
-  }
-
-  private static Object read(Field field, Object object) {
-    try {
-      return field.get(object);
-    } catch (IllegalAccessException refused) {
-      throw new IllegalStateException(field + " cannot be read: " + refused, refused);
-    }
   }
 
   private static boolean isOfJava(Class type) {

@@ -52,8 +52,13 @@ public class Fields {
   /** The same, of the part of the object that is of class `type`. */
   public static Object get(Class type, Object object, String name) {
     Field field = named(type, name);
+    return field == null ? null : opened(read(field, object));
+  }
+
+  /** What one of these fields (`of`) holds, as it is. */
+  public static Object read(Field field, Object object) {
     try {
-      return field == null ? null : opened(field.get(object));
+      return field.get(object);
     } catch (IllegalAccessException refused) {
       throw new IllegalStateException(field + " cannot be read: " + refused, refused);
     }

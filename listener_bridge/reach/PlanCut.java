@@ -144,11 +144,7 @@ public class PlanCut {
   private void inFields(QueryPlan leaf) {
     Field[] fields = Fields.of(leaf.getClass());
     for (int i = 0; i < fields.length; i++) {
-      try {
-        value(fields[i].get(leaf));
-      } catch (IllegalAccessException refused) {
-        throw new IllegalStateException(fields[i] + " cannot be read: " + refused, refused);
-      }
+      value(Fields.read(fields[i], leaf));
     }
   }
 
