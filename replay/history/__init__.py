@@ -2,6 +2,12 @@
 
 Responsible for finding and reading them: `run.Run` is what one application's log tells. Refuses to judge policies
 (`replay.advise`). Invariant: a log that cannot be read, wholly or in part, costs a warning and nothing else.
+
+    where logs are  finding, gathering, joining
+    their lines     framing, lines, records
+    one log         reading, book, heading, clock, order
+    what it tells   descriptions, roots, weights, facts, run
+    as DataFrames   frames, columns
 """
 
 from __future__ import annotations

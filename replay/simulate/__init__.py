@@ -38,6 +38,11 @@ times); whether data that the record had deleted would have been lost with an ex
 have found, and when they would have been taken, under a policy that asks for them (a record without looks tells nothing
 of `reachable`: it deletes nothing then, and ``Outcome.looks`` is 0); what of a map stage's inputs a cache would have
 spared; task-seconds where nobody measured tasks (then: wall time times the tasks that ran at a time, at least 1).
+
+    what was reported  facts, reading, resyncs
+    decided again      running, core, driver, rewriting, fetching
+    what came of it    ledger, baseline, slots, outcome, summary, comparing
+    many runs          recordings, places, exports
 """
 
 from __future__ import annotations

@@ -9,6 +9,13 @@ other Python, while somebody traces, and wherever bytecode does not tell, nothin
 
 Who counts references does so after this, with `counts`, and does both twice: what is equal both times was so in
 between.
+
+    where it stands   frames, values, namespaces, standing, session
+    what code is      codes, survey, texts, words
+    what it reads     dataflow, variables, opcodes, using, borrowing
+    nested code       passing, forwarding, functions
+    parts of objects  methods, assigning
+    other ways        bypasses, shells
 """
 
 from listener_bridge.reach.liveness.frames import are_still, dead_references

@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[3]
 #: Rooms that are too large to be found one's way in without a map.
 ROOMS = (
     *("coordinator/core", "coordinator/wire", "coordinator/runtime", "coordinator/server", "coordinator/archive"),
-    *("listener_bridge", "listener_bridge/tap", "listener_bridge/reach", "listener_bridge/marks"),
-    *("listener_bridge/shuffle_services", "replay"),
+    *("coordinator/cli", "listener_bridge", "listener_bridge/tap", "listener_bridge/reach", "listener_bridge/marks"),
+    *("listener_bridge/reach/liveness", "listener_bridge/shuffle_services"),
+    *("replay", "replay/history", "replay/simulate"),
 )
 
 #: `    a commit        engine, waiting`: what it is about, and the modules and Java classes that are.
