@@ -186,8 +186,11 @@ def _made(log: Log, make: Callable[[Run], T], done: Accumulator[int] | None, *op
 # ---- through the session's file systems ------------------------------------------------------------------------------
 
 
-def _is_small(log: Log) -> bool:
-    return all(part.bytes <= LARGEST_BYTES for part in log.parts)
+def _why_not(log: Log) -> str:
+    """Why Spark does not carry it to a worker; empty: it does."""
+    if any(part.bytes > LARGEST_BYTES for part in log.parts):
+        return _TOO_LARGE
+    return _COLON if any(":" in _path(part.path) for part in log.parts) else ""
 
 
 def _spread_remote(
@@ -195,12 +198,12 @@ def _spread_remote(
 ) -> RDD[Read[T]]:
     """All files of a log come to one partition, in their order, one after another."""
     context = spark.sparkContext
-    small = [log for log in logs if _is_small(log)]
-    large: list[Read[T]] = [Read(log.place, None, _TOO_LARGE) for log in logs if not _is_small(log)]
-    places = {part.path: (at, number) for at, log in enumerate(small) for number, part in enumerate(log.parts)}
+    carried = [log for log in logs if not _why_not(log)]
+    refused: list[Read[T]] = [Read(log.place, None, _why_not(log)) for log in logs if _why_not(log)]
+    places = {part.path: (at, number) for at, log in enumerate(carried) for number, part in enumerate(log.parts)}
     by_path = {_path(place): found for place, found in places.items()}
-    if not small:
-        return context.parallelize(large, 1)
+    if not carried:
+        return context.parallelize(refused, 1)
 
     def keyed(file: tuple[str, bytes]) -> Iterator[tuple[tuple[int, int], bytes]]:
         """A file system may list a file under one authority and open it under another."""
@@ -210,20 +213,24 @@ def _spread_remote(
 
     def work(files: Iterable[tuple[tuple[int, int], bytes]]) -> Iterator[Read[T]]:
         for at, of_log in groupby(files, key=lambda file: file[0][0]):
-            yield _made(small[at], make, done, _opener(of_log))
+            yield _made(carried[at], make, done, _opener(of_log))
 
     found = (
         context.binaryFiles(",".join(_escaped(path) for path in places), len(places))
         .flatMap(keyed)
-        .repartitionAndSortWithinPartitions(len(small), lambda key: key[0])
+        .repartitionAndSortWithinPartitions(len(carried), lambda key: key[0])
         .mapPartitions(work)
     )
-    return found.union(context.parallelize(large, 1)) if large else found
+    return found.union(context.parallelize(refused, 1)) if refused else found
 
 
 _TOO_LARGE = (
     f"a file of it has more than {LARGEST_BYTES:,} bytes, which cannot be read through Spark's file systems; "
     "expected rolled files, or a copy on a local disk"
+)
+_COLON = (
+    "a name in its path has a colon, which Spark's file systems list and do not find; "
+    "expected a name without one, or a copy on a local disk"
 )
 
 
