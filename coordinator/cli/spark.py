@@ -131,5 +131,8 @@ def told_in_a_line() -> Iterator[None]:
 
 def last_line(trace: str) -> str:
     """What a trace says at its end, as its last cause."""
-    lines = [line.strip(": \t") for line in trace.splitlines() if line.strip(": \t")]
-    return next((line for line in reversed(lines) if not line.startswith(("at ", "...", "Caused"))), "no reason")
+    lines = [line.strip(": \t").removeprefix("Caused by: ") for line in trace.splitlines()]
+    return next((line for line in reversed(lines) if line and not line.startswith(_NO_REASON)), "no reason")
+
+
+_NO_REASON = ("at ", "...", "Driver stacktrace")

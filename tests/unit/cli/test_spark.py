@@ -56,6 +56,18 @@ def test_the_last_line_of_a_trace_is_its_reason() -> None:
     assert last_line("") == "no reason"
 
 
+def test_what_a_task_has_met_in_java_is_the_reason() -> None:
+    trace = (
+        ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times\n"
+        "\tat org.apache.spark.executor.Executor$TaskRunner.run(Executor.scala:906)\n"
+        "Caused by: java.io.IOException: the object store answers 503\n"
+        "\t... 20 more\n\n"
+        "Driver stacktrace:\n"
+        "\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:4560)\n"
+    )
+    assert last_line(trace) == "java.io.IOException: the object store answers 503"
+
+
 def test_what_java_says_while_it_starts_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
     with _java_aside():
         os.write(2, b"WARNING: Using incubator modules\n")
