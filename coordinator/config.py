@@ -157,9 +157,7 @@ else:
 class Config(BaseSettings):
     """All that can be chosen."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", allow_inf_nan=False
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", allow_inf_nan=False)
 
     server: str = Field(default="", description="coordinators to ask: host:port, several with commas between them")
     store: str = Field(default="", description="store to read, or to serve: sqlite:///FILE, etcd://HOST:PORT, memory:")

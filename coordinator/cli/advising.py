@@ -27,6 +27,7 @@ from coordinator.cli.spark import Confs, conf_of, spark_session
 from coordinator.cli.targets import check_apart, check_file, check_folder, written
 from coordinator.cli.verb import COMMON, verb
 from listener_bridge.durations import milliseconds
+from replay.history.finding import is_url
 from replay.units import brief_byte_hours, count, few, printable, size, span
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def advise(
     for file in filter(None, (html, csv_file)):
         check_file(file, force=True, sources=places)
     with _session(master, conf_of(conf)) as spark:
+        if parquet is not None:
+            parquet = _where_spark_writes(spark, parquet, places, force)
         report = _make(spark, places, grace_ms)
         unread = _shown(here, report, top)
         if parquet is not None:
@@ -180,6 +183,19 @@ def _cell_text(value: Any) -> Any:
 
 def _written(file: Path, text: str) -> None:
     output.remark(f"wrote {file} ({size(written(file, text))})")
+
+
+def _where_spark_writes(spark: SparkSession, folder: str, places: list[str], force: bool) -> str:
+    """A folder without a scheme lies in Spark's default file system, which may be another than this machine's."""
+    from replay.history.gathering import settled
+
+    to, is_there = settled(spark, folder)
+    if not is_url(to):
+        return folder
+    check_folder(to, places, force)
+    if is_there and not force:
+        raise failure(Exit.USAGE, f"{to} is there already", "a new folder", "Choose another, or say --force.")
+    return to
 
 
 def _write_parquet(spark: SparkSession, places: list[str], grace_ms: int, folder: str, force: bool) -> None:

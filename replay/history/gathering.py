@@ -85,6 +85,14 @@ def _remote_parts(spark: SparkSession, place: str) -> tuple[list[Part], list[Mis
     return found, [] if found else [Missing(place, f"{why} holds no file; expected Spark history logs")]
 
 
+def settled(spark: SparkSession, place: str) -> tuple[str, bool]:
+    """What Spark calls a place, and whether something is there. Without a scheme it lies in its default file system."""
+    context: Any = spark.sparkContext
+    path = context._jvm.org.apache.hadoop.fs.Path(place)  # noqa: SLF001 - PySpark has no other way
+    system = path.getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
+    return system.makeQualified(path).toString(), system.exists(path)
+
+
 def _named(system: Any, pattern: Any) -> Iterator[Any]:
     """What a path with wildcards names; itself, where something is really called so."""
     if system.exists(pattern):

@@ -18,7 +18,8 @@ def plain(step):
 """
 
 FORWARDED = {
-    "what a decorated function is given goes when that reads it no more": TIMED + """
+    "what a decorated function is given goes when that reads it no more": TIMED
+    + """
 @timed
 def one(p, q):
     probe("", "p")
@@ -68,7 +69,8 @@ def two(p): probe("")
 def three(p): probe("")
 for each in (one, two, three): each(thing("p"))
 """,
-    "methods that are decorated": TIMED + """
+    "methods that are decorated": TIMED
+    + """
 class Job:
     def __init__(self):
         self.ra = thing("a"); self.rb = thing("b"); self.rc = thing("c")
@@ -89,7 +91,8 @@ probe("c")
 job.run()
 probe("a b c")
 """,
-    "decorators that use the object themselves, or give the method up": TIMED + """
+    "decorators that use the object themselves, or give the method up": TIMED
+    + """
 def tells(step):
     def wrapper(*args):
         use(args)
@@ -154,7 +157,8 @@ def main():
     job.run()
 for each in (first, second, main): each()
 """,
-    "a cell that is given something else": TIMED + """
+    "a cell that is given something else": TIMED
+    + """
 class Job:
     def __init__(self): self.ra = thing("a"); self.rb = thing("b")
     @plain

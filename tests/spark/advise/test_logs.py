@@ -13,7 +13,7 @@ from replay.advise import frames, report
 from replay.history import read
 from replay.history.finding import Part, local_parts, sort
 from replay.history.framing import pieces
-from replay.history.gathering import find
+from replay.history.gathering import find, settled
 from replay.history.reading import open_local
 from tests.support.spark import spark_session
 
@@ -133,6 +133,18 @@ def test_advice_is_written_and_says_how_far_it_is(spark: SparkSession, logs: Pat
     total = sum(path.stat().st_size for path in logs.iterdir())
     assert told[-1] == (total, total)
     assert {total for _, total in told} == {total}
+
+
+def test_a_place_without_a_scheme_is_in_the_default_file_system(spark: SparkSession, tmp_path: Path) -> None:
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    assert settled(spark, str(tmp_path)) == (f"file:{tmp_path}", True)
+    hadoop.set("fs.viewfs.mounttable.home.link./logs", tmp_path.as_uri())
+    hadoop.set("fs.defaultFS", "viewfs://home/")
+    try:
+        assert settled(spark, "/logs") == ("viewfs://home/logs", True)
+        assert settled(spark, "/logs/new") == ("viewfs://home/logs/new", False)
+    finally:
+        hadoop.set("fs.defaultFS", "file:///")
 
 
 def _cut(logs: Path, folder: Path) -> int:

@@ -17,6 +17,8 @@ from coordinator.cli import advising
 from coordinator.cli.advising import _cell_text
 from coordinator.cli.exits import Exit
 from coordinator.cli.targets import overlap
+from replay.advise import frames
+from replay.history import gathering
 from tests.support.fake_spark import FakeSpark
 from tests.support.history_logs import Log, chain, chain_read_again
 from tests.unit.cli.calling import Shufflectl
@@ -148,6 +150,8 @@ def test_the_table_is_shown_before_anything_can_go_wrong(
 _ON_FAKE_SPARK = """
 from contextlib import nullcontext
 from coordinator.cli import advising, main
+from replay.advise import frames
+from replay.history import gathering
 from tests.support.fake_spark import FakeSpark
 advising._session = lambda master, conf: nullcontext(FakeSpark())
 main.main()
@@ -191,6 +195,32 @@ def test_parquet_is_written_over_nothing_unasked(shufflectl: Shufflectl, logs: P
     (tmp_path / "mine").mkdir()
     called = shufflectl("advise", logs, "--parquet", tmp_path / "mine")
     assert (called.code, f"{tmp_path}/mine is there already" in called.err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize(
+    ("is_there", "flags", "code", "told"),
+    [
+        (True, ("--parquet", "reports"), Exit.USAGE, "hdfs://nn/user/me/reports is there already"),
+        (False, ("--parquet", "reports"), Exit.OK, "wrote hdfs://nn/user/me/reports"),
+        (True, ("--parquet", "reports", "--force"), Exit.OK, "wrote hdfs://nn/user/me/reports"),
+        (True, ("hdfs://nn/user/me/reports", "--parquet", "reports", "--force"), Exit.USAGE, "or lies within it"),
+    ],
+)
+def test_parquet_without_a_scheme_is_where_spark_writes_it(
+    shufflectl: Shufflectl,
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_there: bool,
+    flags: Sequence[str],
+    code: Exit,
+    told: str,
+) -> None:
+    monkeypatch.setattr(gathering, "settled", lambda spark, folder: (f"hdfs://nn/user/me/{folder}", is_there))
+    written: list[str] = []
+    monkeypatch.setattr(frames, "write", lambda spark, places, folder, *more: written.append(folder))
+    called = shufflectl("advise", logs, *flags)
+    assert (called.code, told in called.err) == (code, True), called.err
+    assert written == (["hdfs://nn/user/me/reports"] if code == Exit.OK else [])
 
 
 @pytest.mark.parametrize(
