@@ -32,13 +32,15 @@ class Part:
 class Log:
     """The files of one log, in their order. ``name`` is the application's id and attempt, as far as names tell.
 
-    ``joined``: they are logs of their own, which tell parts of one run.
+    ``joined``: they are logs of their own, which tell parts of one run. ``lacks``: what of a rolling directory is not
+    there any more; jobs are missing then.
     """
 
     name: str
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()
     joined: bool = False
+    lacks: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -220,7 +222,8 @@ def _rolled(name: str, parts: list[Part]) -> Log:
     kept = [
         part for part in parts if (_number(part), not _is_compact(part)) == (compact, False) or _number(part) > compact
     ]
-    return Log(name, tuple(sorted(kept, key=_number)), tuple(_lacks(sorted({*map(_number, kept)}), compact)))
+    lacks = tuple(_lacks(sorted({*map(_number, kept)}), compact))
+    return Log(name, tuple(sorted(kept, key=_number)), lacks=lacks)
 
 
 def _lacks(there: list[int], compact: int) -> Iterator[str]:

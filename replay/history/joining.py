@@ -160,4 +160,5 @@ def as_one(run: tuple[Piece, ...]) -> Log:
     places = few([shown(log.place) for log in logs], 5)
     told = f"it lies in {len(logs)} files, each with a part of it, which were read as one: {places}"
     parts = tuple(part for log in logs for part in log.parts)
-    return replace(logs[0], parts=parts, warnings=(told, *(w for log in logs for w in log.warnings)), joined=True)
+    lacks = tuple(lack for log in logs for lack in log.lacks)
+    return replace(logs[0], parts=parts, warnings=(told,), joined=True, lacks=lacks)

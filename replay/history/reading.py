@@ -57,7 +57,7 @@ def open_local(part: Part) -> AbstractContextManager[IO[bytes]]:
 def read(log: Log, open_part: Open = open_local) -> Run:
     """The run that a log tells. Raises `NotALog`; an unreadable single file is one."""
     reader = _Reader(Book(log.name), len(log.parts) > 1)
-    for warning in log.warnings:
+    for warning in (*log.warnings, *log.lacks):
         reader.book.warn(warning)
     for part in log.parts:
         reader.take(part, open_part)

@@ -12,8 +12,8 @@ reads again to repair what it wrote is no other reader, as in the core.
 Runs are of the same job where their applications have the same name; shuffles are of the same kind where the call sites
 of their lineage are the same (`coordinator.core.lineages`). What was late is told once more without numbers of lines,
 of the runs in which it was, for one whose program was edited: it is kept there too, and what was not goes as under
-`frontier`. A run that has not ended says too little and is left out, and so is one without its start, which says
-nobody's name.
+`frontier`. A run that has not ended says too little and is left out, and so is one that lacks files or that Spark has
+compacted, and one without its start, which says nobody's name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from replay.learn.late import Late
 from replay.numbers import Numbers
 from replay.simulate.facts import Fact, Timed, as_facts, lineage_in
 from replay.simulate.fetching import Readings
-from replay.simulate.recordings import Recording, Run, Unread, kind_of_failure, odd, open_run, whole_runs
+from replay.simulate.recordings import Opened, Recording, Run, Unread, kind_of_failure, odd, open_run, whole_runs
 from replay.simulate.rewriting import Rewriter
 
 _NOTHING = Taught(0, ())
@@ -174,12 +174,20 @@ def _learned(recording: Recording) -> Learned:
     run = open_run(recording)
     damage = run.warnings if recording.log is None else ()  # a history log may be of a run that goes on
     found = Learned(recording.name, run.name, is_missing=bool(damage), warnings=damage, piece=run.piece)
-    found = replace(found, is_damaged=found.is_missing)
+    found = replace(found, is_damaged=found.is_missing, why_not=_why_not(recording, run))
+    if found.why_not:
+        return found
+    return replace(found, taught=learn(run.facts), warnings=run.warnings, run=run.run, facts=len(run.facts))
+
+
+def _why_not(recording: Recording, run: Opened) -> str:
+    """Why a run teaches nothing: a read that is not in it would be one too few."""
+    lacks = recording.log.lacks if recording.log is not None else ()
+    if lacks:
+        return f"{'; '.join(lacks)}; reads are missing: left out"
     if not run.ended:
-        return replace(found, why_not="it has not ended, so later reads are not in it: left out")
-    if not run.name:
-        return replace(found, why_not="it does not say what its application is called: left out")
-    return replace(found, taught=learn(run.facts), run=run.run, facts=len(run.facts))
+        return "it has not ended, so later reads are not in it: left out"
+    return "" if run.name else "it does not say what its application is called: left out"
 
 
 def all_of(recordings: Sequence[Recording]) -> list[Learned]:

@@ -16,11 +16,11 @@ from coordinator.core.values import Driver, Expiry, Lesson, Lineage, Outputs, Po
 from coordinator.wire import lessons
 from coordinator.wire.errors import Corrupt, Malformed, TooNew
 from replay.history.finding import Log as Found
-from replay.history.finding import Part
+from replay.history.finding import Part, local_parts, sort
 from replay.learn import Learned, learn, learned, together
 from replay.simulate import Pace, facts_of, simulate
 from replay.simulate.recordings import Recording, of_history
-from tests.support.history_logs import chain
+from tests.support.history_logs import chain, chain_read_again, packed
 from tests.unit.replay.logs import APP, Told, attempt, lineage
 
 HISTORY = Policy(Rule.HISTORY, observe=False)
@@ -364,6 +364,28 @@ def test_a_run_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
     whole, cut = (learned(Recording(name, 1, paths=(str(tmp_path / name),))) for name in ("a.log", "b.log"))
     assert (whole.why_not, whole.name) == ("", "chain")
     assert "has not ended" in cut.why_not
+
+
+@pytest.mark.parametrize(
+    ("first", "told"), [("events_2_app-1.compact", "Spark has compacted it"), ("events_2_app-1", "number 1 is missing")]
+)
+def test_a_run_whose_jobs_are_missing_is_left_out(tmp_path: Path, first: str, told: str) -> None:
+    """What they read would count as never read, and go before the next run reads it."""
+    log = chain_read_again()
+    for name, lines in ((first, log.lines[:2]), ("events_3_app-1", log.lines[-5:])):
+        (tmp_path / name).write_bytes(packed(lines))
+    [found] = sort(local_parts(str(tmp_path))[0])
+    run = learned(of_history(found))
+    assert (told in run.why_not, run.why_not.endswith("reads are missing: left out")) == (True, True), run.why_not
+    assert together([run]) == {}
+
+
+def test_what_is_wrong_with_a_history_log_that_teaches_is_told(tmp_path: Path) -> None:
+    path = chain().write(tmp_path / "app-1")
+    path.write_bytes(path.read_bytes() + b'{"Event":"SparkListenerJobStart","Job ID":"x"}\n')
+    run = learned(of_history(Found("app-1", (Part(str(path), path.stat().st_size),))))
+    assert (run.why_not, ["could not be read" in one for one in run.warnings]) == ("", [True])
+    assert not run.is_missing
 
 
 def test_a_run_that_says_nobodys_name_is_left_out(tmp_path: Path) -> None:

@@ -64,14 +64,14 @@ def test_a_compaction_that_goes_on_or_was_cut_off_tells_nothing() -> None:
 
 def test_what_compaction_has_dropped_is_told() -> None:
     [log] = sort([Part("/d/events_2_a.compact", 1), Part("/d/events_3_a", 1)])
-    assert len(log.warnings) == 1
-    assert "Spark has compacted it" in log.warnings[0]
+    assert len(log.lacks) == 1
+    assert "Spark has compacted it" in log.lacks[0]
 
 
 def test_numbers_that_are_no_rolled_files_cost_nothing() -> None:
     assert set(logs("/d/events_0_a.json", "/d/app-1")) == {"events_0_a", "app-1"}
     [log] = sort([Part("/d/events_20240131120000_x.json", 1)])
-    assert log.warnings == ("of its rolled files number 1, 2, 3, 4, 5 is missing",)
+    assert log.lacks == ("of its rolled files number 1, 2, 3, 4, 5 is missing",)
 
 
 def test_a_file_that_vanishes_while_the_folder_is_listed_is_left_out(
@@ -93,7 +93,7 @@ def test_a_file_that_vanishes_while_the_folder_is_listed_is_left_out(
 
 def test_a_missing_number_is_told() -> None:
     [log] = sort([Part("/d/events_1_a", 1), Part("/d/events_4_a", 1)])
-    assert log.warnings == ("of its rolled files number 2, 3 is missing",)
+    assert log.lacks == ("of its rolled files number 2, 3 is missing",)
 
 
 def test_a_folder_that_rolled_over_is_one_log() -> None:
