@@ -144,3 +144,8 @@ def test_a_page_loads_nothing() -> None:
     for made in (page(picture(deleted_and_missed().log)), live_page("chain")):
         assert not re.search(r"""(?:src|href)=|url\(|@import|https?://""", made)
     assert "default-src 'none'" in policy()
+
+
+def test_what_colours_mean_is_on_paper_too() -> None:
+    """Browsers leave backgrounds out where a page does not ask for them."""
+    assert "print-color-adjust: exact" in page(picture(Told().log)).split("</style>")[0]

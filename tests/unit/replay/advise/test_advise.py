@@ -315,6 +315,11 @@ def test_the_page_stays_small(advice: Advice) -> None:
     assert len(page.page(report_of(*advices))) < 20_000_000
 
 
+def test_bars_are_on_paper_too(advice: Advice) -> None:
+    """Browsers leave backgrounds out where a page does not ask for them, and bars are nothing else."""
+    assert "print-color-adjust: exact" in page.page(report_of(advice)).split("</style>")[0]
+
+
 def test_an_empty_report_is_a_page() -> None:
     assert "No application was found." in page.page(report_of())
 
