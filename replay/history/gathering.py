@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
-from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from replay.history import finding
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Of a file: the task that reads it, its log there, its number in that.
+_Place: TypeAlias = tuple[int, int, int]
 #: What one task reads at least, where logs are small: a task has a price of its own.
 TASK_BYTES = 16 << 20
 TASK_LOGS = 64
@@ -204,32 +206,46 @@ def _why_not(log: Log) -> str:
 def _spread_remote(
     spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
 ) -> RDD[Read[T]]:
-    """All files of a log come to one partition, in their order, one after another."""
+    """All files of a log come to one partition, in their order, one after another; small logs together."""
     context = spark.sparkContext
     carried = [log for log in logs if not _why_not(log)]
     refused: list[Read[T]] = [Read(log.place, None, _why_not(log)) for log in logs if _why_not(log)]
-    places = {part.path: (at, number) for at, log in enumerate(carried) for number, part in enumerate(log.parts)}
+    tasks = list(batches(carried))
+    places = {
+        part.path: (task, at, number)
+        for task, batch in enumerate(tasks)
+        for at, log in enumerate(batch)
+        for number, part in enumerate(log.parts)
+    }
     by_path = {_path(place): found for place, found in places.items()}
     if not carried:
         return context.parallelize(refused, 1)
 
-    def keyed(file: tuple[str, bytes]) -> Iterator[tuple[tuple[int, int], bytes]]:
+    def keyed(file: tuple[str, bytes]) -> Iterator[tuple[_Place, bytes]]:
         """A file system may list a file under one authority and open it under another."""
         place = places.get(file[0]) or by_path.get(_path(file[0]))
         if place is not None:
             yield place, file[1]
 
-    def work(files: Iterable[tuple[tuple[int, int], bytes]]) -> Iterator[Read[T]]:
-        for at, of_log in groupby(files, key=lambda file: file[0][0]):
-            yield _made(carried[at], make, done, _opener(of_log))
+    def work(files: Iterable[tuple[_Place, bytes]]) -> Iterator[Read[T]]:
+        for (task, at), of_log in groupby(files, key=lambda file: file[0][:2]):
+            yield _made(tasks[task][at], make, done, _opener(of_log))
 
     found = (
-        context.binaryFiles(",".join(_escaped(path) for path in places), len(places))
+        context.union(list(_files(context, places)))
         .flatMap(keyed)
-        .repartitionAndSortWithinPartitions(len(carried), lambda key: key[0])
+        .repartitionAndSortWithinPartitions(len(tasks), lambda place: place[0])
         .mapPartitions(work)
     )
     return found.union(context.parallelize(refused, 1)) if refused else found
+
+
+def _files(context: Any, places: dict[str, _Place]) -> Iterator[RDD[tuple[str, bytes]]]:
+    """The files, some at a time: with each that it opens Spark reads the names of all that were asked for with it."""
+    paths = list(places)
+    for at in range(0, len(paths), TASK_LOGS):
+        some = paths[at : at + TASK_LOGS]
+        yield context.binaryFiles(",".join(map(_escaped, some)), len({places[path][0] for path in some}))
 
 
 _TOO_LARGE = (
@@ -242,7 +258,7 @@ _COLON = (
 )
 
 
-def _opener(files: Iterator[tuple[tuple[int, int], bytes]]) -> Callable[[Part], AbstractContextManager[IO[bytes]]]:
+def _opener(files: Iterator[tuple[_Place, bytes]]) -> Callable[[Part], AbstractContextManager[IO[bytes]]]:
     """Opens the next file: they come in the order in which they are asked for."""
 
     def open_part(part: Part) -> AbstractContextManager[IO[bytes]]:
