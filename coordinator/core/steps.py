@@ -115,10 +115,10 @@ def _fence_requested(before: State, recorded: e.Recorded) -> Found:
         yield "2 readers", f"fences {event.shuffle_id}, which is in use"
     if generation.app_shuffle in cuts.of_jobs(before):
         yield "2 readers", f"fences {event.shuffle_id}, which a live job reaches"
-    yield from _is_kept(before, generation)
+    yield from _keeping(before, generation)
 
 
-def _is_kept(before: State, generation: Generation) -> Found:
+def _keeping(before: State, generation: Generation) -> Found:
     """What keeps it: a root that its rule counts, that no look has seen it, room on the disks, or a switch (14, 15)."""
     policy = policies.policy_of(before, generation)
     if generation.app_shuffle in cuts.of_roots(before, policies.counted(before, generation)):

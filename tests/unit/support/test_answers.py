@@ -52,7 +52,6 @@ class Jvm:
                 except OSError:  # nobody waits for it
                     return
 
-
     def _interrupt(self) -> None:
         """A signal that comes just before the caller waits is not looked at before there is an answer."""
         while not self.was_interrupted.is_set():
