@@ -8,7 +8,8 @@ Begin with `lifecycle`, the table, and with `decide`, where every command finds 
     words           ids, values, commands, events, rejections
     state           lifecycle, state, overlay, tracked, making, digest
     a decision      decide, desk, tally
-    what is told    scheduler, asking, looks, gaps, directives
+    what is told    scheduler, looks, gaps, directives
+    what is asked   readers, writers, missing, attempts, answers
     what follows    sweep, touching, policies, pressure, disks, recovery, losses
     what reaches    cuts, caches, lineages
     what events do  evolve, fold_application, fold_scheduler, fold_generation, fold_recovery

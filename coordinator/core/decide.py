@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coordinator.core import asking, directives, gaps, looks, scheduler
+from coordinator.core import answers, directives, gaps, looks, missing, readers, scheduler, writers
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES, Desk
@@ -161,7 +161,7 @@ def _answer_again(desk: Desk, request: c.Request) -> Answer:
     if type(request.command) in _FACTS or isinstance(request.command, c.EndApplication):
         return Accepted()
     if isinstance(request.command, c.ReportMissing):
-        return _not_decidable(desk.state, request.command) or asking.tell_again(desk, request.command)
+        return _not_decidable(desk.state, request.command) or missing.tell_again(desk, request.command)
     probe = desk.probe()
     truth = carry_out(probe, request.command)
     if not isinstance(request.command, c.GetShuffleId):
@@ -316,14 +316,20 @@ def _drop_client(desk: Desk, command: c.DropClient) -> Answer:
 
 def _ask(desk: Desk, command: c.GetShuffleId) -> Answer:
     before = len(desk.log)
-    given = asking.get_shuffle_id(desk, command)
+    given = _name_generation(desk, command)
     if len(desk.log) > before:
         react(desk)
     return given
 
 
+def _name_generation(desk: Desk, command: c.GetShuffleId) -> Answer:
+    if command.write:
+        return writers.ask_to_write(desk, command.app_shuffle, command.stage, missing_tasks=None)
+    return readers.ask_to_read(desk, command.app_shuffle, command.stage)
+
+
 def _report_missing(desk: Desk, command: c.ReportMissing) -> Answer:
-    given = asking.report_missing(desk, command)
+    given = missing.report_missing(desk, command)
     react(desk)
     return given
 
@@ -339,7 +345,7 @@ def _set_policy(desk: Desk, command: c.SetPolicy) -> Answer:
 def _set_pin(desk: Desk, command: c.SetPin) -> Answer:
     shuffle = desk.state.shuffles.get(command.app_shuffle)
     if shuffle is None:
-        return asking.unknown(desk.state, command.app_shuffle)
+        return answers.unknown(desk.state, command.app_shuffle)
     if shuffle.pin != command.why:
         desk.emit(e.PinSet(command.app_shuffle, command.why))
     react(desk)
@@ -349,7 +355,7 @@ def _set_pin(desk: Desk, command: c.SetPin) -> Answer:
 def _remove_pin(desk: Desk, command: c.RemovePin) -> Answer:
     shuffle = desk.state.shuffles.get(command.app_shuffle)
     if shuffle is None:
-        return asking.unknown(desk.state, command.app_shuffle)
+        return answers.unknown(desk.state, command.app_shuffle)
     if shuffle.pin is not None:
         desk.emit(e.PinRemoved(command.app_shuffle))
     react(desk)

@@ -7,9 +7,9 @@ outstanding, changes nothing.
 
 from __future__ import annotations
 
-from coordinator.core import asking, recovery
 from coordinator.core import commands as c
 from coordinator.core import events as e
+from coordinator.core import recovery
 from coordinator.core.desk import Desk
 from coordinator.core.exhaustive import assert_never
 from coordinator.core.ids import StageAttempt
@@ -17,6 +17,7 @@ from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
 from coordinator.core.state import Directive, Generation
 from coordinator.core.values import CANNOT_LIMIT_MS, Deletion, DirectiveKind, Locator, Loss, Refusal, Rescue
+from coordinator.core.writers import ask_to_write, begins_anew
 
 
 def report_outcome(desk: Desk, command: c.ReportOutcome) -> None:
@@ -80,7 +81,7 @@ def _superseded(desk: Desk, generation: Generation) -> None:
 
 def _begin_again(desk: Desk, generation: Generation, writers: list[StageAttempt]) -> None:
     for stage in writers:
-        asking.ask_to_write(desk, generation.app_shuffle, stage, missing_tasks=0)
+        ask_to_write(desk, generation.app_shuffle, stage, missing_tasks=0)
 
 
 def _request_delete(desk: Desk, generation: Generation, locator: Locator) -> None:
@@ -115,7 +116,7 @@ def _doubled(first_ms: int, times: int, limit_ms: int) -> int:
 def _go_on(desk: Desk, generation: Generation) -> None:
     """Who joined while it was being fenced goes on: writers complete it, or begin anew where that is their way."""
     writers = sorted(generation.writers)
-    if writers and asking.begins_anew(desk.state, generation.app_shuffle):
+    if writers and begins_anew(desk.state, generation.app_shuffle):
         lose(desk, generation, Loss.INVALIDATED)
         _begin_again(desk, generation, writers)
     elif _cannot_be_completed(desk, generation, writers):

@@ -7,7 +7,7 @@ but what has ended does not begin again, and what is known is not recorded twice
 
 from __future__ import annotations
 
-from coordinator.core import asking, caches, cuts, pressure, recovery
+from coordinator.core import attempts, caches, cuts, pressure, readers, recovery, writers
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
@@ -77,7 +77,7 @@ def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
 
     What has ended is not submitted again: told late or twice, it would read for ever, and write anew what is whole.
     """
-    if not asking.has_ended(desk.state, command.stage):
+    if not attempts.has_ended(desk.state, command.stage):
         submitted(desk, command, is_just_now=desk.state.meta.gap is None)
 
 
@@ -109,9 +109,9 @@ def submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) ->
         if is_just_now and app_shuffle not in behind:
             _note_whole(desk, app_shuffle)
         if not (app_shuffle in behind and cuts.is_gone(desk.state.current(app_shuffle))):
-            asking.note_reader(desk, app_shuffle, command.stage)
+            readers.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
-        asking.ask_to_write(desk, command.writes, command.stage, command.tasks)
+        writers.ask_to_write(desk, command.writes, command.stage, command.tasks)
 
 
 def _note_whole(desk: Desk, app_shuffle: AppShuffle) -> None:

@@ -10,14 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from coordinator.core import (
-    asking,
     cuts,
     decide,
     directives,
     evolve,
     fold_generation,
     fold_scheduler,
+    missing,
     policies,
+    readers,
     recovery,
     sweep,
 )
@@ -39,7 +40,7 @@ from tests.planted.bug import CORE, RUNTIME, SCENARIOS, Patch, bug
     f"{SCENARIOS}/test_losses.py::test_26_the_dedup_race",
 )
 def a_late_report_hits_the_next_generation(patch: Patch) -> None:
-    patch.setattr(asking, "_report_older", lambda desk, command, missing: asking._report_current(desk, command))
+    patch.setattr(missing, "_report_older", lambda desk, command, _: missing._report_current(desk, command))
 
 
 @bug(
@@ -48,9 +49,9 @@ def a_late_report_hits_the_next_generation(patch: Patch) -> None:
 )
 def a_recovery_for_every_report(patch: Patch) -> None:
     def answer(desk: Desk, app_shuffle: AppShuffle, stage: Any, detail: str = "") -> Any:
-        missing = desk.state.shuffles[app_shuffle].current
-        assert missing is not None
-        return recovery.open_for(desk, app_shuffle, missing, stage)
+        gone = desk.state.shuffles[app_shuffle].current
+        assert gone is not None
+        return recovery.open_for(desk, app_shuffle, gone, stage)
 
     patch.setattr(recovery, "answer", answer)
 
@@ -74,7 +75,7 @@ def _blind(state: State) -> State:
     f"{SCENARIOS}/test_asking.py::test_36_never_heard_of",
 )
 def answer_empty_for_unknown(patch: Patch) -> None:
-    patch.setattr(asking, "unknown", lambda state, app_shuffle: Ready(ShuffleId(0)))
+    patch.setattr(readers, "unknown", lambda state, app_shuffle: Ready(ShuffleId(0)))
 
 
 @bug(
@@ -82,7 +83,7 @@ def answer_empty_for_unknown(patch: Patch) -> None:
     f"{SCENARIOS}/test_deleting.py::test_19a_who_asks_while_fencing_waits",
 )
 def an_id_while_it_is_being_fenced(patch: Patch) -> None:
-    ask = asking.ask_to_read
+    ask = readers.ask_to_read
 
     def generous(desk: Desk, app_shuffle: AppShuffle, stage: Any) -> Answer:
         generation = desk.state.current(app_shuffle)
@@ -90,7 +91,7 @@ def an_id_while_it_is_being_fenced(patch: Patch) -> None:
             return Ready(generation.shuffle_id, generation.locator)
         return ask(desk, app_shuffle, stage)
 
-    patch.setattr(asking, "ask_to_read", generous)
+    patch.setattr(readers, "ask_to_read", generous)
 
 
 # ---- ids -------------------------------------------------------------------------------------------------------------

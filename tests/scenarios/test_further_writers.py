@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.core import asking
 from coordinator.core import commands as c
+from coordinator.core import writers
 from coordinator.core.values import Capabilities, Level
 from tests.scenarios.further import FENCE, INVALIDATE, REMOTE, found, job_of
 from tests.scenarios.story import EAGER, OBSERVE, REACHABLE, Story, attempt_of, delayed, shuffle
@@ -143,7 +143,7 @@ def test_who_gives_up_a_claim_on_what_another_job_writes_changes_nothing() -> No
 def test_of_those_who_repaired_an_output_again_and_again_the_oldest_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asking, "WRITERS", 3)
+    monkeypatch.setattr(writers, "WRITERS", 3)
     story = Story(REACHABLE)
     story.whole("s0>A, s1:A!")
     for stage in range(2, 14, 2):
@@ -158,7 +158,7 @@ def test_of_those_who_repaired_an_output_again_and_again_the_oldest_are_forgotte
 
 def test_who_may_still_ask_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its job lives: its late tasks ask for what their attempt has begun."""
-    monkeypatch.setattr(asking, "WRITERS", 1)
+    monkeypatch.setattr(writers, "WRITERS", 1)
     story = Story(REACHABLE)
     story.job("s0>A, s1:A>B, s2:B!")
     story.run("s0")
@@ -174,7 +174,7 @@ def test_who_may_still_ask_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_nor_is_who_asked_for_a_job_that_is_not_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "WRITERS", 1)
+    monkeypatch.setattr(writers, "WRITERS", 1)
     story = Story(REACHABLE)
     story.whole("s0>A, s1:A!")
     story.lose(A=4)

@@ -1,0 +1,88 @@
+"""What those who ask for a shuffle are told.
+
+Responsible for the answer to each thing that a generation can be: ready, not ready, gone with its recovery, given up,
+never heard of. Refuses to know who asks, and registers nobody. Invariant: always an answer, and never an id of data
+that are gone.
+"""
+
+from __future__ import annotations
+
+from heapq import nlargest
+
+from coordinator.core import cuts, recovery
+from coordinator.core.desk import Desk
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.lifecycle import Life
+from coordinator.core.rejections import Answer, NotReady, Ready, Reason, Recover, Rejection
+from coordinator.core.state import Generation, Recovery, State
+
+BEING_FENCED = "being fenced; its outcome decides"
+
+
+def told_late(desk: Desk, generation: Generation) -> Answer:
+    """The truth, for one whom nothing waits for."""
+    if generation.life is Life.FENCING:
+        return not_ready(desk, generation.shuffle_id, BEING_FENCED)
+    return Ready(generation.shuffle_id, generation.locator)
+
+
+def not_ready(desk: Desk, shuffle_id: ShuffleId, why: str) -> NotReady:
+    """To be asked for again, and when."""
+    return NotReady(shuffle_id, why, desk.state.meta.settings.ask_again_ms)
+
+
+def unfinished(generation: Generation) -> str:
+    """Why one that is not complete cannot be read."""
+    return "being written" if generation.life is Life.WRITING else "some of its outputs are gone and not yet back"
+
+
+def recover(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Answer:
+    """It is gone: the recovery, which is joined or opened, or that there is none any more."""
+    missing = desk.state.shuffles[app_shuffle].current
+    assert missing is not None
+    found = recovery.answer(desk, app_shuffle, stage)
+    return told(found, missing) if found is not None else _given_up(desk.state, app_shuffle, missing)
+
+
+def told(found: Recovery, missing: ShuffleId) -> Recover:
+    """A recovery, as whoever missed this generation is told of it."""
+    return Recover(found.recovery, missing, tuple(sorted({a for _, a in found.gone})), found.lineage_known)
+
+
+def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Rejection:
+    return Rejection(
+        Reason.EXHAUSTED,
+        f"generation {missing} of app shuffle {app_shuffle} is gone and its recoveries, or its output's, are used up",
+        f"at most {state.meta.settings.recoveries_per_shuffle} recoveries of a shuffle until one is read to its end, "
+        f"and {state.meta.settings.recoveries} of an application until one of any is",
+        "Look with `shufflectl explain` at what destroys its data; deletion is suspended until `shufflectl resume`, "
+        "which has recoveries counted anew.",
+        app_shuffle,
+    )
+
+
+def truth(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId) -> Answer:
+    """What a reader would be told, for one whom nothing waits for: nothing follows from it."""
+    state, generation = desk.state, desk.state.current(app_shuffle)
+    if missing in state.recovered and cuts.is_gone(state.generations.get(missing)):
+        found = state.recoveries.get(state.recovered[missing])
+        return told(found, missing) if found is not None else _given_up(state, app_shuffle, missing)
+    if generation is None or generation.life is Life.FENCED:
+        return not_ready(desk, missing, "gone, and nobody who runs has missed it")
+    if not generation.complete:
+        return not_ready(desk, generation.shuffle_id, unfinished(generation))
+    return told_late(desk, generation)
+
+
+def unknown(state: State, app_shuffle: AppShuffle) -> Rejection:
+    """Never heard of: says what was asked and what exists."""
+    known = len(state.shuffles)
+    newest = ", ".join(map(str, sorted(nlargest(20, state.shuffles))))
+    shown = f"{newest} and {known - 20} older" if known > 20 else newest
+    return Rejection(
+        Reason.NOT_FOUND,
+        f"app shuffle {app_shuffle} is not known in application {state.meta.application}",
+        f"one of: {shown}" if known else "an app shuffle that a job has announced (none has been yet)",
+        "Check the id; a shuffle that Spark's own cleaner has removed is unknown too.",
+        app_shuffle,
+    )

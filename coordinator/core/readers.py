@@ -1,0 +1,56 @@
+"""Who reads which generation.
+
+Responsible for registering readers, who ask for an id or of whom the scheduler's facts tell, and for what they are
+told. Refuses to know transport and policy. Invariant: nobody is registered whose end will never be told.
+"""
+
+from __future__ import annotations
+
+from coordinator.core import events as e
+from coordinator.core.answers import BEING_FENCED, not_ready, recover, told_late, truth, unfinished, unknown
+from coordinator.core.attempts import is_over, is_past
+from coordinator.core.desk import Desk
+from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
+from coordinator.core.lifecycle import Life
+from coordinator.core.rejections import Answer, Ready
+from coordinator.core.state import Generation
+from coordinator.core.values import Rescue
+
+
+def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
+    """What a reader is told."""
+    shuffle = desk.state.shuffles.get(app_shuffle)
+    if shuffle is None:
+        return unknown(desk.state, app_shuffle)
+    if shuffle.current is None:
+        return not_ready(desk, ShuffleId(0), "announced and not yet written")
+    generation = desk.state.generations.get(shuffle.current)
+    if generation is None or generation.life is Life.FENCED:
+        if is_past(desk.state, stage):
+            return truth(desk, app_shuffle, shuffle.current)
+        return recover(desk, app_shuffle, stage)
+    if not generation.complete:
+        return not_ready(desk, generation.shuffle_id, unfinished(generation))
+    if is_over(desk.state, stage):
+        return told_late(desk, generation)
+    _register(desk, generation, stage)
+    if generation.life is Life.FENCING:
+        return not_ready(desk, generation.shuffle_id, BEING_FENCED)
+    return Ready(generation.shuffle_id, generation.locator)
+
+
+def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> None:
+    """The scheduler has submitted a reader: it counts, whatever state the generation is in."""
+    generation = desk.state.current(app_shuffle)
+    if generation is None or generation.life is Life.FENCED:
+        ask_to_read(desk, app_shuffle, stage)
+    elif generation.life is not Life.EXPIRED or desk.take_move_of(app_shuffle):
+        _register(desk, generation, stage)
+
+
+def _register(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
+    """Who reads is known from here on; what was to be let go is kept."""
+    if generation.life is Life.EXPIRED:
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {stage}"))
+    if stage not in generation.readers:
+        desk.emit(e.ReaderRegistered(generation.shuffle_id, stage))

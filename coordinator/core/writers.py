@@ -1,0 +1,176 @@
+"""Who writes which generation.
+
+Responsible for which generation a map stage's attempt begins, goes on with, or gives up for a new one. Refuses to know
+transport and policy. Invariant: a generation that is gone on with is completed by data that fit what is there; what
+would not fit begins a new one.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from coordinator.core import events as e
+from coordinator.core import recovery
+from coordinator.core.answers import BEING_FENCED, not_ready
+from coordinator.core.attempts import asks_no_more, comes_late, has_failed, is_past
+from coordinator.core.desk import Desk
+from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt
+from coordinator.core.lifecycle import Life
+from coordinator.core.losses import lose
+from coordinator.core.rejections import Answer, Ready, Reason, Rejection
+from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
+from coordinator.core.values import Level, Loss, Rescue
+
+#: Attempts that a generation remembers as its writers, as far as nothing follows any more from what the others ask.
+WRITERS = 256
+
+_WRITABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE})
+
+
+def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    """What a writer is told. ``missing_tasks``: how many the scheduler has submitted with it; None: it has not said."""
+    generation = desk.state.current(app_shuffle)
+    shuffle = desk.state.shuffles.get(app_shuffle)
+    if missing_tasks is None and _writes_another(desk.state, app_shuffle, stage):
+        return _not_its_own(app_shuffle, stage, _own(desk.state, desk.state.attempts[stage]))
+    if missing_tasks is None and comes_late(desk.state, generation, stage):
+        return _write_late(desk, app_shuffle, stage)
+    if shuffle is None or shuffle.current is None:
+        return _start(desk, app_shuffle, stage, None)
+    if generation is None or generation.life is Life.FENCED:
+        found = _found(desk, app_shuffle, stage)
+        return _start(desk, app_shuffle, stage, found.recovery if found else None)
+    if generation.life is Life.FENCING:
+        return _write_while_fencing(desk, generation, stage, missing_tasks)
+    return _write_on(desk, generation, stage, missing_tasks)
+
+
+def _write_while_fencing(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
+    if stage not in known:
+        _join(desk, generation, stage)
+    return not_ready(desk, generation.shuffle_id, BEING_FENCED)
+
+
+def _write_on(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    """Of a generation that is there: it is gone on with, or given up for a new one."""
+    if _has_its_place(generation, stage, missing_tasks):
+        if missing_tasks is not None and stage not in generation.writers and generation.life in _WRITABLE:
+            _join(desk, generation, stage)  # it had asked before its submission was told
+        return Ready(generation.shuffle_id, generation.locator)
+    if begins_anew(desk.state, generation.app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
+        return _replace(desk, generation, stage, Loss.INVALIDATED)
+    return _continue(desk, generation, stage, missing_tasks)
+
+
+def _has_its_place(generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> bool:
+    """It has begun, or continued, this one. Who had asked early and was ended by a resync rewrites what is whole.
+
+    And takes up what was let go since.
+    """
+    goes_on = not generation.complete and generation.life is not Life.EXPIRED
+    asks_on = missing_tasks is None or stage in generation.writers or goes_on
+    return asks_on and stage in generation.written_by
+
+
+def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
+    """What a writer that outlived its attempt writes belongs to what it began; it begins nothing."""
+    generation = desk.state.current(app_shuffle)
+    if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
+        return Ready(generation.shuffle_id, generation.locator)
+    shuffle_id = generation.shuffle_id if generation is not None else ShuffleId(0)
+    if has_failed(desk.state, stage) and not is_past(desk.state, stage):
+        return not_ready(desk, shuffle_id, f"stage {stage} has failed: its next attempt writes")
+    what = "over" if stage.stage < desk.state.meta.next_stage else "far off"
+    return not_ready(desk, shuffle_id, f"stage {stage} is {what}: no live job lists it, or a later attempt writes")
+
+
+def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:
+    """The recovery that this writer carries out; opened where nobody has asked before."""
+    missing = desk.state.shuffles[app_shuffle].current
+    assert missing is not None
+    known = desk.state.recovered.get(missing)
+    if known is None:
+        never_whole = recovery.was_never_whole(desk.state, app_shuffle)
+        return None if never_whole else recovery.answer(desk, app_shuffle, stage)
+    recovery.count_premature(desk, app_shuffle, stage)
+    return desk.state.recoveries.get(known)
+
+
+def _start(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, found: RecoveryId | None) -> Ready:
+    shuffle_id = desk.state.meta.next_shuffle_id
+    desk.emit(e.GenerationStarted(shuffle_id, app_shuffle, stage, _job_of(desk.state, stage), found))
+    return Ready(shuffle_id)
+
+
+def _job_of(state: State, stage: StageAttempt) -> JobId | None:
+    return min((job.job for job in state.jobs.values() if job.lists(stage.stage)), default=None)
+
+
+def begins_anew(state: State, app_shuffle: AppShuffle) -> bool:
+    """Whether every attempt writes other data than the one before."""
+    lineage = state.shuffles[app_shuffle].lineage
+    return lineage.barrier or lineage.level is Level.INDETERMINATE
+
+
+def _would_mix(state: State, generation: Generation, missing_tasks: int | None) -> bool:
+    """A recovery has named it, and Spark writes all of it again, as it was told to."""
+    known = state.recoveries.get(state.recovered.get(generation.shuffle_id, DENIED))
+    maps = state.shuffles[generation.app_shuffle].lineage.maps
+    named = known is not None and generation.shuffle_id in known.mixing and not generation.complete
+    return named and (missing_tasks is None or missing_tasks >= maps)
+
+
+def _replace(desk: Desk, old: Generation, stage: StageAttempt, cause: Loss) -> Ready:
+    """The old generation is lost and a new one begins; its recovery is joined, or opened for what was complete."""
+    lose(desk, old, cause)
+    has_recovery = old.completed or old.shuffle_id in desk.state.recovered
+    found = recovery.answer(desk, old.app_shuffle, stage) if has_recovery else None
+    return _start(desk, old.app_shuffle, stage, found.recovery if found else None)
+
+
+def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    """A further attempt of a determinate stage completes the generation, if it can be and something of it is left."""
+    maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
+    none_left = bool(maps) and missing_tasks is not None and missing_tasks >= maps
+    if generation.completed and (none_left or not desk.state.meta.capabilities.completes_after_loss):
+        return _replace(desk, generation, stage, Loss.OUTPUTS)
+    if generation.life is Life.EXPIRED:
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.WRITER, f"stage {stage}"))
+    if generation.complete:
+        left = max(0, maps - missing_tasks) if missing_tasks is not None else 0
+        desk.emit(e.OutputsLost(generation.shuffle_id, left, maps))
+    _join(desk, generation, stage)
+    return Ready(generation.shuffle_id, generation.locator)
+
+
+def _join(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
+    """A loop repairs the same output again and again: of so many who ever wrote it, the oldest are forgotten."""
+    beyond = max(0, len(generation.written_by) + 1 - WRITERS)
+    over = (writer for writer in sorted(generation.written_by) if asks_no_more(desk.state, writer)) if beyond else ()
+    desk.emit(e.WriterJoined(generation.shuffle_id, stage, tuple(islice(over, beyond))))
+
+
+def _writes_another(state: State, app_shuffle: AppShuffle, stage: StageAttempt) -> bool:
+    """Whether the stage is known to write something else, or nothing."""
+    attempt = state.attempts.get(stage)
+    if attempt is None:
+        return False
+    own = _own(state, attempt)
+    return own != app_shuffle and (attempt.submitted or own is not None)
+
+
+def _own(state: State, attempt: Attempt) -> AppShuffle | None:
+    """What it writes: as its submission has told, else as it has asked."""
+    asked = state.generations.get(attempt.writing) if attempt.writing is not None else None
+    return attempt.writes if attempt.submitted or asked is None else asked.app_shuffle
+
+
+def _not_its_own(app_shuffle: AppShuffle, stage: StageAttempt, own: AppShuffle | None) -> Rejection:
+    return Rejection(
+        Reason.INVALID,
+        f"stage {stage} asks to write app shuffle {app_shuffle}",
+        f"app shuffle {own}, which it writes" if own is not None else "nothing: it is no map stage",
+        "A stage writes one app shuffle at the most; check the id.",
+        app_shuffle,
+    )
