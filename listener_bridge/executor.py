@@ -1,17 +1,16 @@
 """Carries out directives: fence, delete, invalidate; and takes snapshots.
 
-Responsible for: one thread that calls the shuffle service, the outcome of each directive until the coordinator has
-acknowledged it, the same outcome for a directive that comes again, and what `forget` still has to do. Where a deletion
-is announced with its fence, the data go at once; when it is asked for, it is answered with what came of that.
-Refuses to know: why a generation goes, how a service works, how outcomes travel.
-Invariant: a directive is carried out at most once; one that names a generation older than a known one is `Superseded`.
+Responsible for: one thread that calls the shuffle service, which generation of an app shuffle is the newest, and what
+`forget` still has to do. Where a deletion is announced with its fence, the data go at once; when it is asked for, it is
+answered with what came of that. Refuses to know: why a generation goes, how a service works, how outcomes travel, and
+what came of directives before (`outcomes`).
+Invariant: a directive that names a generation older than a known one is `Superseded`.
 """
 
 from __future__ import annotations
 
 import logging
 import queue
-import sys
 import threading
 import time
 from collections import OrderedDict, deque
@@ -20,14 +19,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from shuffle_lifecycle.v1 import common_pb2, service_pb2
+from shuffle_lifecycle.v1 import common_pb2
 
 from listener_bridge import words
 from listener_bridge.ahead import Ahead
+from listener_bridge.outcomes import WAITING_MAX, Outcomes
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import Snapshot
-from listener_bridge.words import Outcome, Request
+from listener_bridge.words import Directive, Outcome, Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
@@ -35,10 +35,7 @@ FENCE_TIMEOUT_S = 5.0
 FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
 _TEXT_MAX = 300  # characters of an error in the log: an exception of py4j's brings its stack along
-WAITING_MAX = 10_000  # directives: a coordinator sends 1,024 ahead of our answers; beyond this they are left out
 CLEANED_MAX = 4_096  # app shuffles that Spark has let go: what is under way of one comes back within seconds
-OVER_MAX = 4_096  # acknowledged outcomes that are remembered: their directives may still be on their way to us
-Directive: TypeAlias = service_pb2.Directive
 
 
 @dataclass(slots=True)
@@ -95,10 +92,7 @@ class Executor:
         self._may_have_to_keep = service.probe().may_have_to_keep
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._outcomes: dict[int, Request | Directive] = {}  # directive -> its outcome; itself: not carried out yet
-        self._settling: set[int] = set()  # their outcomes are being placed among the facts
-        self._again: dict[int, Directive] = {}  # asked for once more while a failure of it was not acknowledged yet
-        self._over: OrderedDict[int, str] = OrderedDict()  # what the newest acknowledged outcomes were: "freed", …
+        self._outcomes = Outcomes()
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
         self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidation -> what it has fenced, and not yet freed
         self._cleaned: OrderedDict[int, None] = OrderedDict()  # the newest app shuffles that Spark has let go
@@ -116,50 +110,30 @@ class Executor:
     def submit(self, directive: Directive) -> None:
         """Carry it out once; what was carried out before is only told again."""
         with self._lock:
-            outcome = self._outcomes.get(directive.directive)
-            if outcome is not None or len(self._outcomes) < WAITING_MAX:
-                self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
-            if outcome is None:
-                over = self._over.get(directive.directive)
-                if len(self._outcomes) < WAITING_MAX and (over is None or not _is_final(directive, over)):
-                    self._wait(directive)
-            elif isinstance(outcome, Request) and not _is_final(directive, _came(outcome)):
-                self._again[directive.directive] = directive  # perhaps because it has failed: then nobody asks again
-            is_settling = directive.directive in self._settling
-        if isinstance(outcome, Request) and not is_settling:
-            self._reporter.tell_again(outcome)
-
-    def _wait(self, directive: Directive) -> None:
-        self._outcomes[directive.directive] = directive
-        self._tasks.put(directive)
+            if not self._outcomes.has_room_for(directive):
+                return
+            self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
+            came = self._outcomes.came_of(directive.directive)
+            if self._outcomes.ask(directive):
+                self._tasks.put(directive)
+        if came is not None:
+            self._reporter.tell_again(came)
 
     def acknowledged(self, directive: int) -> None:
-        """The coordinator has the outcome: a directive of this number is not meant any more, unless it has failed.
-
-        It may come all the same: a new session tells all that are outstanding, while outcomes of some are on their way.
-        """
+        """The coordinator has the outcome."""
         with self._lock:
-            outcome = self._outcomes.get(directive)
-            if isinstance(outcome, Request):
-                del self._outcomes[directive]
-                self._over[directive] = _came(outcome)
-                if len(self._over) > OVER_MAX:
-                    self._over.popitem(last=False)
-                if (again := self._again.pop(directive, None)) is not None:
-                    self._wait(again)
+            again = self._outcomes.acknowledge(directive)
+            if again is not None:
+                self._tasks.put(again)
 
     def outcomes(self) -> list[Request]:
         """All that the coordinator has not acknowledged."""
-        with self._lock:
-            known = [(key, told) for key, told in self._outcomes.items() if key not in self._settling]
-            return [told for _, told in known if isinstance(told, Request)]
+        return self._outcomes.unacknowledged()
 
     def begin_again(self) -> None:
         """The coordinator has lost its log: its directives and shuffle ids are no longer those of the new one."""
         with self._lock:
             self._outcomes.clear()
-            self._again.clear()
-            self._over.clear()
             self._newest.clear()
             self._given_up.clear()
         self.ahead.forget_all()
@@ -243,7 +217,7 @@ class Executor:
             self._reporter.tell(words.kept(app_shuffle, why))
 
     def _carry_out(self, directive: Directive) -> None:
-        if self._outcomes.get(directive.directive) is not directive:
+        if not self._outcomes.is_asked(directive):
             return  # of a log that is lost
         if self._stopped and not self._is_done(directive):
             self._settle(directive, words.revoked(directive.directive, self._stopped), None)
@@ -336,7 +310,7 @@ class Executor:
         outcome, app_shuffle = self._free(locator), directive.app_shuffle
         with self._lock:
             self._given_up.pop(directive.directive, None)
-            is_awaited = self._outcomes.get(directive.directive) is directive and app_shuffle not in self._cleaned
+            is_awaited = self._outcomes.is_asked(directive) and app_shuffle not in self._cleaned
             if isinstance(outcome, api.Failed) and is_awaited:
                 self._given_up[directive.directive] = app_shuffle, locator
         return outcome
@@ -376,19 +350,13 @@ class Executor:
         self._settle(directive, words.outcome(directive.directive, outcome), marker)
 
     def _settle(self, directive: Directive, told: Request, marker: str | None) -> None:
-        with self._lock:
-            is_asked = self._outcomes.get(directive.directive) is directive
-            if is_asked:
-                self._outcomes[directive.directive] = told
-                self._settling.add(directive.directive)
-        if not is_asked:
+        if not self._outcomes.begin_settling(directive, told):
             self._reporter.give_up(directive.directive)
             return
         try:
             self._reporter.settle(directive.directive, told, marker)
         finally:
-            with self._lock:
-                self._settling.discard(directive.directive)
+            self._outcomes.end_settling(directive)
 
     def _give_word(self, directive: Directive, error: Exception) -> None:
         """Whatever came of it cannot be told: it has failed, and the facts behind it wait no longer for its place."""
@@ -447,17 +415,3 @@ class Executor:
 def _raised(error: Exception) -> api.Failed:
     """What an adapter that raises has done, nobody knows."""
     return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:_TEXT_MAX]}")
-
-
-def _came(outcome: Request) -> str:
-    """Which outcome it is. Of one that is over that alone is kept: a message weighs 0.7 KB, and 4,096 are known."""
-    return sys.intern(outcome.report_outcome.WhichOneof("outcome") or "")
-
-
-def _is_final(directive: Directive, came: str) -> bool:
-    """Whether the coordinator asks no more for it under its number: what has failed it asks for again."""
-    if directive.kind == common_pb2.DIRECTIVE_KIND_FENCE:
-        return True  # another fence has a number of its own
-    return came in ("freed", "superseded") or (
-        came == "cannot" and directive.kind == common_pb2.DIRECTIVE_KIND_INVALIDATE
-    )

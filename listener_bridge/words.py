@@ -16,6 +16,7 @@ from listener_bridge.shuffle_services import api
 from listener_bridge.tap.facts import Level
 
 Request: TypeAlias = service_pb2.NumberedRequest
+Directive: TypeAlias = service_pb2.Directive
 Outcome: TypeAlias = api.FenceOutcome | api.FreeOutcome | api.ForgetOutcome
 
 _RULES = {

@@ -177,7 +177,7 @@ def test_an_acknowledged_outcome_is_forgotten() -> None:
     hands = Hands(free=Freed(500)).do(delete(2))
     hands.told()
     hands.executor.acknowledged(2)
-    assert hands.executor._outcomes == {}
+    assert hands.executor.outcomes() == []
 
 
 @pytest.mark.parametrize(
