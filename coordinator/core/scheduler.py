@@ -91,18 +91,7 @@ def submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) ->
     if known is not None and known.submitted:
         return
     asked = _asked_wrongly(desk.state, command)
-    desk.emit(
-        e.StageSubmitted(
-            command.stage,
-            command.reads,
-            command.writes,
-            command.tasks,
-            command.name,
-            command.cached,
-            command.behind,
-            asked,
-        )
-    )
+    desk.emit(_as_event(command, asked))
     _lose_what_nobody_writes(desk, asked)
     behind = caches.behind(command)
     for app_shuffle in command.reads:
@@ -112,6 +101,11 @@ def submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) ->
             readers.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
         writers.ask_to_write(desk, command.writes, command.stage, command.tasks)
+
+
+def _as_event(command: c.ReportStageSubmitted, asked: ShuffleId | None) -> e.StageSubmitted:
+    told = command.stage, command.reads, command.writes, command.tasks, command.name, command.cached, command.behind
+    return e.StageSubmitted(*told, asked)
 
 
 def _note_whole(desk: Desk, app_shuffle: AppShuffle) -> None:
