@@ -110,6 +110,11 @@ def sealed_segments(content: bytes, name: str) -> list[bytes]:
     return sealed
 
 
+def segments_by_sequence(sealed: Iterable[bytes]) -> dict[int, bytes]:
+    """Sealed segments by the number of their first event."""
+    return {decode_segment(value, "a segment").first_sequence: value for value in sealed}
+
+
 def segments(file: EventsFile, content: bytes) -> list[Segment]:
     """The segments of a file, which must be the ones that its name promises."""
     found = list(logfile.read_log(content, file.name))

@@ -30,7 +30,11 @@ def keep_events(archive: Archive, folder: str, first: int, last: int, sealed: Se
 
     What looks torn may be somebody's who is just writing it: it goes when another file holds all of it.
     """
-    tried = [file for file in files.events_files(archive.names(folder)) if file.first == first and file.last <= last]
+    there = files.events_files(archive.names(folder))
+    tried = [file for file in there if file.first == first and file.last <= last]
+    for file in there:
+        if file not in tried and file.first <= last and first <= file.last:
+            _check_same(archive, file, sealed)
     for file in tried:
         if _holds(archive, file, sealed):
             return file
@@ -39,6 +43,17 @@ def keep_events(archive: Archive, folder: str, first: int, last: int, sealed: Se
         if file.name != kept.name:
             archive.remove(file.name)
     return kept
+
+
+def _check_same(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> None:
+    """A file that goes further is the one that is read: what it holds of these events must be they."""
+    content, ours = _read(archive, file.name), files.segments_by_sequence(sealed)
+    try:
+        found = files.segments_by_sequence(files.sealed_segments(content, file.name)) if content is not None else {}
+    except WireError:
+        return  # nobody reads one that is damaged, where another one holds its events
+    if found and any(found.get(sequence) != ours[sequence] for sequence in ours if file.holds(sequence)):
+        raise OtherLog(file.name, "holds other events")
 
 
 def _keep_whole(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> EventsFile:

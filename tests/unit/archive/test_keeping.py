@@ -101,6 +101,31 @@ def test_another_log_is_not_written_over(tmp_path: Path) -> None:
     assert archive.read(files.events_name("app", FIRST, LAST)) == files.events_content(other)
 
 
+HALF = len(SEGMENTS) // 2
+MIDDLE = SEGMENTS[HALF].first_sequence
+
+
+@pytest.mark.parametrize("begins", [0, HALF], ids=["from its beginning", "from its middle"])
+def test_nothing_is_put_beside_another_log_that_goes_further(tmp_path: Path, begins: int) -> None:
+    """As where a store was set back to a copy: what is read is the file that goes furthest."""
+    archive = Folder(tmp_path)
+    later = [*SEGMENTS[:1], *(replace(segment, writer="before it was set back") for segment in SEGMENTS[1:])]
+    other = keeping.keep_events(archive, "app", FIRST, LAST, list(map(encode_segment, later)))
+    ours = SEGMENTS[begins:-1]
+    first, last = ours[0].first_sequence, ours[-1].next_sequence - 1
+    with pytest.raises(OtherLog, match="holds other events"):
+        keeping.keep_events(archive, "app", first, last, list(map(encode_segment, ours)))
+    assert files.events_files(archive.names("app")) == [other]
+
+
+@pytest.mark.parametrize("cut", [None, -5, 0], ids=["whole", "torn", "empty"])
+def test_beside_a_try_that_came_further_all_is_written(tmp_path: Path, cut: int | None) -> None:
+    archive = Folder(tmp_path)
+    archive.write(files.events_name("app", FIRST, LAST), files.events_content(SEALED)[:cut])
+    kept = keeping.keep_events(archive, "app", FIRST, MIDDLE - 1, SEALED[:HALF])
+    assert files.segments(kept, archive.read(kept.name)) == list(SEGMENTS[:HALF])
+
+
 def test_two_snapshots_are_kept(tmp_path: Path) -> None:
     archive = Folder(tmp_path)
     for sequence in (10, 20, 20, 30):
