@@ -15,7 +15,7 @@ from typing import Any
 
 from coordinator.core import events as e
 from coordinator.core.ids import AppShuffle, JobId
-from coordinator.core.values import Deletion, Ending, Hold, Lineage, Pressed
+from coordinator.core.values import Deletion, Ending, Expiry, Hold, Lineage, Pressed
 from replay.names import Names
 from replay.units import clock, count, few, place, printable, size
 
@@ -164,7 +164,12 @@ def _started(event: e.GenerationStarted, names: Names) -> str:
 
 
 def _expired(event: e.GenerationExpired, names: Names) -> str:
-    return f"{names.generation(event.shuffle_id)} expired: {event.why.value}{held(event.hold, event.due_ms)}"
+    return f"{names.generation(event.shuffle_id)} expired: {why_expired(event)}"
+
+
+def why_expired(event: e.GenerationExpired) -> str:
+    """Why, and what delays its fence: nothing where a full disk takes it, which fences it in the same moment."""
+    return event.why.value + ("" if event.why is Expiry.PRESSED else held(event.hold, event.due_ms))
 
 
 def held(hold: Hold, due_ms: int) -> str:

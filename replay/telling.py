@@ -18,7 +18,7 @@ from coordinator.core.state import State
 from coordinator.core.values import Loss
 from replay.blocks import instead
 from replay.names import Names
-from replay.phrases import became, because, held, lineage, phrase, pressed
+from replay.phrases import became, because, held, lineage, phrase, pressed, why_expired
 from replay.units import clock, count, few, size
 
 #: Which generation (0: the app shuffle as a whole), and what is said.
@@ -201,11 +201,7 @@ def _expired(scene: Scene, event: e.GenerationExpired) -> Said:
     generation = scene.state.generations.get(event.shuffle_id)
     if scene.is_ours(event.shuffle_id) and generation is not None:
         policy = policy_of(scene.state, generation).name
-        yield event.shuffle_id, f"expired (policy {policy}): {_why(event)}{scene.after}"
-
-
-def _why(event: e.GenerationExpired) -> str:
-    return f"{event.why.value}{held(event.hold, event.due_ms)}"
+        yield event.shuffle_id, f"expired (policy {policy}): {why_expired(event)}{scene.after}"
 
 
 def _hold(scene: Scene, event: e.HoldChanged) -> Said:

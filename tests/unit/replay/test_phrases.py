@@ -12,6 +12,7 @@ from coordinator.core.events import (
     ExecutionEnded,
     ExecutionStarted,
     GapRecorded,
+    GenerationExpired,
     GenerationsMixed,
     Recorded,
     RootGone,
@@ -19,7 +20,7 @@ from coordinator.core.events import (
     StageSubmitted,
 )
 from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, Sequence, ShuffleId, StageAttempt, StageId
-from coordinator.core.values import Pressed, RootKind
+from coordinator.core.values import Expiry, Hold, Pressed, RootKind
 from coordinator.wire.logfile import read_log
 from replay.names import Names
 from replay.phrases import kinds, phrase, pressed
@@ -122,6 +123,14 @@ def test_a_full_disk_is_not_said_to_be_above_what_it_is_below() -> None:
     still = "had reached 85 %, still at 76 % without what is on its way out"
     assert pressed(next_one) == f": disk /d {still}; 0.2 task-s for 10 B"
     assert "above" not in pressed(Pressed("/d", 85, 85, 10, 100))
+
+
+def test_what_a_full_disk_takes_is_not_said_to_wait_for_one() -> None:
+    """It is fenced in the same moment; what expires otherwise under that policy does wait."""
+    reasons = (Expiry.PRESSED, Expiry.UNREACHABLE)
+    pressing, waiting = (phrase(GenerationExpired(ShuffleId(1), why, Hold.PRESSURE), Names()) for why in reasons)
+    assert pressing == "#1 expired: a disk is full, and nobody is known to need it"
+    assert waiting == "#1 expired: in no live cut; held: there is room on the disks, or others go first"
 
 
 def test_a_root_of_which_only_the_name_is_new_is_a_whole_sentence() -> None:
