@@ -14,7 +14,7 @@ import typer
 
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, failure, refusal
-from coordinator.cli.finding import app_shuffle, check_said, find
+from coordinator.cli.finding import app_shuffle, check_said, find, no_shuffle
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Application
 from coordinator.cli.rows import application_row, shuffle_row
@@ -22,7 +22,7 @@ from coordinator.cli.serving import limits_of
 from coordinator.cli.sources.api import Source
 from coordinator.cli.verb import CHANGING, verb
 from coordinator.core.commands import Command, RemovePin, ResumeDeletion, SetPin, SetPolicy
-from coordinator.core.ids import ApplicationId
+from coordinator.core.ids import ApplicationId, AppShuffle
 from coordinator.core.lifecycle import Life
 from coordinator.core.rejections import Rejection
 from coordinator.core.values import Policy, Rule
@@ -31,7 +31,7 @@ from listener_bridge.settings import DEFAULT_GRACE_MS, DEFAULT_RULE
 from replay.units import few
 
 AppShuffleName = Annotated[
-    str, typer.Argument(metavar="SHUFFLE", help="An app shuffle, as `shufflectl shuffles` lists.")
+    str | None, typer.Argument(metavar="SHUFFLE", help="An app shuffle, as `shufflectl shuffles` lists.")
 ]
 #: Policies that apply a rule which is named beside them.
 RULED = ("observe", "delayed")
@@ -42,18 +42,24 @@ _GONE = frozenset({Life.FENCED.value, Life.DELETED.value, Life.LOST.value})
 def pin(
     here: Here,
     app: Application,
-    shuffle: AppShuffleName,
+    shuffle: AppShuffleName = None,
     why: Annotated[str, typer.Option("--why", help="What people read in `explain`.")] = "",
 ) -> Any:
     """Keeps an app shuffle, whatever the policy says."""
     _check_text("--why", why, limits_of(here.config).text_bytes)
-    number = app_shuffle(shuffle)
+    number = _which("pin", app, shuffle)
     return _pin(here, app, SetPin(number, why))
 
 
-def unpin(here: Here, app: Application, shuffle: AppShuffleName) -> Any:
+def unpin(here: Here, app: Application, shuffle: AppShuffleName = None) -> Any:
     """Lets the policy decide again."""
-    return _unpin(here, app, RemovePin(app_shuffle(shuffle)))
+    return _unpin(here, app, RemovePin(_which("unpin", app, shuffle)))
+
+
+def _which(verb: str, app: str, shuffle: str | None) -> AppShuffle:
+    if shuffle is None:
+        raise no_shuffle(verb, app)
+    return app_shuffle(shuffle)
 
 
 def policy(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
@@ -138,6 +139,16 @@ def _registered(application: pb.Application) -> str:
 def is_number(text: str) -> bool:
     """Whether a person has written one that counts something; Python refuses to read very long ones."""
     return text.isdecimal() and len(text) <= _MOST_DIGITS
+
+
+def no_shuffle(verb: str, app: str | None) -> Failure:
+    """Of APP and SHUFFLE one is named at the most, which counts as the application, also where it is like a shuffle."""
+    if app is not None and is_number(app.removeprefix("#")):
+        told = f"no shuffle is named: the first word, {app!r}, is for the application"
+        only = f"Where there is one application: `shufflectl {verb} - {quote(app)}`; `shufflectl apps` lists them."
+        return failure(Exit.USAGE, told, "APP and SHUFFLE", only)
+    expected = "an app shuffle such as 5, or, for `explain`, a shuffle id such as '#7'"
+    return failure(Exit.USAGE, "no shuffle is named", expected, "`shufflectl shuffles` lists both.")
 
 
 def which_shuffle(named: str, is_id: bool) -> tuple[AppShuffle | None, ShuffleId | None]:

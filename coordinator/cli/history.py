@@ -14,7 +14,7 @@ import typer
 
 from coordinator.cli import output, stories
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import ONLY, find, which_shuffle
+from coordinator.cli.finding import ONLY, find, no_shuffle, which_shuffle
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Named
 from coordinator.cli.output import Column
@@ -110,8 +110,7 @@ def explain(
     if shuffle is None and app != ONLY and here.chosen()[0] == "log":
         app, shuffle = None, app
     if shuffle is None:
-        told = "`shufflectl shuffles` lists both."
-        raise failure(Exit.USAGE, "no shuffle is named", "an app shuffle such as 5, or a shuffle id such as '#7'", told)
+        raise no_shuffle("explain", app)
     return _explain(here, app, *which_shuffle(shuffle, is_id))
 
 

@@ -110,7 +110,11 @@ def test_a_point_in_a_log_is_no_beginning_of_its_application_s_id(shufflectl: Sh
     ("words", "told"),
     [
         (("replay",), "no application is named"),
-        (("explain", "5"), "no shuffle is named"),
+        (("explain", "5"), "the first word, '5', is for the application"),
+        (("explain", "#7"), "Where there is one application: `shufflectl explain - '#7'`"),
+        (("explain", "chain"), "no shuffle is named; expected an app shuffle such as 5"),
+        (("pin", "5"), "Where there is one application: `shufflectl pin - 5`"),
+        (("unpin", "chain"), "no shuffle is named; expected an app shuffle such as 5"),
         (("explain", "--log", "{log}"), "no shuffle is named"),
         (("explain", "--log", "{log}", "-"), "no shuffle is named"),
         (("diff", "5"), "no point is named"),
