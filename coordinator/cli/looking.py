@@ -161,8 +161,8 @@ def _in_use(row: Row) -> str:
 
 
 def _why(row: Row) -> str:
-    if row["deleted_because"]:
-        return str(row["deleted_because"])
+    if row["deleted_because"] or row["lost_because"]:
+        return str(row["deleted_because"] or row["lost_because"])
     held = row["held_by"] if row["held_by"] not in (None, "none") else ""
     until = f" until {clock(row['due_ms'])}" if row["due_ms"] else ""
     told = [row["expired_because"] or "", f"held: {held}{until}" if held else ""]

@@ -14,7 +14,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.core.events import Recorded
 from coordinator.core.lifecycle import Life
-from coordinator.core.values import Deletion, Ending, Expiry, Hold, Level, Policy, Suspension
+from coordinator.core.values import Deletion, Ending, Expiry, Hold, Level, Loss, Policy, Suspension
 from coordinator.server.shown import number_of
 from coordinator.wire.shapes import shape_of
 from replay.plain import plain
@@ -77,6 +77,7 @@ def shuffle_row(told: pb.Shuffle) -> Row:
         "held_by": word(Hold, told.hold),
         "due_ms": told.due_ms or None,
         "deleted_because": word(Deletion, told.deletion),
+        "lost_because": word(Loss, told.loss),
         "pinned": told.pinned,
         "call_site": told.call_site,
     }

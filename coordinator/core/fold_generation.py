@@ -15,7 +15,7 @@ from coordinator.core.ids import AppShuffle, DirectiveId, Sequence, ShuffleId, S
 from coordinator.core.lifecycle import Life, Turn, after
 from coordinator.core.making import altering, maker, replace
 from coordinator.core.state import DENIED, Attempt, Directive, Generation, Meta, Shuffle, State, edit, given_to
-from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage
+from coordinator.core.values import Deletion, DirectiveKind, Hold, Lineage, Loss
 
 #: What every generation is before anything is known of it.
 _BLANK = Generation(ShuffleId(0), AppShuffle(0))
@@ -24,8 +24,8 @@ _BLANK = Generation(ShuffleId(0), AppShuffle(0))
 _counted = altering(Meta, "next_shuffle_id")
 _numbered = altering(Meta, "next_directive")
 _freed = altering(Meta, "bytes_freed")
-_succeeded = altering(Shuffle, "current", "fate", "cause", "bytes", "was_whole")
-_buried = altering(Shuffle, "fate", "cause", "bytes", "was_whole")
+_succeeded = altering(Shuffle, "current", "fate", "cause", "loss", "bytes", "was_whole")
+_buried = altering(Shuffle, "fate", "cause", "loss", "bytes", "was_whole")
 _begun = altering(Generation, "shuffle_id", "app_shuffle", "started_ms", "used_ms", "job", "writers", "written_by")
 _read = altering(Generation, "readers", "used_ms")
 _directed = altering(Generation, "directive")
@@ -51,13 +51,15 @@ def _turn(
     return moved
 
 
-def _bury(state: State, generation: Generation, life: Life, cause: Deletion | None) -> None:
+def _bury(
+    state: State, generation: Generation, life: Life, cause: Deletion | None = None, loss: Loss | None = None
+) -> None:
     """Takes the record away; the app shuffle remembers how its current generation ended."""
     state.generations.pop(generation.shuffle_id, None)
     shuffle = state.shuffles.get(generation.app_shuffle)
     if shuffle is not None and shuffle.current == generation.shuffle_id:
         whole = generation.completed > 0
-        gone = _buried(shuffle, fate=life, cause=cause, bytes=generation.bytes, was_whole=whole)
+        gone = _buried(shuffle, fate=life, cause=cause, loss=loss, bytes=generation.bytes, was_whole=whole)
         state.shuffles[generation.app_shuffle] = gone
     if life is Life.LOST:
         lost = add_span(state.meta.lost, Span(generation.shuffle_id, generation.shuffle_id))
@@ -76,7 +78,7 @@ def _begin(state: State, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> None
     if shuffle.current is not None and state.recovered.get(shuffle.current) == DENIED:
         state.recovered.pop(shuffle.current, None)
     state.shuffles[app_shuffle] = _succeeded(
-        shuffle, current=shuffle_id, fate=None, cause=None, bytes=0, was_whole=False
+        shuffle, current=shuffle_id, fate=None, cause=None, loss=None, bytes=0, was_whole=False
     )
 
 
@@ -189,7 +191,7 @@ def _left_bytes(known: Generation, event: e.OutputsLost) -> int:
 def _generation_lost(state: State, at: e.Recorded, event: e.GenerationLost) -> None:
     generation = _turn(state, event.shuffle_id, Turn.LOSE_ALL, _moved)
     if generation is not None:
-        _bury(state, generation, Life.LOST, None)
+        _bury(state, generation, Life.LOST, loss=event.cause)
 
 
 def _expired(state: State, at: e.Recorded, event: e.GenerationExpired) -> None:

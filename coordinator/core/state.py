@@ -45,6 +45,7 @@ from coordinator.core.values import (
     Hold,
     Lineage,
     Locator,
+    Loss,
     Policy,
     RootKind,
     Settings,
@@ -139,6 +140,7 @@ class Shuffle:
     current: ShuffleId | None = None
     fate: Life | None = None  #: DELETED or LOST where the current generation's record is gone.
     cause: Deletion | None = None  #: Why it was deleted.
+    loss: Loss | None = None  #: Why it was lost.
     bytes: int = 0  #: What it held, where its record is gone.
     was_whole: bool = False  #: It was complete once, where its record is gone.
     told: bool = False  #: Its lineage is known.

@@ -115,6 +115,7 @@ def tombstone_shown(app_shuffle: AppShuffle, shuffle: Shuffle) -> service_pb2.Sh
         life=number_of(shuffle.fate),  # type: ignore[arg-type]
         bytes=shuffle.bytes,
         deletion=number_of(shuffle.cause),  # type: ignore[arg-type]
+        loss=number_of(shuffle.loss),  # type: ignore[arg-type]
         call_site=shuffle.lineage.call_site,
         pinned=shuffle.pin is not None,
     )

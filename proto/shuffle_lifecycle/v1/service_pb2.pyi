@@ -909,7 +909,7 @@ class ListShufflesReply(_message.Message):
     def __init__(self, shuffles: _Optional[_Iterable[_Union[Shuffle, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Shuffle(_message.Message):
-    __slots__ = ("shuffle_id", "app_shuffle", "life", "bytes", "readers", "writers", "expiry", "hold", "due_ms", "deletion", "call_site", "pinned")
+    __slots__ = ("shuffle_id", "app_shuffle", "life", "bytes", "readers", "writers", "expiry", "hold", "due_ms", "deletion", "call_site", "pinned", "loss")
     SHUFFLE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     LIFE_FIELD_NUMBER: _ClassVar[int]
@@ -922,6 +922,7 @@ class Shuffle(_message.Message):
     DELETION_FIELD_NUMBER: _ClassVar[int]
     CALL_SITE_FIELD_NUMBER: _ClassVar[int]
     PINNED_FIELD_NUMBER: _ClassVar[int]
+    LOSS_FIELD_NUMBER: _ClassVar[int]
     shuffle_id: int
     app_shuffle: int
     life: _common_pb2.Life
@@ -934,7 +935,8 @@ class Shuffle(_message.Message):
     deletion: _common_pb2.Deletion
     call_site: str
     pinned: bool
-    def __init__(self, shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., life: _Optional[_Union[_common_pb2.Life, str]] = ..., bytes: _Optional[int] = ..., readers: _Optional[_Iterable[_Union[_common_pb2.StageAttempt, _Mapping]]] = ..., writers: _Optional[_Iterable[_Union[_common_pb2.StageAttempt, _Mapping]]] = ..., expiry: _Optional[_Union[_common_pb2.Expiry, str]] = ..., hold: _Optional[_Union[_common_pb2.Hold, str]] = ..., due_ms: _Optional[int] = ..., deletion: _Optional[_Union[_common_pb2.Deletion, str]] = ..., call_site: _Optional[str] = ..., pinned: bool = ...) -> None: ...
+    loss: _common_pb2.Loss
+    def __init__(self, shuffle_id: _Optional[int] = ..., app_shuffle: _Optional[int] = ..., life: _Optional[_Union[_common_pb2.Life, str]] = ..., bytes: _Optional[int] = ..., readers: _Optional[_Iterable[_Union[_common_pb2.StageAttempt, _Mapping]]] = ..., writers: _Optional[_Iterable[_Union[_common_pb2.StageAttempt, _Mapping]]] = ..., expiry: _Optional[_Union[_common_pb2.Expiry, str]] = ..., hold: _Optional[_Union[_common_pb2.Hold, str]] = ..., due_ms: _Optional[int] = ..., deletion: _Optional[_Union[_common_pb2.Deletion, str]] = ..., call_site: _Optional[str] = ..., pinned: bool = ..., loss: _Optional[_Union[_common_pb2.Loss, str]] = ...) -> None: ...
 
 class GetShuffleRequest(_message.Message):
     __slots__ = ("caller", "shuffle_id", "app_shuffle")

@@ -14,7 +14,7 @@ from coordinator.cli.exits import Exit
 from coordinator.cli.sources.log import LogSource
 from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, JobId, Span, StageId
-from coordinator.core.values import Ending, Policy, Settings
+from coordinator.core.values import Ending, Outputs, Policy, Settings
 from coordinator.runtime import places
 from coordinator.wire.logfile import write_log
 from coordinator.wire.records import SessionRecord, encode
@@ -185,6 +185,17 @@ def test_a_generation_that_its_driver_has_left_to_spark_is_not_called_deleted(
     assert summary.endswith("; 2 left to Spark (180 MB)")
     [counted] = shufflectl("replay", "--log", log, "-o", "json").data["counts"]
     assert counted == {"life": "deleted", "became": "left to Spark", "generations": 2, "bytes": 180_000_000}
+
+
+def test_shuffles_says_why_a_shuffle_is_lost(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told(policy=Policy())
+    told.whole_chain()
+    told.say(c.ReportOutputs((Outputs(AppShuffle(0), 0, 4),)))
+    address = store(tmp_path / "store.db", told)
+    (row,) = shufflectl("shuffles", "--store", address, "-", "--state", "lost", "-o", "json").data
+    assert (row["lost_because"], row["deleted_because"]) == ("outputs gone", None)
+    table = shufflectl("shuffles", "--store", address, "-").out.splitlines()
+    assert table[1].split()[2:7] == ["lost", "120", "MB", "outputs", "gone"]
 
 
 def test_shuffles_in_every_form(shufflectl: Shufflectl, source: tuple[str, str]) -> None:
