@@ -20,7 +20,8 @@ from coordinator.core.ids import AppShuffle, ExecutionId, JobId, ShuffleId, Stag
 from coordinator.core.values import Lineage, RootKind
 from replay.units import place
 
-_PLAN_OF = "execution "  # and its number: what the bridge calls the root that a running plan is
+#: And its number: what the bridge calls the root that a running plan is.
+PLAN_OF = "execution "
 #: Of what is over, so many of each kind are remembered, the last ones.
 _OVER = 1_000
 
@@ -160,7 +161,7 @@ class Names:
 
     def who(self, kind: RootKind, root: str, why: str) -> str:
         """The same without its kind."""
-        number = root.removeprefix(_PLAN_OF)
+        number = root.removeprefix(PLAN_OF)
         if kind is RootKind.PLAN and number.isdecimal():
             return self.execution(ExecutionId(int(number)))
         return why or root

@@ -295,6 +295,6 @@ _TABLES = (
         _APPLICATION,
         Column("KIND", lambda r: r["root_kind"]),
         Column("KEPT", _weight("byte_seconds"), right=True),
-        Column("WHO", lambda r: r["who"]),
+        Column("WHO", lambda r: place(r["who"])),
     )),
 )  # fmt: skip

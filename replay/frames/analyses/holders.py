@@ -10,8 +10,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from coordinator.core.values import RootKind
 from replay.frames.analyses.generations import KEY, births, log_ends
 from replay.frames.analyses.weights import steps, weight
+from replay.names import PLAN_OF
 
 _ROOT = ["application", "root"]
 
@@ -68,7 +70,17 @@ def _changes(cuts: DataFrame, column: str, reaches: bool) -> DataFrame:
 
 
 def _names(events: DataFrame) -> DataFrame:
-    """What people call a root: as it was told last."""
+    """What people call a root: as it was told last; a plan with what Spark calls its execution."""
     told = events.where("kind = 'CutReported'").groupBy(*_ROOT)
     named = F.when(F.col("detail") != "", F.col("detail")).otherwise(F.col("root"))
-    return told.agg(F.max_by("root_kind", "sequence").alias("root_kind"), F.max_by(named, "sequence").alias("who"))
+    last = told.agg(F.max_by("root_kind", "sequence").alias("root_kind"), F.max_by(named, "sequence").alias("who"))
+    who = F.when(F.col("root_kind") == RootKind.PLAN.value, F.concat_ws(" ", "who", "aside")).otherwise(F.col("who"))
+    return last.join(_executions(events), _ROOT, "left").select(*_ROOT, "root_kind", who.alias("who"))
+
+
+def _executions(events: DataFrame) -> DataFrame:
+    """`(show at etl.py:41)`, by the root that the running plan is."""
+    started = events.where("kind = 'ExecutionStarted' and name != ''")
+    root = F.concat(F.lit(PLAN_OF), F.col("execution").cast("string")).alias("root")
+    name = F.max_by("name", "sequence")
+    return started.groupBy("application", root).agg(F.concat(F.lit("("), name, F.lit(")")).alias("aside"))

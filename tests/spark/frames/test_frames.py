@@ -13,8 +13,8 @@ import pytest
 from coordinator.cli import spark as cli_spark
 from coordinator.core import commands as c
 from coordinator.core.events import Recorded
-from coordinator.core.ids import AppShuffle, LookId, ShuffleId
-from coordinator.core.values import Outputs
+from coordinator.core.ids import AppShuffle, ExecutionId, LookId, ShuffleId
+from coordinator.core.values import Outputs, RootKind
 from coordinator.wire.codec import Segment
 from coordinator.wire.logfile import write_log
 from replay import frames
@@ -334,6 +334,18 @@ def test_holders_are_charged_for_what_they_kept_while_they_kept_it(spark: SparkS
     assert (first["root_kind"], first["who"], first["app_shuffles"]) == ("handle", "`a` in chain.py:3", 2)
     assert first["byte_seconds"] == pytest.approx(180e6 * 0.010)
     assert (second["who"], second["byte_seconds"]) == ("`b` in chain.py:4", pytest.approx(60e6 * 0.010))
+
+
+@pytest.mark.newest
+def test_a_plan_that_held_is_called_by_what_runs_it(spark: SparkSession, tmp_path: Path) -> None:
+    from replay.frames import analyses
+
+    plan = root("execution 7", "SQL execution 7", 0, kind=RootKind.PLAN)
+    told = looked_at(plan, root("o1", "`b` in chain.py:4", 1))
+    told.say(c.ReportExecutionStarted(ExecutionId(7), "show at /home/ann/etl.py:41"))
+    told.say(c.BeginLook(LookId(2)))
+    found = analyses.top_holders(frames.events(spark, str(log_file(tmp_path / "held.log", told)))).collect()
+    assert [row["who"] for row in found] == ["SQL execution 7 (show at /home/ann/etl.py:41)", "`b` in chain.py:4"]
 
 
 @pytest.mark.newest
