@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from coordinator.cli import output, stories
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, failure, failure_of
 from coordinator.cli.finding import ONLY, find, no_shuffle, which_shuffle
 from coordinator.cli.here import Here
 from coordinator.cli.looking import Named
@@ -33,6 +33,8 @@ from replay.units import clock, few, place, size
 _DEFAULT_LIMIT = 1_000
 _LAST = 2**63 - 1  #: No log has more events.
 _MOST_HOLDERS = 30
+#: Of those that come before the first event that is shown so many are read, for the names that they tell.
+_HEARD_BEFORE = 10_000
 
 
 def events(
@@ -56,8 +58,9 @@ def events(
 
 async def _events(here: Here, app: str | None, after: int, limit: int | None, wanted: set[str]) -> None:
     async with here.source() as source:
-        names, found, more = Names(), list[Row](), False
-        async for recorded in source.events(await find(source, app), after):
+        application = await find(source, app)
+        names, found, more = await _heard_before(source, application, after), list[Row](), False
+        async for recorded in source.events(application, after):
             names.hear(recorded)
             if wanted and type(recorded.event).__name__ not in wanted:
                 continue
@@ -72,8 +75,9 @@ async def _events(here: Here, app: str | None, after: int, limit: int | None, wa
 
 async def _follow(here: Here, app: str | None, after: int, limit: int | None, wanted: set[str]) -> None:
     async with here.source() as source:
-        names, shown = Names(), 0
-        following: Any = to_the_end(source, await find(source, app), after)
+        application = await find(source, app)
+        names, shown = await _heard_before(source, application, after), 0
+        following: Any = to_the_end(source, application, after)
         async with aclosing(following):
             async for recorded in following:
                 names.hear(recorded)
@@ -82,6 +86,20 @@ async def _follow(here: Here, app: str | None, after: int, limit: int | None, wa
                     shown += 1
                 if shown == limit:
                     break
+
+
+async def _heard_before(source: Source, application: ApplicationId, after: int) -> Names:
+    """What the events before called things. Where they cannot be read numbers stand for names, and no more is lost."""
+    names = Names()
+    try:
+        async for recorded in source.events(application, max(0, after - _HEARD_BEFORE)):
+            if recorded.sequence > after:
+                break
+            names.hear(recorded)
+    except Exception as error:
+        if failure_of(error) is None:
+            raise
+    return names
 
 
 async def to_the_end(source: Source, application: ApplicationId, after: int) -> AsyncIterator[Recorded]:

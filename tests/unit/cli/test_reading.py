@@ -262,6 +262,15 @@ def test_events_by_place_kind_and_number(shufflectl: Shufflectl, source: tuple[s
     assert "more follow: --after 3" in table.err
 
 
+def test_what_was_named_before_the_first_event_that_is_shown_is_called_by_its_name(
+    shufflectl: Shufflectl, source: tuple[str, str]
+) -> None:
+    all_of_it = shufflectl("events", *source, APP, "-o", "json").data
+    assert "#1 of app shuffle 0 expired" in "\n".join(row["text"] for row in all_of_it)
+    for after in range(len(all_of_it)):
+        assert shufflectl("events", *source, APP, "--after", after, "-o", "json").data == all_of_it[after:]
+
+
 def test_programs_get_all_events_and_a_table_says_that_more_follow(shufflectl: Shufflectl, tmp_path: Path) -> None:
     told = Told()
     told.chain_job()
