@@ -179,4 +179,9 @@ def indented(told: Text, by: int = 2) -> RenderableType:
 def styled(value: object) -> Text:
     """A cell; states have their colours."""
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return Text(printable(text), style=_STYLES.get(text, ""))
+    return Text(_as_written(printable(text)), style=_STYLES.get(text, ""))
+
+
+def _as_written(text: str) -> str:
+    """As wide as it will be: a sign that the encoding does not have is shown by its number."""
+    return text if _has_every_sign() else text.encode(_encoding(), "backslashreplace").decode(_encoding())

@@ -102,7 +102,9 @@ def test_a_terminal_without_utf_8_shows_signs_that_it_lacks_by_number(tmp_path: 
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode(encoding)
 
-    assert r"\u2192 \U0001f600" in printed("apps")
+    headings, row = printed("apps").splitlines()
+    assert r"\u2192 \U0001f600" in row
+    assert headings.index("SPARK ID") == row.index("local-")
     assert json.loads(printed("apps", "-o", "json"))[0]["name"] == name
     assert yaml.safe_load(printed("apps", "-o", "yaml"))[0]["name"] == name
     assert json.loads(printed("events", "-", "-o", "json"))
