@@ -14,12 +14,17 @@ from typing import TypeVar
 _Result = TypeVar("_Result")
 
 
-async def within(seconds: float | None, doing: Awaitable[_Result]) -> _Result:
-    """What `doing` gives; it is cancelled, and `asyncio.TimeoutError` raised, when the time is over. None: never."""
+async def within(seconds: float | None, doing: Awaitable[_Result], steps: int = 1) -> _Result:
+    """What `doing` gives; it is cancelled, and `asyncio.TimeoutError` raised, when the time is over. None: never.
+
+    ``steps``: the time is counted in so many, of which one that a pause of this whole process makes longer counts once.
+    """
     task = asyncio.ensure_future(doing)
     try:
-        await asyncio.wait((task,), timeout=seconds)
-        in_time = task.done()
+        for _ in range(steps):
+            await asyncio.wait((task,), timeout=None if seconds is None else seconds / steps)
+            if in_time := task.done():
+                break
     except BaseException:
         await _end(task)
         raise

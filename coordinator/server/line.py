@@ -24,7 +24,7 @@ from coordinator.core.state import Directive
 from coordinator.runtime.api import Coordinator, GoAway, Message, Notice, Session
 from coordinator.runtime.errors import Draining, PartlyDone
 from coordinator.server.calls import Calls, Context, too_many
-from coordinator.server.options import ServerOptions
+from coordinator.server.options import WRITE_STEPS, ServerOptions
 from coordinator.server.reading import check_read
 from coordinator.server.security import Role
 from coordinator.server.shown import directive_shown
@@ -198,7 +198,7 @@ class Line:
         """One reply at a time; a driver that does not read holds up its own line, and not for ever."""
         async with self._writing:
             try:
-                await within(self._options.write_within_s, self._context.write(reply))
+                await within(self._options.write_within_s, self._context.write(reply), WRITE_STEPS)
             except asyncio.TimeoutError:
                 raise refuse(
                     Reason.EXHAUSTED,

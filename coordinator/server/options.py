@@ -21,6 +21,10 @@ _BOUNDS = Bounds()
 _REPLICA = Options(replica="")
 
 
+#: What `write_within_s` is counted in: after a pause of the whole replica a driver still has most of it.
+WRITE_STEPS = 10
+
+
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     """How one server listens, and what it lets in."""

@@ -23,7 +23,7 @@ from coordinator import logs
 from coordinator.core.rejections import Reason
 from coordinator.runtime.api import Coordinator
 from coordinator.server.calls import COMMANDS, Context, calls_of
-from coordinator.server.options import ServerOptions
+from coordinator.server.options import WRITE_STEPS, ServerOptions
 from coordinator.server.questions import Questions
 from coordinator.server.reading import check_read
 from coordinator.server.security import Gate
@@ -146,7 +146,7 @@ class ShuffleLifecycle(service_pb2_grpc.ShuffleLifecycleServicer):
     async def _written(self, reply: Any, context: Context) -> None:
         within_s = self._options.write_within_s
         try:
-            await within(within_s, context.write(reply))
+            await within(within_s, context.write(reply), WRITE_STEPS)
         except asyncio.TimeoutError:
             fact = f"nothing was read for {within_s:g} s"
             raise refuse(
