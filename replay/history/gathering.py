@@ -15,6 +15,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -203,13 +204,31 @@ def _why_not(log: Log) -> str:
     return _COLON if any(":" in _path(part.path) for part in log.parts) else ""
 
 
+def _why_not_found(log: Log, look_for: Callable[[str], object]) -> str:
+    """Why the pattern that stands for a name finds nothing; empty: it finds it, or the name stands for itself."""
+    try:
+        for part in log.parts:
+            if (pattern := _escaped(part.path)) != part.path:
+                look_for(pattern)
+    except Exception as error:  # noqa: BLE001 - whatever a file system throws
+        reason = str(getattr(error, "java_exception", error)).splitlines()[0]
+        return f"{_SIGN} ({reason}); expected a name without these signs, or a copy on a local disk"
+    return ""
+
+
+def _looks_for(context: Any, pattern: str) -> None:
+    path = context._jvm.org.apache.hadoop.fs.Path(pattern)  # noqa: SLF001 - PySpark has no other way
+    path.getFileSystem(context._jsc.hadoopConfiguration()).globStatus(path)  # noqa: SLF001
+
+
 def _spread_remote(
     spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
 ) -> RDD[Read[T]]:
     """All files of a log come to one partition, in their order, one after another; small logs together."""
     context = spark.sparkContext
-    carried = [log for log in logs if not _why_not(log)]
-    refused: list[Read[T]] = [Read(log.place, None, _why_not(log)) for log in logs if _why_not(log)]
+    why_not = [_why_not(log) or _why_not_found(log, partial(_looks_for, context)) for log in logs]
+    carried = [log for log, why in zip(logs, why_not, strict=True) if not why]
+    refused: list[Read[T]] = [Read(log.place, None, why) for log, why in zip(logs, why_not, strict=True) if why]
     tasks = list(batches(carried))
     places = {
         part.path: (task, at, number)
@@ -255,6 +274,12 @@ _TOO_LARGE = (
 _COLON = (
     "a name in its path has a colon, which Spark's file systems list and do not find; "
     "expected a name without one, or a copy on a local disk"
+)
+
+
+_SIGN = (
+    "its path holds one of {}[]*? or a comma, for which Spark's file systems look at all names beside it, "
+    "and they fail at one"
 )
 
 

@@ -202,6 +202,14 @@ def test_what_python_cannot_open_the_session_reads(spark: SparkSession, logs: Pa
     assert find(spark, ["viewfs://advise/none-*"])[1][0].why.startswith("nothing is called so")
 
 
+def test_a_name_that_only_a_pattern_finds_is_read(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "a,b{c}").write_bytes((logs / "plain").read_bytes())
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.signs.link./logs", tmp_path.as_uri())
+    (found,) = spread(spark, find(spark, ["viewfs://signs/logs"])[0], lambda run: len(run.shuffles)).collect()
+    assert (found.place, found.found) == ("viewfs://signs/logs/a,b{c}", SHUFFLES)
+
+
 def test_small_logs_behind_a_url_are_read_together_as_those_on_a_disk(
     spark: SparkSession, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

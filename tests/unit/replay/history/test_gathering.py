@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from replay.history.finding import Log, Part
-from replay.history.gathering import LARGEST_BYTES, _escaped, _why_not
+from replay.history.gathering import LARGEST_BYTES, _escaped, _why_not, _why_not_found
 
 
 @pytest.mark.parametrize("path", ["hdfs://nn/a,b{c", "s3a://b/eventlog_v2_{x}[1]*?", "hdfs://nn/back\\slash"])
@@ -35,3 +35,17 @@ def test_what_spark_cannot_carry_costs_nobody_else_anything(path: str, size: int
     found = _why_not(Log("app-1", (Part(path, size),)))
     assert found.startswith(why)
     assert bool(found) == bool(why)
+
+
+def test_a_name_that_only_a_pattern_finds_costs_itself_alone_beside_one_with_a_colon() -> None:
+    """Hadoop looks for the pattern among all names of the folder, and fails at the other one."""
+
+    def looks_for(pattern: str) -> None:
+        assert pattern == "s3a://b/logs/a?b"
+        raise ValueError("Relative path in absolute URI: app:1\nat org.apache.hadoop.fs.Path")
+
+    why = _why_not_found(Log("app-1", (Part("s3a://b/logs/a,b", 1),)), looks_for)
+    assert why.startswith("its path holds one of {}[]*? or a comma")
+    assert "(Relative path in absolute URI: app:1)" in why
+    assert _why_not_found(Log("app-2", (Part("s3a://b/logs/ab", 1),)), looks_for) == ""
+    assert _why_not_found(Log("app-1", (Part("s3a://b/logs/a,b", 1),)), lambda _: None) == ""
