@@ -327,7 +327,7 @@ def _parts(found: Moment) -> list[Any]:
         if rows:
             parts += [Text(f"\n{title}", style="bold"), Padding(output.table(rows, columns), (0, 0, 0, 2))]
     if found.executions:
-        parts += [Text("\nSQL EXECUTIONS", style="bold"), Text("  " + few(found.executions))]
+        parts += [Text("\nSQL EXECUTIONS", style="bold"), Text("  " + few(map(place, found.executions)))]
     if found.recoveries:
         parts += [Text(f"\nRecoveries that are open: {few(found.recoveries)}")]
     return parts

@@ -16,7 +16,7 @@ from coordinator.cli.sources.log import LogSource
 from coordinator.cli.travelling import _Walk
 from coordinator.core import commands as c
 from coordinator.core import events as e
-from coordinator.core.ids import AppShuffle, JobId, LookId, StageId
+from coordinator.core.ids import AppShuffle, ExecutionId, JobId, LookId, StageId
 from replay.points import AtEvent
 from tests.unit.cli.calling import Shufflectl, log_file, store
 from tests.unit.replay.logs import APP, Told, deleted_and_missed
@@ -39,6 +39,12 @@ def test_a_point_shows_all_that_was_so_there(shufflectl: Shufflectl, source: tup
     assert "event 18" in deleted
     assert "120 MB freed early; 1 readable (60.0 MB), 1 deleted (120 MB)" in deleted
     assert "event 32" in shufflectl("replay", *source, "-").out
+
+
+def test_executions_that_run_are_told_without_their_folders_as_all_else(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = Told()
+    told.say(c.ReportExecutionStarted(ExecutionId(3), "show at /home/ann/etl.py:41"))
+    assert "3 show at etl.py:41\n" in shufflectl("replay", "--log", log_file(tmp_path / "app.log", told)).out
 
 
 def test_of_many_that_are_gone_a_table_shows_the_newest_and_json_all(shufflectl: Shufflectl, tmp_path: Path) -> None:
