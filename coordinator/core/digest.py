@@ -5,6 +5,7 @@ came about. Invariant: the digest depends on the records alone, not on the order
 
 Every record hashes by itself and the hashes are added up, so a changed record costs its own two hashes and nothing
 else. A field that holds its default is left out: a release that adds one gives an older state the digest that it had.
+So is one that is not compared: it is for people, and a state that was read from an older snapshot may lack it.
 Hashes are 32 bytes of BLAKE2b; sums are taken modulo 2**256, which no accident makes collide.
 """
 
@@ -74,7 +75,7 @@ def _writer(kind: type) -> Callable[[Any], str]:
 
 
 def _record_writer(kind: type) -> Callable[[Any], str]:
-    fields = tuple((field.name, _default(field)) for field in dataclasses.fields(kind))
+    fields = tuple((field.name, _default(field)) for field in dataclasses.fields(kind) if field.compare)
 
     def write(one: Any) -> str:
         values = ((name, getattr(one, name), default) for name, default in fields)

@@ -12,7 +12,7 @@ and what a commit changed is exactly what the overlays hold.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from coordinator.core.ids import (
@@ -140,7 +140,7 @@ class Shuffle:
     current: ShuffleId | None = None
     fate: Life | None = None  #: DELETED or LOST where the current generation's record is gone.
     cause: Deletion | None = None  #: Why it was deleted.
-    loss: Loss | None = None  #: Why it was lost.
+    loss: Loss | None = field(default=None, compare=False)  #: Why it was lost; snapshots of before do not know it.
     bytes: int = 0  #: What it held, where its record is gone.
     was_whole: bool = False  #: It was complete once, where its record is gone.
     told: bool = False  #: Its lineage is known.

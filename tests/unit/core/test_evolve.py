@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from dataclasses import field, make_dataclass
+from dataclasses import field, make_dataclass, replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from coordinator.core import events as e
 from coordinator.core.digest import advance, digest, spelled, total
 from coordinator.core.evolve import apply, evolve, fold
-from coordinator.core.ids import Sequence
-from coordinator.core.state import TABLES, State, copy, empty, lay_over, settle
+from coordinator.core.ids import AppShuffle, Sequence
+from coordinator.core.lifecycle import Life
+from coordinator.core.state import TABLES, Shuffle, State, copy, empty, lay_over, settle
+from coordinator.core.values import Lineage, Loss
 from tests.unit.core.making import STATES, state
 from tests.unit.wire.strategies import records_of
 
@@ -111,6 +113,13 @@ def test_a_field_that_is_new_and_has_its_default_leaves_an_older_digest_as_it_wa
     assert spelled(newer(5)) == spelled(older(5)) == "Row(a=5)"
     assert spelled(newer(5, c=(1,))) == "Row(a=5,c=(1))"
     assert spelled(newer(5, 2)) == spelled(older(5, 2)) != spelled(older(5))
+
+
+def test_what_only_people_read_is_in_no_digest() -> None:
+    """An older snapshot lacks it, and what is folded from the log has it: they are the same state."""
+    older = Shuffle(Lineage(AppShuffle(1)), fate=Life.LOST)
+    newer = replace(older, loss=Loss.OUTPUTS)
+    assert (spelled(older), older) == (spelled(newer), newer)
 
 
 def test_states_that_differ_differ_in_their_digest(states: list[State]) -> None:
