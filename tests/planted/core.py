@@ -103,8 +103,8 @@ def an_id_while_it_is_being_fenced(patch: Patch) -> None:
 def reuse_an_id(patch: Patch) -> None:
     bury = fold_generation._bury
 
-    def recycle(state: State, generation: Generation, life: Life, cause: Any) -> None:
-        bury(state, generation, life, cause)
+    def recycle(state: State, generation: Generation, life: Life, cause: Any = None, loss: Any = None) -> None:
+        bury(state, generation, life, cause, loss)
         if generation.shuffle_id == state.meta.next_shuffle_id - 1:
             state.meta = replace(state.meta, next_shuffle_id=generation.shuffle_id)
 
