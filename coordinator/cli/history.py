@@ -92,7 +92,7 @@ async def _heard_before(source: Source, application: ApplicationId, after: int) 
     """What the events before called things. Where they cannot be read numbers stand for names, and no more is lost."""
     names = Names()
     try:
-        async for recorded in source.events(application, max(0, after - _HEARD_BEFORE)):
+        async for recorded in source.events_aside(application, max(0, after - _HEARD_BEFORE)):
             if recorded.sequence > after:
                 break
             names.hear(recorded)

@@ -64,7 +64,11 @@ class Source(ABC):
 
     def events(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         """The same, one by one."""
-        return _each(self.batches(application, after))
+        return each(self.batches(application, after))
+
+    def events_aside(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        """The same, for who shows none of them: damage is no problem, unless all of the source's damage is told."""
+        return self.events(application, after)
 
     @abstractmethod
     def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
@@ -119,7 +123,7 @@ class FoldedSource(Source):
 
 def foldable(source: Source, application: ApplicationId) -> AsyncIterator[Recorded]:
     """What can be folded: up to the first event that is missing. The source names what is damaged."""
-    return _each(foldable_batches(source, application))
+    return each(foldable_batches(source, application))
 
 
 async def foldable_batches(source: Source, application: ApplicationId) -> AsyncIterator[Sequence[Recorded]]:
@@ -139,7 +143,8 @@ def up_to(source: Source, sequence: int) -> str:
     return f" up to event {sequence:,}" if source.problems else ""
 
 
-async def _each(batches: Any) -> AsyncIterator[Recorded]:
+async def each(batches: Any) -> AsyncIterator[Recorded]:
+    """What is in them, one by one."""
     async with aclosing(batches):
         async for batch in batches:
             for recorded in batch:

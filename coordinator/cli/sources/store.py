@@ -8,7 +8,7 @@ exist is not made by looking for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from shuffle_lifecycle.v1 import service_pb2 as pb
@@ -18,7 +18,7 @@ from coordinator.archive.api import Archive, ArchiveError
 from coordinator.archive.files import Ended
 from coordinator.archive.open import open_archive
 from coordinator.cli.exits import nowhere
-from coordinator.cli.sources.api import IN_ARCHIVE, FoldedSource, above
+from coordinator.cli.sources.api import IN_ARCHIVE, FoldedSource, above, each
 from coordinator.core.commands import Command, Request
 from coordinator.core.events import Recorded
 from coordinator.core.evolve import apply
@@ -112,12 +112,11 @@ class StoreSource(FoldedSource):
             return await loading.load_ended(journal, Snapshots(self._backend, application, at_once))
         return loaded.state
 
-    async def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
-        async for item in self._salvage(application, after):
-            if not isinstance(item, Segment):
-                self._note(item)
-            elif records := above(after, item.records):
-                yield records
+    def batches(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
+        return self._batches(application, after, self._note)
+
+    def events_aside(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        return each(self._batches(application, after, lambda _: None))
 
     async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
         async for recorded in tail.follow(self._backend, self._journal(application), after):
@@ -149,6 +148,15 @@ class StoreSource(FoldedSource):
         return await verify(self._backend, self._journal(application), snapshots)
 
     # ---- within ----
+
+    async def _batches(
+        self, application: ApplicationId, after: int, note: Callable[[Exception], None]
+    ) -> AsyncIterator[Sequence[Recorded]]:
+        async for item in self._salvage(application, after):
+            if not isinstance(item, Segment):
+                note(item)
+            elif records := above(after, item.records):
+                yield records
 
     def _note(self, problem: Exception) -> None:
         if str(problem) not in map(str, self.problems):  # who reads twice meets it twice

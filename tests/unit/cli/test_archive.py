@@ -130,6 +130,17 @@ def test_a_piece_that_is_missing_or_damaged_is_named_and_the_rest_is_shown(
     assert shufflectl("explain", *moved, "-", "0").code == 6
 
 
+def test_damage_among_events_that_nobody_asked_for_is_not_met(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    """They are read for the names that they tell, as far as they can be."""
+    moved = archived(tmp_path, deleted_and_missed())
+    whole = shufflectl("events", *moved, "-", "-o", "json").data
+    for file in kept(tmp_path):
+        file.write_bytes(file.read_bytes()[:-20])
+    asked = shufflectl("events", *moved, "-", "--after", whole[-3]["sequence"], "-o", "json")
+    assert (asked.code, asked.err) == (0, "")
+    assert [row["sequence"] for row in asked.data] == [row["sequence"] for row in whole[-2:]]
+
+
 def test_an_application_that_has_left_the_store_is_still_there_for_people(
     shufflectl: Shufflectl, tmp_path: Path
 ) -> None:

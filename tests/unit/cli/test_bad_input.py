@@ -274,6 +274,15 @@ def test_a_damaged_record_in_the_middle_of_a_store_is_named_and_the_rest_shown(
     assert shufflectl("apps", "--store", address).code == 0, "the list of applications is not damaged"
 
 
+def test_damage_is_not_met_by_who_asks_for_what_comes_after_it(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    address = store(tmp_path / "store.db", deleted_and_missed())
+    whole = shufflectl("events", "--store", address, "chain", "-o", "json").data
+    asyncio.run(damage(address, 8))
+    called = shufflectl("events", "--store", address, "chain", "--after", 30, "-o", "json")
+    assert (called.code, called.err) == (Exit.OK, "")
+    assert called.data == whole[30:], "with the names that can be read"
+
+
 @pytest.mark.parametrize(("number", "words"), [(8, "comes event"), (-1, "comes next, but its segments end before")])
 def test_a_segment_that_is_not_there_is_told_and_what_was_before_it_shown(
     shufflectl: Shufflectl, tmp_path: Path, number: int, words: str
