@@ -48,7 +48,7 @@ class NotReadBack(ArchiveError):
 
 
 class OtherLog(ArchiveError):
-    """The archive holds another log under the same name: nothing is written over it."""
+    """The archive holds another log of the same events: nothing is written over it, or beside it."""
 
     def __init__(self, name: str, fact: str) -> None:
         super().__init__(

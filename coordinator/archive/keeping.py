@@ -47,12 +47,11 @@ def keep_events(archive: Archive, folder: str, first: int, last: int, sealed: Se
 
 def _check_same(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> None:
     """A file that goes further is the one that is read: what it holds of these events must be they."""
-    content, ours = _read(archive, file.name), files.segments_by_sequence(sealed)
-    try:
-        found = files.segments_by_sequence(files.sealed_segments(content, file.name)) if content is not None else {}
-    except WireError:
+    found = _whole(archive, file)
+    if found is None:
         return  # nobody reads one that is damaged, where another one holds its events
-    if found and any(found.get(sequence) != ours[sequence] for sequence in ours if file.holds(sequence)):
+    theirs, ours = files.segments_by_sequence(found), files.segments_by_sequence(sealed)
+    if any(theirs.get(sequence) != ours[sequence] for sequence in ours if file.holds(sequence)):
         raise OtherLog(file.name, "holds other events")
 
 
@@ -102,17 +101,22 @@ def _may_follow(there: Ended, now: Ended) -> bool:
 
 def _holds(archive: Archive, file: EventsFile, sealed: Sequence[bytes]) -> bool:
     """Whether the file holds the first of these segments; one that is damaged, or gone by now, does not."""
+    found = _whole(archive, file)
+    if found is not None and found != list(sealed[: len(found)]):
+        raise OtherLog(file.name, "holds other events")
+    return found is not None
+
+
+def _whole(archive: Archive, file: EventsFile) -> list[bytes] | None:
+    """The sealed segments of a file; None where it is damaged, or gone by now."""
     content = _read(archive, file.name)
     if content is None:
-        return False
+        return None
     try:
         files.segments(file, content)  # all that its name says: it may be cut right behind a segment
-        found = files.sealed_segments(content, file.name)
+        return files.sealed_segments(content, file.name)
     except WireError:
-        return False
-    if found != list(sealed[: len(found)]):
-        raise OtherLog(file.name, "holds other events")
-    return True
+        return None
 
 
 def _read(archive: Archive, name: str) -> bytes | None:

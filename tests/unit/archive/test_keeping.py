@@ -118,12 +118,17 @@ def test_nothing_is_put_beside_another_log_that_goes_further(tmp_path: Path, beg
     assert files.events_files(archive.names("app")) == [other]
 
 
-@pytest.mark.parametrize("cut", [None, -5, 0], ids=["whole", "torn", "empty"])
-def test_beside_a_try_that_came_further_all_is_written(tmp_path: Path, cut: int | None) -> None:
+@pytest.mark.parametrize(
+    "left",
+    [*map(files.events_content, (SEALED, SEALED[:1], [])), files.events_content(SEALED)[:-5], b""],
+    ids=["whole", "cut behind a segment", "cut before the first", "torn", "empty"],
+)
+def test_beside_a_try_that_came_further_all_is_written(tmp_path: Path, left: bytes) -> None:
     archive = Folder(tmp_path)
-    archive.write(files.events_name("app", FIRST, LAST), files.events_content(SEALED)[:cut])
-    kept = keeping.keep_events(archive, "app", FIRST, MIDDLE - 1, SEALED[:HALF])
-    assert files.segments(kept, archive.read(kept.name)) == list(SEGMENTS[:HALF])
+    archive.write(files.events_name("app", FIRST, LAST), left)
+    for first, last, sealed in ((FIRST, MIDDLE - 1, SEALED[:HALF]), (MIDDLE, LAST, SEALED[HALF:])):
+        kept = keeping.keep_events(archive, "app", first, last, sealed)
+        assert files.sealed_segments(archive.read(kept.name), kept.name) == sealed
 
 
 def test_two_snapshots_are_kept(tmp_path: Path) -> None:
