@@ -17,7 +17,7 @@ from coordinator.cli.sources.server import ServerSource
 from coordinator.cli.sources.store import StoreSource
 from coordinator.core import commands as c
 from coordinator.core.commands import Request
-from coordinator.core.events import ApplicationEnded, Recorded
+from coordinator.core.events import ApplicationEnded, GenerationExpired, Recorded
 from coordinator.core.ids import ClientId
 from coordinator.core.values import Ending
 from coordinator.runtime.options import Options
@@ -148,6 +148,17 @@ def test_who_follows_an_application_that_has_ended_comes_to_the_end(
     here = ("--store", store(tmp_path / "store.db", told), "-", "--after", after)
     heard = [line.split()[0] for line in shufflectl("events", "--follow", *here).out.splitlines()]
     assert heard == [str(recorded.sequence) for recorded in told.log if recorded.sequence > after]
+
+
+def test_who_follows_from_the_middle_hears_things_called_as_before_it(shufflectl: Shufflectl, tmp_path: Path) -> None:
+    told = deleted_and_missed()
+    told.say(c.EndApplication(Ending.ENDED))
+    asked = ("events", "--store", store(tmp_path / "store.db", told), "-")
+    all_of_it = shufflectl(*asked).out.splitlines()[1:]
+    (expired,) = (recorded.sequence for recorded in told.log if isinstance(recorded.event, GenerationExpired))
+    heard = shufflectl(*asked, "--follow", "--after", expired - 1).out.splitlines()
+    assert "#1 of app shuffle 0 expired" in heard[0]
+    assert [" ".join(line.split()) for line in heard] == [" ".join(line.split()) for line in all_of_it[expired - 1 :]]
 
 
 async def test_who_follows_hears_the_end_and_no_more() -> None:

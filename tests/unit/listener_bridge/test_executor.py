@@ -8,6 +8,7 @@ import pytest
 from google.protobuf import text_format
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
+from listener_bridge import outcomes
 from listener_bridge.ahead import KEPT_MAX, Ahead
 from listener_bridge.executor import CLEANED_MAX, Executor
 from listener_bridge.reporter import Reporter
@@ -443,6 +444,20 @@ def test_of_what_spark_has_let_go_no_generation_is_kept() -> None:
     for app_shuffle in range(2, 2 + CLEANED_MAX):
         hands.executor.shuffle_cleaned(app_shuffle)
     assert len(hands.executor._cleaned) == CLEANED_MAX
+
+
+def test_of_many_that_wait_the_last_are_left_out_as_if_they_had_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coordinator tells them again. What they say of later generations is not heard either."""
+    monkeypatch.setattr(outcomes, "WAITING_MAX", 2)
+    hands = Hands(fence=Busy(("a stage",)))
+    for directive in (1, 2, 3, 1):
+        hands.executor.submit(fence(directive, app_shuffle=directive))
+    assert hands.executor._newest == {1: 1, 2: 1}
+    hands.do()
+    assert len(hands.told(2)) == 2
+    hands.executor.acknowledged(1)
+    hands.executor.submit(fence(3, app_shuffle=3))
+    assert hands.told(3) == ['report_outcome { directive: 3 busy { who: "a stage" } }']
 
 
 def test_of_what_nobody_asks_for_only_so_much_is_kept() -> None:

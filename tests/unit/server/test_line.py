@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +16,13 @@ from coordinator.server.calls import calls_of
 from coordinator.server.line import Line
 from coordinator.server.options import ServerOptions
 from coordinator.server.security import Gate
+from coordinator.server.service import ShuffleLifecycle
 from coordinator.wire.errors import Malformed
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, DRIVER, FakeCoordinator, FakeSession
 
 PATIENCE_S = 10
+OPTIONS = ServerOptions(write_within_s=0.5)
 TURNS = 12  # more than from a broken rule to the end of all that runs
 
 
@@ -37,6 +40,18 @@ class Wire:
     async def write(self, _: Any) -> None:
         self.is_writing.set()
         await self.leaves.wait()
+
+
+class Paused(Wire):
+    """The whole replica stands still for longer than a driver may take, while a reply is on its way that is read."""
+
+    async def write(self, _: Any) -> None:
+        asyncio.get_running_loop().call_soon(self._stand_still)
+        await self.leaves.wait()
+
+    def _stand_still(self) -> None:
+        time.sleep(1.2 * OPTIONS.write_within_s)
+        asyncio.get_running_loop().call_later(0.001, self.leaves.set)
 
 
 class Accepting(FakeCoordinator):
@@ -61,3 +76,21 @@ async def test_a_broken_rule_ends_the_line_in_whichever_turn_the_last_reply_leav
     wire.leaves.set()
     with pytest.raises(Malformed, match="request 9 follows request 1"):
         await asyncio.wait_for(running, PATIENCE_S)
+
+
+async def test_a_pause_of_the_replica_is_not_a_driver_that_reads_nothing() -> None:
+    wire, coordinator = Paused(), Accepting()
+    calls = calls_of(coordinator, Gate(coordinator, OPTIONS), OPTIONS)
+    line = Line(coordinator, calls, FakeSession(APP, DRIVER, 0), wire, OPTIONS, 0)  # type: ignore[arg-type]
+    running = asyncio.ensure_future(line.run())
+    wire.messages.put_nowait(facts.batch(facts.asks([1])))
+    await asyncio.wait({running, asyncio.ensure_future(wire.leaves.wait())}, timeout=PATIENCE_S)
+    wire.messages.put_nowait(facts.batch(facts.asks([9])))
+    with pytest.raises(Malformed, match="request 9 follows request 1"):
+        await asyncio.wait_for(running, PATIENCE_S)
+
+
+async def test_nor_is_it_a_caller_that_does() -> None:
+    wire = Paused()
+    await ShuffleLifecycle(FakeCoordinator(), OPTIONS).write("one reply of many", wire)  # type: ignore[arg-type]
+    assert wire.leaves.is_set()

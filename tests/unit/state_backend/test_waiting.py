@@ -37,5 +37,5 @@ async def test_a_pause_of_the_whole_process_takes_one_step() -> None:
 async def test_all_steps_together_take_no_longer() -> None:
     begun = time.monotonic()
     with pytest.raises(asyncio.TimeoutError):
-        await within(0.05, asyncio.Event().wait(), steps=10)
-    assert 0.04 < time.monotonic() - begun < 1
+        await within(0.2, asyncio.Event().wait(), steps=10)
+    assert 0.19 < time.monotonic() - begun < 1
