@@ -205,7 +205,7 @@ def _why_not(log: Log) -> str:
 
 
 def _why_not_found(log: Log, look_for: Callable[[str], object]) -> str:
-    """Why the pattern that stands for a name finds nothing; empty: it finds it, or the name stands for itself."""
+    """Why the pattern that stands for a name cannot be looked for; empty: it can, or the name stands for itself."""
     try:
         for part in log.parts:
             if (pattern := _escaped(part.path)) != part.path:
