@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from coordinator.core import (
+    answers,
     cuts,
     decide,
     directives,
@@ -75,7 +76,8 @@ def _blind(state: State) -> State:
     f"{SCENARIOS}/test_asking.py::test_36_never_heard_of",
 )
 def answer_empty_for_unknown(patch: Patch) -> None:
-    patch.setattr(readers, "unknown", lambda state, app_shuffle: Ready(ShuffleId(0)))
+    for place in (answers, readers, missing):
+        patch.setattr(place, "unknown", lambda state, app_shuffle: Ready(ShuffleId(0)))
 
 
 @bug(
@@ -91,7 +93,8 @@ def an_id_while_it_is_being_fenced(patch: Patch) -> None:
             return Ready(generation.shuffle_id, generation.locator)
         return ask(desk, app_shuffle, stage)
 
-    patch.setattr(readers, "ask_to_read", generous)
+    for place in (readers, missing):
+        patch.setattr(place, "ask_to_read", generous)
 
 
 # ---- ids -------------------------------------------------------------------------------------------------------------
