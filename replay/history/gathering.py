@@ -204,7 +204,7 @@ def _why_not(log: Log) -> str:
     return _COLON if any(":" in _path(part.path) for part in log.parts) else ""
 
 
-def _why_not_found(log: Log, look_for: Callable[[str], object]) -> str:
+def _why_not_looked_for(log: Log, look_for: Callable[[str], object]) -> str:
     """Why the pattern that stands for a name cannot be looked for; empty: it can, or the name stands for itself."""
     try:
         for part in log.parts:
@@ -216,7 +216,7 @@ def _why_not_found(log: Log, look_for: Callable[[str], object]) -> str:
     return ""
 
 
-def _looks_for(context: Any, pattern: str) -> None:
+def _look_for(context: Any, pattern: str) -> None:
     path = context._jvm.org.apache.hadoop.fs.Path(pattern)  # noqa: SLF001 - PySpark has no other way
     path.getFileSystem(context._jsc.hadoopConfiguration()).globStatus(path)  # noqa: SLF001
 
@@ -226,7 +226,7 @@ def _spread_remote(
 ) -> RDD[Read[T]]:
     """All files of a log come to one partition, in their order, one after another; small logs together."""
     context = spark.sparkContext
-    why_not = [_why_not(log) or _why_not_found(log, partial(_looks_for, context)) for log in logs]
+    why_not = [_why_not(log) or _why_not_looked_for(log, partial(_look_for, context)) for log in logs]
     carried = [log for log, why in zip(logs, why_not, strict=True) if not why]
     refused: list[Read[T]] = [Read(log.place, None, why) for log, why in zip(logs, why_not, strict=True) if why]
     tasks = list(batches(carried))

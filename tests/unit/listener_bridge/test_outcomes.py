@@ -22,14 +22,14 @@ def told(outcome: FreeOutcome, number: int = 1) -> Request:
     return words.outcome(number, outcome)
 
 
-def known(*steps: str, outcome: FreeOutcome = FREED) -> tuple[Outcomes, Directive]:
+def known(*steps: str) -> tuple[Outcomes, Directive]:
     """A book in which one directive has gone through these steps."""
     book, asked = Outcomes(), directive()
     for step in steps:
         if step == "asked":
             assert book.ask(asked)
         elif step == "settling":
-            assert book.begin_settling(asked, told(outcome))
+            assert book.begin_settling(asked, told(FREED))
         elif step == "settled":
             book.end_settling(asked)
         else:

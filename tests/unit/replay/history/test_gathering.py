@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from replay.history.finding import Log, Part
-from replay.history.gathering import LARGEST_BYTES, _escaped, _why_not, _why_not_found
+from replay.history.gathering import LARGEST_BYTES, _escaped, _why_not, _why_not_looked_for
 
 
 @pytest.mark.parametrize("path", ["hdfs://nn/a,b{c", "s3a://b/eventlog_v2_{x}[1]*?", "hdfs://nn/back\\slash"])
@@ -44,8 +44,8 @@ def test_a_name_that_only_a_pattern_finds_costs_itself_alone_beside_one_with_a_c
         assert pattern == "s3a://b/logs/a?b"
         raise ValueError("Relative path in absolute URI: app:1\nat org.apache.hadoop.fs.Path")
 
-    why = _why_not_found(Log("app-1", (Part("s3a://b/logs/a,b", 1),)), looks_for)
+    why = _why_not_looked_for(Log("app-1", (Part("s3a://b/logs/a,b", 1),)), looks_for)
     assert why.startswith("its path holds one of {}[]*? or a comma")
     assert "(Relative path in absolute URI: app:1)" in why
-    assert _why_not_found(Log("app-2", (Part("s3a://b/logs/ab", 1),)), looks_for) == ""
-    assert _why_not_found(Log("app-1", (Part("s3a://b/logs/a,b", 1),)), lambda _: None) == ""
+    assert _why_not_looked_for(Log("app-2", (Part("s3a://b/logs/ab", 1),)), looks_for) == ""
+    assert _why_not_looked_for(Log("app-1", (Part("s3a://b/logs/a,b", 1),)), lambda _: None) == ""
