@@ -566,10 +566,11 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
 // ---- where the numbers are from ------------------------------------------------------------------------------------
 
-let pause = 2000, broken = "";
+let pause = 2000, broken = "", waiting = 0;
 /** Why there are no numbers, where it is a coordinator that says so: whoever stands between answers with a page. */
 const words = async answer => (answer.headers.get("content-type") || "").startsWith("text/plain") ? (await answer.text()).trim().slice(0, 300) : "";
 async function ask() {
+  waiting = 0;
   let ended = false, heard = false, said = "";
   try {
     const answer = await fetch(`${given.live}${told ? `?after=${told.sequence}` : ""}`, { signal: AbortSignal.timeout(15000) });
@@ -586,8 +587,14 @@ async function ask() {
     el("asof").textContent = heard ? broken : `${said || "the coordinator does not answer"}${since}`;
     el("asof").className = "away";
   }
-  if (!ended) setTimeout(ask, document.hidden ? 20000 : pause);
+  if (!ended) waiting = setTimeout(ask, document.hidden ? 20000 : pause);
 }
+/** Whoever comes back to the page sees what is so now, not what was so up to twenty seconds ago. */
+document.addEventListener("visibilitychange", () => {
+  if (!waiting || document.hidden) return;
+  clearTimeout(waiting);
+  ask();
+});
 paint();
 if (given.live) ask(); else take(given);
 })();

@@ -493,3 +493,23 @@ def test_a_page_says_why_a_coordinator_shows_nothing(kind: str, shown: str, tmp_
     """As where the log's first events have moved to the archive; what stands between has nothing to say."""
     refusing = _REFUSING.replace("KIND", json.dumps(kind))
     assert probed(live_page("chain").replace('<script type="application/json" ', refusing), tmp_path)["asof"] == shown
+
+
+#: Out of sight after its first answer; seen again, and again hidden and seen while it waits for that answer.
+_OUT_OF_SIGHT = """<script>
+let hidden = true, asked = 0, answer = null;
+Object.defineProperty(document, "hidden", {get: () => hidden});
+window.fetch = () => { asked += 1; return new Promise(done => { answer = () => done({status: 204}); }); };
+const turn = away => { hidden = away; document.dispatchEvent(new Event("visibilitychange")); };
+const told = [];
+setTimeout(() => { answer(); }, 100);
+setTimeout(() => { told.push(asked); turn(false); told.push(asked); }, 3000);
+setTimeout(() => { turn(true); turn(false); told.push(asked); }, 3100);
+setTimeout(() => { document.title = "PROBE" + JSON.stringify({told}) + "PROBE"; }, 3300);
+</script><script type="application/json" """
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_live_page_that_comes_into_sight_asks_at_once_and_once(tmp_path: Path) -> None:
+    html = live_page("chain").replace('<script type="application/json" ', _OUT_OF_SIGHT)
+    assert probed(html, tmp_path)["told"] == [1, 2, 2]
