@@ -54,6 +54,9 @@ class Run:
     attempt: str
     started_ms: int  #: 0 where the application alone says it.
     place: str = field(default="", compare=False)  #: Of this record, for people; equal runs may have several.
+    #: Spark's id of the application, and which attempt at it; empty of a log of ours that does not reach the run's end.
+    spark: tuple[str, str] = field(default=("", ""), compare=False)
+    is_ours: bool = field(default=False, compare=False)  #: A log of ours tells it, not one of Spark's.
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ def _history(recording: Recording, log: Log) -> Opened:
     driver = Driver(run.application_id, run.attempt, run.name, run.user, run.spark_version)
     registered = RegisterApplication(ApplicationId(run.application_id), driver)
     facts: list[Timed] = [(run.started_ms, registered), *run.facts]
-    of = Run(run.application_id, run.attempt, run.started_ms)
+    of = Run(run.application_id, run.attempt, run.started_ms, spark=(run.application_id, run.attempt))
     return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended, of, piece_of(log, run))
 
 
@@ -202,7 +205,8 @@ def _own(recording: Recording) -> Opened:
     application = str(getattr(first, "application", ""))
     driver = getattr(first, "driver", Driver())
     ended = any(isinstance(fact.command, EndApplication) for fact in facts)
-    of = Run(application or recording.name, "", 0, _place(recording))
+    in_spark = (driver.spark_application_id, driver.spark_attempt) if ended and not warnings else ("", "")
+    of = Run(application or recording.name, "", 0, _place(recording), in_spark, is_ours=True)
     return Opened(application, driver.name, facts, None, tuple(warnings), ended, of)
 
 
@@ -301,16 +305,39 @@ _T = TypeVar("_T", bound=_Counted)
 
 
 def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
-    """Each run once: of several records of it that which holds most. And what is to be said of the others."""
+    """Each run once: the log of ours that tells all of it, else of its records that which holds most.
+
+    And what is to be said of the others.
+    """
+    kept = _fullest(found)
+    ours = {run.spark: one for run, one in kept.items() if run.is_ours and any(run.spark)}
+    left: list[_T] = []
+    told: list[str] = []
+    for one in found:
+        instead, why = _instead_of(one, kept, ours)
+        if instead is one:
+            left.append(one)
+        else:
+            told.append(f"{_called(one)}: it is the same run as {_called(instead)}, which {why}: left out")
+    return left, told
+
+
+def _fullest(found: Sequence[_T]) -> dict[Run, _T]:
+    """By run the record that holds most of it."""
     best: dict[Run, _T] = {}
     for one in found:
         if one.run is not None and (one.run not in best or one.facts > best[one.run].facts):
             best[one.run] = one
-    twice = [(one, best[one.run]) for one in found if one.run is not None and best[one.run] is not one]
-    told = [
-        f"{_called(one)}: it is the same run as {_called(kept)}, which holds no less: left out" for one, kept in twice
-    ]
-    return [one for one in found if one.run is None or best[one.run] is one], told
+    return best
+
+
+def _instead_of(one: _T, kept: dict[Run, _T], ours: dict[tuple[str, str], _T]) -> tuple[_T, str]:
+    """The record that counts for the run of this one, and why."""
+    if one.run is None:
+        return one, ""
+    if not one.run.is_ours and one.run.spark in ours:
+        return ours[one.run.spark], "is a log of ours"
+    return kept[one.run], "holds no less"
 
 
 def _called(one: _Counted) -> str:

@@ -87,6 +87,30 @@ def test_copies_of_one_run_count_once(shufflectl: Shufflectl, log: Path, tmp_pat
     assert f"{tmp_path}/copy.log: it is the same run as {log}, which holds no less: left out" in twice.err
 
 
+@pytest.mark.parametrize("verb", ["simulate", "learn"])
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_a_run_that_spark_has_recorded_too_counts_once(
+    shufflectl: Shufflectl, tmp_path: Path, verb: str, has_ended: bool
+) -> None:
+    """By the log of ours, which says more, where that reaches the run's end."""
+    told = deleted_and_missed()
+    told.done(4)
+    if has_ended:
+        told.say(EndApplication())
+    ours, to = log_file(tmp_path / "ours.log", told), tmp_path / "lessons.json"
+    history, other = chain(told.spark_id).write(tmp_path / told.spark_id), chain("app-7").write(tmp_path / "app-7")
+    more = {"simulate": ("--policy", "frontier", "-o", "json"), "learn": ("--output", str(to), "--master", "none")}
+    called = shufflectl(verb, str(ours), str(history), str(other), *more[verb])
+    said = f"{history}: it is the same run as {ours}, which is a log of ours: left out"
+    assert called.code == 0
+    assert (said in called.err) is has_ended
+    if verb == "simulate":
+        runs = [one["recording"] for one in called.data["applications"]]
+        assert runs == [str(one) for one in (ours, history, other) if one != history or not has_ended]
+    else:
+        assert " 2 runs, " in called.out
+
+
 def test_a_record_that_is_named_twice_is_one(shufflectl: Shufflectl, log: Path) -> None:
     once, twice = (shufflectl("simulate", *places, "--policy", "frontier") for places in ((log,), (log, log)))
     assert (twice.out, twice.err) == (once.out, "")
