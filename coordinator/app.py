@@ -15,10 +15,10 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from coordinator.archive.open import open_archive
+from coordinator.release import release
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.server.metrics.counting import Figures
@@ -45,14 +45,6 @@ _EVERYWHERE = ("", "0.0.0.0", "[::]")
 def replica_name() -> str:
     """A name for one run of one process; never used twice."""
     return f"replica-{uuid.uuid4().hex[:12]}"
-
-
-def release(package: str = "shuffle-lifecycle") -> str:
-    """The installed version, of this program unless told; empty where there is none, as where it runs from a folder."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def reached_at(address: str) -> str:

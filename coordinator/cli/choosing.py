@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from coordinator.app import release
 from coordinator.cli import output
 from coordinator.cli.here import Here
 from coordinator.cli.output import Column
 from coordinator.cli.verb import READING, verb
 from coordinator.config import keys
+from coordinator.release import release
 from coordinator.server import tokens
 from coordinator.wire.upcast import VERSION
 

@@ -1,62 +1,22 @@
-"""The whole command: all verbs, and the options that stand before them.
+"""The command: verbs, and the options that stand before them.
 
-Responsible for putting the families together and for what `--help` says of all of them. Refuses to know any verb's
+Responsible for putting families of verbs together and for what `--help` says of all of them. Refuses to know any verb's
 work. Invariant: every exit code is in the help.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any, Protocol
 
 import typer
 
-from coordinator.app import release
-from coordinator.cli import (
-    advising,
-    changing,
-    checking,
-    choosing,
-    drawing,
-    exporting,
-    history,
-    learning,
-    looking,
-    missing,
-    output,
-    proving,
-    refused,
-    reporting,
-    running,
-    serving,
-    showing,
-    simulating,
-    travelling,
-)
+from coordinator.cli import output
 from coordinator.cli.exits import MEANINGS
 from coordinator.cli.verb import READING, shared
+from coordinator.release import release
 
-#: The families of verbs, in the order of the help.
-_FAMILIES = (
-    serving,
-    running,
-    showing,
-    looking,
-    history,
-    missing,
-    travelling,
-    drawing,
-    simulating,
-    exporting,
-    reporting,
-    learning,
-    changing,
-    checking,
-    proving,
-    refused,
-    choosing,
-    advising,
-)
 _EXITS = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
 #: A paragraph is one line: where it is shown, it is broken there and nowhere else.
 _HELP = (
@@ -91,8 +51,15 @@ def _before(ctx: typer.Context, version: bool, **given: Any) -> None:  # noqa: A
     ctx.obj = {name: value for name, value in given.items() if value is not None}
 
 
-def build() -> typer.Typer:
-    """The whole command."""
+class Family(Protocol):
+    """A module with verbs."""
+
+    def register(self, app: typer.Typer) -> None:
+        """Adds them."""
+
+
+def build(families: Iterable[Family]) -> typer.Typer:
+    """The command with these verbs, in this order."""
     app = typer.Typer(
         name="shufflectl",
         help=_HELP,
@@ -106,6 +73,6 @@ def build() -> typer.Typer:
     _before.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
     _before.__annotations__ = {"ctx": typer.Context, **{one.name: one.annotation for one in parameters}}
     app.callback()(_before)
-    for family in _FAMILIES:
+    for family in families:
         family.register(app)
     return app

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from coordinator.cli.command import Family
     from coordinator.cli.exits import Failure
 
 
@@ -28,7 +29,8 @@ def main() -> None:
     from coordinator.cli.exits import failure_of
 
     try:
-        code = _code_of(get_command(build()))  # not as Typer calls it: it leaves a `sys.excepthook` to a program
+        command = get_command(build(_families(runs_a_program)))
+        code = _code_of(command)  # not as Typer calls it: it leaves a `sys.excepthook` to a program
         if not runs_a_program:  # what a program has written, or closed, is its own
             _write_the_rest()
     except Exception as error:
@@ -47,6 +49,17 @@ def _prepare(runs_a_program: bool) -> None:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its errors are ours to tell
         _open_what_is_closed()
         _show_what_has_no_sign()
+
+
+def _families(runs_a_program: bool) -> Iterable[Family]:
+    """A program starts whatever is wrong with what other verbs need: with a server's libraries, say."""
+    if runs_a_program:
+        from coordinator.cli import running
+
+        return (running,)
+    from coordinator.cli.families import FAMILIES
+
+    return FAMILIES
 
 
 def _tell(told: Failure, error: Exception) -> int:

@@ -16,8 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-from coordinator.app import release
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
+from coordinator.release import release
 from listener_bridge.shuffle_services import native
 from listener_bridge.shuffle_services.in_the_driver import spelled
 

@@ -32,3 +32,15 @@ def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60, check=False
     )
+
+
+#: What only servers and other verbs need. Whoever installs more beside them may leave one that cannot be imported.
+_SERVERS_OWN = ("grpc_health", "grpc_reflection", "grpc_status", "prometheus_client")
+
+
+def test_a_program_starts_whatever_is_wrong_with_what_other_verbs_need(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("print('it runs')")
+    broken = f"import sys; sys.modules.update(dict.fromkeys({_SERVERS_OWN}))"
+    command = f"{broken}; sys.argv[:] = ['shufflectl', 'run', 'app.py']; from coordinator.cli.main import main; main()"
+    done = _run(tmp_path, sys.executable, "-c", command)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "it runs\n", "")

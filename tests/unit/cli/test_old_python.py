@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from coordinator.cli import verb
 from coordinator.cli.command import build
+from coordinator.cli.families import FAMILIES
 
 
 def hints_of_3_10(function: Callable[..., Any], **more: Any) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def hints_of_3_10(function: Callable[..., Any], **more: Any) -> dict[str, Any]:
 
 def test_what_is_an_argument_is_one_on_every_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "get_type_hints", hints_of_3_10, raising=False)
-    command: Any = get_command(build())
+    command: Any = get_command(build(FAMILIES))
     arguments = {
         name: [one.name for one in found.params if one.param_type_name == "argument"]
         for name, found in command.commands.items()
