@@ -35,6 +35,7 @@ from coordinator.runtime.errors import (
     Happened,
     InDoubt,
     PartlyDone,
+    SetBack,
     Unavailable,
     UnknownApplication,
 )
@@ -336,7 +337,7 @@ class Engine:
         """Reads on to the log's present end (linearizable). Whether there was anything new."""
         while True:
             mark, at = await self._journal.mark()
-            if mark.revision == self.mark.revision:
+            if (mark.revision, mark.head) == (self.mark.revision, self.mark.head):
                 return False
             self._check_there(mark)
             try:
@@ -350,6 +351,9 @@ class Engine:
         """Up to the mark, or beyond it. Where a rule fails on an event it has left the state torn: nobody goes on."""
         try:
             await self._fold_on(mark, at)
+        except SetBack as error:  # whose session is open here has to hear of it, and begin anew
+            self._break(error)
+            raise
         except (StateBackendError, CoordinatorError):
             raise
         except Exception as error:
@@ -358,14 +362,14 @@ class Engine:
             raise Defect(self.application, error) from error
 
     async def _fold_on(self, mark: Mark, at: Revision) -> None:
-        """From a snapshot where the store no longer has what comes next."""
-        if mark.head.archived_below > self.state.meta.next_sequence:
+        """From a snapshot where the store no longer has what comes next, or what came last."""
+        known, now = self.mark.head, mark.head
+        if now.next_sequence > known.next_sequence and now.archived_below >= known.next_sequence:
             loaded = await loading.load(self._journal, self._snapshots)
             self._check_there(loaded.mark)
             self.state, self.mark = loaded.state, loaded.mark
         else:
-            await loading.read_on(self.state, self._journal, mark, at)
-            self.mark = mark
+            self.mark = await loading.catch_up(self.state, self._journal, self.mark, mark, at)
 
     def _check_there(self, mark: Mark) -> None:
         """It may have left the store."""

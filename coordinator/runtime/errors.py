@@ -77,6 +77,18 @@ class Unavailable(CoordinatorError):
         )
 
 
+class SetBack(Unavailable):
+    """The store holds another log than the one that was read from it: it is read anew when somebody asks again."""
+
+    def __init__(self, application: ApplicationId, last: int) -> None:
+        Explained.__init__(
+            self,
+            f"the log of application {application} was read up to event {last}, and the store holds another one now",
+            "what was read; a store that is set back to a copy loses what came after it",
+            "Send the same requests again: it is read anew.",
+        )
+
+
 _SAME_NUMBERS = "Send the same requests with the same numbers again: what is in the log is not carried out twice."
 
 

@@ -24,7 +24,7 @@ from coordinator.core.ids import ApplicationId
 from coordinator.core.ids import Sequence as Place
 from coordinator.runtime import places
 from coordinator.runtime.clock import Clock, back_off_s
-from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, UnknownApplication, unread
+from coordinator.runtime.errors import Archived, DamagedLog, NewerLog, SetBack, UnknownApplication, unread
 from coordinator.runtime.observing import Observer
 from coordinator.runtime.shelf import Shelf
 from coordinator.wire.codec import Segment, decode_segment, encode_segment
@@ -64,6 +64,7 @@ class Mark:
 
     head: Head
     revision: Revision
+    tail: int = 0  #: The first event of the last segment; 0: it was not read.
 
 
 NOWHERE = Mark(Head(Place(1)), Revision(0))
@@ -137,12 +138,12 @@ class Journal:
         head = _following(mark.head, segment)
         writes = (Put(Keyspace.EVENTS, key, value), self._put_head(head), *operations)
         try:
-            return Mark(head, await self._settle((self._expect(mark), *compares), writes))
+            return Mark(head, await self._settle((self._expect(mark), *compares), writes), segment.first_sequence)
         except Conflict:
             won = await self._own_segment(key, segment.commit_id)
             if won is None:
                 raise
-            return Mark(head, won.revision)
+            return Mark(head, won.revision, segment.first_sequence)
 
     async def set_head(self, mark: Mark, head: Head, compares: Sequence[Compare] = ()) -> Mark:
         """Changes what the head says beside the place in the log. Raises `Conflict` where a compare does not hold.
@@ -151,7 +152,8 @@ class Journal:
         """
         if not mark.revision:
             raise UnknownApplication(self.application)
-        return Mark(head, await self._settle((self._expect(mark), *compares), (self._put_head(head),)))
+        writes = (self._put_head(head),)
+        return Mark(head, await self._settle((self._expect(mark), *compares), writes), mark.tail)
 
     def _expect(self, mark: Mark) -> Compare:
         if mark.revision == 0:
@@ -274,6 +276,30 @@ class Journal:
                 after, last_key = segment.next_sequence - 1, entry.key
                 yield segment
             more = page.more
+
+    async def since(self, mark: Mark, at: Revision) -> AsyncIterator[Segment]:
+        """The segments behind this mark, whose log is not archived that far. Raises `SetBack`, else as `segments`.
+
+        A sequence number alone does not say whose log it counts: the segment that the mark ends with is read once more.
+        """
+        if not mark.revision:
+            async for segment in self.segments(0, at):
+                yield segment
+            return
+        tail = mark.tail or await self.segment_start(mark.head.next_sequence - 1, at)
+        stands = False
+        try:
+            async for segment in self.segments((tail or mark.head.next_sequence) - 1, at):
+                if stands:
+                    yield segment
+                elif segment.commit_id != mark.head.commit_id:
+                    break
+                stands = True
+        except DamagedLog:
+            if stands:
+                raise
+        if not stands:
+            raise SetBack(self.application, mark.head.next_sequence - 1)
 
     async def segment_start(self, sequence: int, at: Revision | None = None) -> int | None:
         """The first sequence number of the segment that holds this event; None: the store has none that could."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, empty
-from coordinator.runtime.errors import CoordinatorError, DamagedLog
+from coordinator.runtime.errors import CoordinatorError, DamagedLog, SetBack
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.tail import known_mark
@@ -37,8 +37,7 @@ async def load(journal: Journal, snapshots: Snapshots, end: tuple[Mark, Revision
         end = None
         try:
             state = state or await snapshots.read(mark.head, journal.shelf) or empty()
-            await read_on(state, journal, mark, at)
-            return Loaded(state, mark)
+            return Loaded(state, await read_on(state, journal, mark, at))
         except Compacted:  # what was folded is kept: reading may take longer than the store's history is
             continue
         except CoordinatorError:
@@ -62,12 +61,32 @@ async def load_ended(journal: Journal, snapshots: Snapshots) -> State:
     return state
 
 
-async def read_on(state: State, journal: Journal, mark: Mark, at: Revision) -> None:
+async def read_on(state: State, journal: Journal, mark: Mark, at: Revision) -> Mark:
     """Folds what follows, up to the mark, into the state. Raises `Compacted` where ``at`` is too long ago."""
     if state.meta.next_sequence < mark.head.next_sequence:
-        async for segment in _following(state.meta.next_sequence - 1, journal, mark, at):
+        return await _fold_all(state, _following(state.meta.next_sequence - 1, journal, mark, at), journal, mark)
+    check_reached(journal, state, mark)
+    return mark
+
+
+async def catch_up(state: State, journal: Journal, before: Mark, mark: Mark, at: Revision) -> Mark:
+    """As `read_on`, of a state that was read up to a mark some time ago. Raises `SetBack` where that is undone."""
+    known, now = before.head, mark.head
+    if now.next_sequence > known.next_sequence:
+        return await _fold_all(state, journal.since(before, at), journal, mark)
+    if (now.next_sequence, now.commit_id) != (known.next_sequence, known.commit_id):
+        raise SetBack(journal.application, known.next_sequence - 1)
+    return replace(mark, tail=before.tail)
+
+
+async def _fold_all(state: State, segments: AsyncIterator[Segment], journal: Journal, mark: Mark) -> Mark:
+    tail = 0
+    async for segment in segments:
+        tail = segment.first_sequence
+        if tail >= state.meta.next_sequence:  # else an earlier try, which did not come to its end, has folded it
             fold_segment(state, segment)
     check_reached(journal, state, mark)
+    return replace(mark, tail=tail)
 
 
 def _following(after: int, journal: Journal, mark: Mark, at: Revision) -> AsyncIterator[Segment]:

@@ -1,0 +1,89 @@
+"""A store that was set back to a copy beneath replicas that live on.
+
+Responsible for what they take from the log that is there then. Refuses to know how a store is copied. Invariant: what
+was read before counts no more, and no state is made of two logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+
+import pytest
+
+from coordinator.core.commands import Command
+from coordinator.runtime.api import GoAway
+from coordinator.runtime.errors import Happened, SetBack
+from coordinator.runtime.replica import Replica
+from state_backend.memory import MemoryStore
+from tests.simulation import checks, facts, virtual
+from tests.simulation.world import World, registered
+from tests.unit.runtime.listening import next_of
+
+_KEPT = ("_keys", "_versions", "_commits")
+
+
+def copied(store: MemoryStore) -> Callable[[], None]:
+    """Takes a copy; sets the store back to it when called. What leases hold stays as it is then."""
+    revision = store.revision
+    kept = {name: {key: copy(value) for key, value in getattr(store, name).items()} for name in _KEPT}
+
+    def set_back() -> None:
+        store.revision = revision
+        for name, values in kept.items():
+            setattr(store, name, values)
+
+    return set_back
+
+
+async def tell(replica: Replica, number: facts.Numbers, commands: Sequence[Command]) -> None:
+    """One after the other, so that each is a segment of its own."""
+    for command in commands:
+        await replica.submit(facts.APP, number([command]))
+
+
+#: What is told after the copy was taken, and what instead of it: as many events, more, and fewer.
+LOST = facts.writes(0)
+TOLD = {"as far": facts.writes(1), "further": [*facts.writes(1), *facts.reads(1)], "less far": facts.writes(1)[:1]}
+
+
+@pytest.mark.parametrize("told", TOLD.values(), ids=list(TOLD))
+def test_a_replica_that_had_read_further_begins_anew(told: Sequence[Command]) -> None:
+    async def story() -> None:
+        async with World() as world:
+            before, after = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(before)
+            set_back = copied(world.store)
+            await tell(before, number, LOST)
+            read = await before.view(facts.APP)
+            set_back()
+            await tell(after, facts.Numbers(), told)
+            with pytest.raises(SetBack, match=f"up to event {read.meta.next_sequence - 1}") as found:
+                await before.view(facts.APP)
+            assert found.value.happened is Happened.NOTHING
+            assert await before.view(facts.APP) == await after.view(facts.APP)
+            log = await checks.read_log(world.reader(), facts.APP)
+            assert checks.fold_log(log) == await before.view(facts.APP)
+
+    virtual.run(story())
+
+
+def test_the_driver_that_is_there_is_sent_away() -> None:
+    """It was told that more of its numbers are in the log than are: only a new session says so."""
+
+    async def story() -> None:
+        async with World() as world:
+            before, after = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(before)
+            set_back = copied(world.store)
+            await tell(before, number, LOST)
+            async with await before.open_session(facts.APP, facts.DRIVER) as session:
+                set_back()
+                await tell(after, facts.Numbers(), TOLD["further"])
+                farewell = await next_of(session)
+            assert isinstance(farewell, GoAway)
+            assert "holds another one now" in farewell.why
+            log = await checks.read_log(world.reader(), facts.APP)
+            assert checks.fold_log(log) == await after.view(facts.APP) == await before.view(facts.APP)
+
+    virtual.run(story())
