@@ -82,6 +82,15 @@ class Compacted(NothingHappened):
         )
 
 
+class SetBack(Compacted):
+    """The store was at `reached_revision` and is at `present_revision` now, so it was set back to a copy of itself."""
+
+    def __init__(self, reached_revision: Revision, present_revision: Revision) -> None:
+        super().__init__(Revision(reached_revision + 1), Revision(present_revision + 1))
+        told = f"the store was at revision {reached_revision} and is at {present_revision} now, set back to a copy"
+        self.args = (f"{told}; read the present state again and continue from its revision",)
+
+
 class NoSpace(NothingHappened):
     """The store is full and refuses writes."""
 

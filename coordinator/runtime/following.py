@@ -66,8 +66,8 @@ class Follower:
         """From the present on; what came before it is read by every engine that is alive."""
         present = (await self._backend.scan_keys(Keyspace.HEADS, limit=1)).revision
         async with self._backend.watch(Keyspace.HEADS, "", Revision(present + 1)) as watch:
-            for engine in self._all():
-                engine.nudge(present)
+            for engine in self._all():  # all: a store that was set back is not as far as an engine has seen it
+                engine.nudge(Revision(max(present, engine.mark.revision + 1)))
             async for commit in watch:
                 self._failures = 0
                 self._tell(commit)

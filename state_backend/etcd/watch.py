@@ -4,6 +4,9 @@ Responsible for: one stream of changes, resumed where it broke. Refuses to know:
 Invariant: a stream is always asked for from the revision after the last one that was given on, so nothing is missing
 and nothing comes twice; a commit is never split, since etcd is not asked to fragment.
 
+Where a stream begins at a store that has not come as far as an earlier one had, the watch would be deaf until it has:
+it asks, since a member alone may lag, and ends.
+
 While nothing happens the watch asks how far the store is, so that a quiet watch does not fall behind a compaction.
 """
 
@@ -18,7 +21,7 @@ from typing import Any
 
 import grpc
 
-from state_backend.errors import Closed, Compacted, StateBackendError, Unavailable
+from state_backend.errors import Closed, Compacted, SetBack, StateBackendError, Unavailable
 from state_backend.etcd.cluster import Cluster, Metadata
 from state_backend.etcd.failures import Attempt, Effect, TokenExpired, failure_of
 from state_backend.etcd.member import Member
@@ -49,6 +52,8 @@ class EtcdWatch(Watch):
         self._keyspace = keyspace
         self._span = translator.names.span(keyspace, prefix)
         self._through = Revision(from_revision - 1)
+        self._reached = Revision(0)  #: How far the store was, as any stream has told.
+        self._is_behind = False  #: The present stream has begun before that.
         self._ready: deque[Commit] = deque()
         self._stream: _Stream | None = None
         self._pause_seconds = _PAUSE_SECONDS
@@ -86,6 +91,8 @@ class EtcdWatch(Watch):
                 return
             stream = self._stream = _Stream(*member)
             await self._guarded(stream, stream.write(self._create_request()))
+        if self._is_behind:
+            await self._check_not_set_back()
         response = await self._guarded(stream, stream.read(self._closing))
         if response is not None:
             self._take(response)
@@ -124,11 +131,25 @@ class EtcdWatch(Watch):
         if response.canceled:
             self._end(response)
         self._pause_seconds = _PAUSE_SECONDS
+        self._is_behind = response.created and response.header.revision < self._reached
+        self._reached = Revision(max(self._reached, response.header.revision))
         if response.events:
             self._ready.extend(self._commits(response))
             self._through = self._ready[-1].revision
         elif not response.created:
             self._through = Revision(max(self._through, response.header.revision))
+
+    async def _check_not_set_back(self) -> None:
+        request = rpc_pb2.RangeRequest(key=self._span[0], keys_only=True)
+
+        async def send(member: Member, metadata: Metadata, timeout_seconds: float) -> rpc_pb2.RangeResponse:
+            return await member.kv.Range(request, timeout=timeout_seconds, metadata=metadata)  # type: ignore[no-any-return]
+
+        response = await self._cluster.call(Attempt("a read", self._cluster.where, Effect.HARMLESS), send)
+        if response.header.revision < self._reached:
+            self._drop_stream()
+            raise SetBack(self._reached, Revision(response.header.revision))
+        self._is_behind = False
 
     def _end(self, response: rpc_pb2.WatchResponse) -> None:
         """The store ended the watch: for good, or because of something that a new stream may mend."""

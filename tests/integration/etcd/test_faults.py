@@ -6,6 +6,7 @@ Its invariant: what is waited for is a condition of the store or of a process, n
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from state_backend.address import EtcdAddress
 from state_backend.api import Absent, Keyspace, Present, Put, Revision, RevisionIs, StateBackend
-from state_backend.errors import Compacted, Conflict, LockLost, NoSpace, OutcomeUnknown, Unavailable
+from state_backend.errors import Compacted, Conflict, LockLost, NoSpace, OutcomeUnknown, SetBack, Unavailable
 from state_backend.etcd.backend import EtcdBackend, open_etcd
 from state_backend.etcd.cluster import Deadlines, Metadata
 from state_backend.etcd.member import Member
@@ -225,6 +226,33 @@ async def test_a_watch_that_was_away_during_a_compaction_says_so(single: Cluster
     with pytest.raises(Compacted):
         await take(late, 1)
     await watch.close()
+
+
+async def test_a_watch_of_a_store_that_was_set_back_says_so(
+    tmp_path: Path, single: Cluster, patient: EtcdBackend
+) -> None:
+    """It would be deaf until the store has come as far again, and then begin in the middle."""
+    (member,) = single.members
+    await patient.put(LIVE, "a", b"")
+    member.kill()
+    shutil.copytree(member.folder, tmp_path / "copy")
+    member.start()
+    for number in range(5):
+        last = await patient.put(LIVE, "a", str(number).encode())
+    async with patient.watch(LIVE, "", last) as watch:
+        await take(watch, 1)
+        member.kill()
+        shutil.rmtree(member.folder)
+        shutil.copytree(tmp_path / "copy", member.folder)
+        member.start()
+        with pytest.raises(SetBack) as told:
+            await take(watch, 1)
+    present = (await patient.get(LIVE, "a")).revision
+    assert present < last
+    assert str(told.value).startswith(f"the store was at revision {last} and is at {present} now, set back")
+    async with patient.watch(LIVE, "", Revision(present + 1)) as watch:
+        written = await patient.put(LIVE, "a", b"again")
+        assert [commit.revision for commit in await take(watch, 1)] == [written]
 
 
 async def test_a_lock_is_lost_loudly_when_the_store_is_away(single: Cluster, one: EtcdBackend) -> None:
