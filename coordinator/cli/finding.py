@@ -36,8 +36,7 @@ async def find(source: Source, named: str | None) -> ApplicationId:
     if is_id(named):
         return ApplicationId(named)
     there = await source.named()
-    found = [application for application in there if _is_called(application, named)]
-    found = found or [application for application in there if application.application.startswith(named.lower())]
+    found = next(filter(None, ([one for one in there if fits(one, named)] for fits in _FITTING)), [])
     if len(found) == 1:
         return ApplicationId(found[0].application)
     raise _several(named, found) if found else _none(source, named, there)
@@ -122,9 +121,22 @@ def check_named(named: Sequence[str], whole: bool, is_log: bool = False) -> None
         raise failure(Exit.USAGE, told, "one or more of them, or --all", "`shufflectl apps` lists them.")
 
 
+def _is(application: pb.Application, named: str) -> bool:
+    return application.application == named
+
+
 def _is_called(application: pb.Application, named: str) -> bool:
     driver = application.driver
     return named in (ONLY, driver.spark_application_id, driver.name)
+
+
+def _begins(application: pb.Application, named: str) -> bool:
+    """UUIDs are written either way; engines that are not Spark choose ids of their own."""
+    return application.application.lower().startswith(named.lower())
+
+
+#: How an application fits what a person says: what fits better goes first.
+_FITTING = (_is, _is_called, _begins)
 
 
 def _told(application: pb.Application, more: str = "") -> str:

@@ -348,6 +348,18 @@ def test_all_that_there_is_fits_into_a_log_file_where_it_is_one_application(
     assert shufflectl("apps", "--log", copy, "-o", "json").data[0]["application"] == APP
 
 
+@pytest.mark.parametrize("named", ["nightly", "nightly-2", "Weekly", "week"])
+def test_an_application_by_an_id_of_its_own_choice(shufflectl: Shufflectl, tmp_path: Path, named: str) -> None:
+    """One id may begin another one, or be the name of another one; a UUID is none of that."""
+    ids = ("nightly", "nightly-2", "Weekly")
+    names = {"nightly": "", "nightly-2": "nightly", "Weekly": ""}
+    address = store(tmp_path / "store.db", *(Told(application=ApplicationId(id_), name=names[id_]) for id_ in ids))
+    called = shufflectl("events", "--store", address, named, "-o", "json")
+    assert (called.code, called.err) == (0, "")
+    assert called.data[0]["event"]["application"].lower().startswith(named.lower())
+    assert called.data[0]["event"]["application"] in (named, "Weekly")
+
+
 def test_an_application_by_id_beginning_spark_s_id_and_name(shufflectl: Shufflectl, tmp_path: Path) -> None:
     other = Told(application=OTHER, name="other", spark_id="local-2")
     address = store(tmp_path / "store.db", Told(), other)
