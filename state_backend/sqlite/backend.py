@@ -35,7 +35,7 @@ from state_backend.limits import (
     is_lease,
 )
 from state_backend.signal import Signal
-from state_backend.sqlite.file import connect
+from state_backend.sqlite.file import connect, unmoved
 from state_backend.sqlite.records import Records
 from state_backend.sqlite.worker import Worker
 from state_backend.threads import Threads
@@ -70,7 +70,7 @@ class SqliteBackend(StateBackend, History):
         self._records = Records(connection, str(path))
         self._history_commits = history_commits
         self._signal = Signal()
-        self._worker = Worker(connection, str(path), self._signal.tell)
+        self._worker = Worker(connection, str(path), self._signal.tell, unmoved(path))
         self._watches: WeakSet[FollowingWatch] = WeakSet()
         self._leases: list[Lease] = []
         self._looking: asyncio.Task[None] | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -25,6 +25,7 @@ _BUSY_TIMEOUT_SECONDS = 5.0
 _BUSY_PAUSE_SECONDS = 0.01
 _CACHE_KIBIBYTES = 16_384
 _IF_LOCKED = "find the process that holds the file (`fuser FILE` names it) and end what it does"
+_IF_MOVED = "end this process and start it again, on the file that is to be the store"
 _IF_UNREADABLE = "check that the file and its folder can be read and written, and that their disk is sound"
 
 # One row is one version of a key: the state (`ended` is null) and the history (the rest) are one table, and rows are in
@@ -77,6 +78,26 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def unmoved(path: Path) -> Callable[[], None]:
+    """Raises `Unavailable` from when on another file, or none, is at this path.
+
+    SQLite goes on with the file that it has opened, which nobody will find again: what it commits there is lost.
+    """
+    where, inode = path.absolute(), path.stat().st_ino
+
+    def check() -> None:
+        try:
+            there = where.stat().st_ino
+        except FileNotFoundError:
+            raise Unavailable(str(where), "the file was removed while it was open", _IF_MOVED) from None
+        except OSError:
+            return  # what is wrong with the place SQLite says better
+        if there != inode:
+            raise Unavailable(str(where), "another file was put in its place while it was open", _IF_MOVED)
+
+    return check
 
 
 @contextmanager

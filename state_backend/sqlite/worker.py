@@ -47,11 +47,18 @@ class _Answer:
 class Worker:
     """Owns the connection until `stop`."""
 
-    def __init__(self, connection: sqlite3.Connection, where: str, after_commit: Callable[[], None]) -> None:
-        """`after_commit` is called in the event loop."""
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        where: str,
+        after_commit: Callable[[], None],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`after_commit` is called in the event loop. `check`: raises what is wrong with the file's place."""
         self._connection = connection
         self._where = where
         self._after_commit = after_commit
+        self._check = check
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._stopped = False
@@ -115,6 +122,7 @@ class Worker:
     def _read(self, job: _Job) -> _Answer:
         self._roll_back()
         try:
+            self._check()
             with named_errors(self._where):
                 self._connection.execute("BEGIN")
                 try:
@@ -128,6 +136,7 @@ class Worker:
         """All in one commit; where SQLite fails, all of them failed."""
         self._roll_back()
         try:
+            self._check()
             with named_errors(self._where):
                 self._connection.execute("BEGIN IMMEDIATE")
             try:

@@ -56,6 +56,34 @@ async def test_a_store_survives_being_closed(filled: Path) -> None:
         assert [entry.key for entry in (await backend.scan(LIVE)).entries] == NAMES
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["with what lies beside it", "alone"])
+async def test_what_nobody_would_find_again_is_not_acknowledged(
+    backend: SqliteBackend, tmp_path: Path, whole: bool
+) -> None:
+    """SQLite writes on into the file that it has open, and that is in no folder any more."""
+    await backend.put(LIVE, "a", b"1")
+    for place in tmp_path.glob("store.db*") if whole else [backend.path]:
+        place.unlink()
+    with pytest.raises(Unavailable, match="was removed while it was open"):
+        await backend.put(LIVE, "a", b"2")
+    with pytest.raises(Unavailable, match="was removed while it was open"):
+        await backend.get(LIVE, "a")
+
+
+async def test_a_file_that_is_put_in_the_place_of_an_open_one_is_not_taken_for_it(
+    backend: SqliteBackend, filled: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    await asyncio.to_thread(tamper, filled, f"VACUUM INTO '{copy}'")
+    aside = tmp_path / "aside.db"
+    backend.path.rename(aside)
+    copy.rename(backend.path)
+    with pytest.raises(Unavailable, match=r"another file was put in its place.*start it again"):
+        await backend.put(LIVE, "a", b"2")
+    aside.rename(backend.path)
+    await backend.put(LIVE, "a", b"3")
+
+
 async def test_it_is_as_durable_as_it_says(backend: SqliteBackend) -> None:
     connection = file.connect(backend.path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
