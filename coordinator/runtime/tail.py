@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from coordinator.core.events import ApplicationEnded, Recorded, SweepChanged
 from coordinator.runtime import places
-from coordinator.runtime.errors import UnknownApplication
+from coordinator.runtime.errors import SetBack, UnknownApplication
 from coordinator.runtime.journal import Journal, Mark
 from coordinator.wire.codec import Segment, record_to_message
+from state_backend import errors
 from state_backend.api import StateBackend, Watch
 from state_backend.errors import Compacted
 from state_backend.values import Commit, Keyspace, Revision, Written
@@ -82,6 +83,8 @@ async def follow(
                 after = max(after, segment.next_sequence - 1)
                 if is_over is not None and _may_end(segment) and await is_over(after):
                     return
+        except errors.SetBack as error:  # what follows may be of another log
+            raise SetBack(journal.application, after) from error
         except Compacted:
             continue
 
