@@ -81,23 +81,35 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def unmoved(path: Path) -> Callable[[], None]:
-    """Raises `Unavailable` from when on another file, or none, is at this path.
+    """Raises `Unavailable` from when on another file, or none, is where the open one was, or where its log was.
 
-    SQLite goes on with the file that it has opened, which nobody will find again: what it commits there is lost.
+    SQLite goes on with what it has opened, which nobody will find again: what it commits there is lost.
     """
-    where, inode = path.absolute(), path.stat().st_ino
+    where = path.absolute()
+    opened = [(place, _inode(place)) for place in (where, where.with_name(f"{where.name}-wal")) if place.exists()]
 
     def check() -> None:
-        try:
-            there = where.stat().st_ino
-        except FileNotFoundError:
-            raise Unavailable(str(where), "the file was removed while it was open", _IF_MOVED) from None
-        except OSError:
-            return  # what is wrong with the place SQLite says better
-        if there != inode:
-            raise Unavailable(str(where), "another file was put in its place while it was open", _IF_MOVED)
+        for place, inode in opened:
+            wrong = _moved(place, inode)
+            if wrong:
+                raise Unavailable(str(where), f"{wrong} while it was open", _IF_MOVED)
 
     return check
+
+
+def _moved(place: Path, inode: int) -> str:
+    """What became of a file; what is wrong with the place otherwise SQLite says better."""
+    try:
+        is_same = _inode(place) == inode
+    except FileNotFoundError:
+        return f"{place.name} was removed"
+    except OSError:
+        return ""
+    return "" if is_same else f"another file was put in the place of {place.name}"
+
+
+def _inode(place: Path) -> int:
+    return place.stat().st_ino
 
 
 @contextmanager

@@ -56,18 +56,26 @@ async def test_a_store_survives_being_closed(filled: Path) -> None:
         assert [entry.key for entry in (await backend.scan(LIVE)).entries] == NAMES
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["with what lies beside it", "alone"])
+@pytest.mark.parametrize("gone", ["store.db*", "store.db", "store.db-wal", "store.db-[ws]*"])
 async def test_what_nobody_would_find_again_is_not_acknowledged(
-    backend: SqliteBackend, tmp_path: Path, whole: bool
+    backend: SqliteBackend, tmp_path: Path, gone: str
 ) -> None:
     """SQLite writes on into the file that it has open, and that is in no folder any more."""
     await backend.put(LIVE, "a", b"1")
-    for place in tmp_path.glob("store.db*") if whole else [backend.path]:
+    for place in tmp_path.glob(gone):
         place.unlink()
     with pytest.raises(Unavailable, match="was removed while it was open"):
         await backend.put(LIVE, "a", b"2")
     with pytest.raises(Unavailable, match="was removed while it was open"):
         await backend.get(LIVE, "a")
+
+
+async def test_a_store_without_the_log_beside_it_is_whole_where_its_process_ends_in_order(tmp_path: Path) -> None:
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        await backend.put(LIVE, "a", b"1")
+        (tmp_path / "store.db-wal").unlink()
+    async with await open_sqlite(tmp_path / "store.db") as backend:
+        assert (await backend.get(LIVE, "a")).entry is not None
 
 
 async def test_a_file_that_is_put_in_the_place_of_an_open_one_is_not_taken_for_it(
@@ -78,7 +86,7 @@ async def test_a_file_that_is_put_in_the_place_of_an_open_one_is_not_taken_for_i
     aside = tmp_path / "aside.db"
     backend.path.rename(aside)
     copy.rename(backend.path)
-    with pytest.raises(Unavailable, match=r"another file was put in its place.*start it again"):
+    with pytest.raises(Unavailable, match=r"another file was put in the place of store.db .*start it again"):
         await backend.put(LIVE, "a", b"2")
     aside.rename(backend.path)
     await backend.put(LIVE, "a", b"3")
