@@ -7,7 +7,8 @@ Begin with `lifecycle`, the table, and with `decide`, where every command finds 
 
     words           ids, values, commands, events, rejections
     state           lifecycle, state, overlay, tracked, making, digest
-    a decision      decide, desk, tally
+    a decision      decide, desk
+    who asks        numbering, tally
     what is told    scheduler, looks, gaps, directives
     what is asked   readers, writers, missing, attempts, answers
     what follows    sweep, touching, policies, pressure, disks, recovery, losses

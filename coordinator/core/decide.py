@@ -1,20 +1,13 @@
 """``decide(state, command) -> events | rejection``: the one place where anything is decided.
 
-Responsible for sending each command to its rule, for numbering and repeats, and for what a commit records about the
-requests that it answers. Refuses to know what time it is and where the log goes. Invariant: equal states and equal
-commands give equal events; a rejection changes nothing.
-
-A commit is made of many requests on one ``Desk``::
-
-    desk = Desk.over(state, now_ms)
-    answers = answer_all(desk, requests)      # decisions see one another
-    close_commit(desk)                        # what was answered, as one event a client
-    ...                                       # append desk.log; then settle(desk.state, state)
+Responsible for sending each command to its rule. Refuses to know what time it is, who asks and how often
+(``numbering``), and where the log goes. Invariant: equal states and equal commands give equal events; a rejection
+changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,21 +15,11 @@ from coordinator.core import answers, directives, gaps, looks, missing, readers,
 from coordinator.core import commands as c
 from coordinator.core import events as e
 from coordinator.core.desk import MOVES, Desk
-from coordinator.core.ids import NO_SHUFFLE, AppShuffle, ClientId, within
-from coordinator.core.rejections import (
-    Accepted,
-    AlreadyConfirmed,
-    Answer,
-    NotReady,
-    Ready,
-    Reason,
-    Recover,
-    Rejection,
-)
-from coordinator.core.state import Client, State
+from coordinator.core.ids import ClientId
+from coordinator.core.rejections import Accepted, Answer, Reason, Rejection
+from coordinator.core.state import State
 from coordinator.core.sweep import react
-from coordinator.core.tally import Tally
-from coordinator.core.values import CLIENT_IDLE_MS, UNCONFIRMED, Ending
+from coordinator.core.values import CLIENT_IDLE_MS, Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,166 +40,24 @@ def decide(state: State, command: c.Command, now_ms: int) -> Decision:
 def carry_out(desk: Desk, command: c.Command) -> Answer:
     """Decides one command on a desk. A rejection leaves the desk as it was."""
     desk.turn_page()
-    refusal = _not_decidable(desk.state, command)
+    refusal = why_not_decidable(desk.state, command)
     return refusal if refusal is not None else _RULES[type(command)](desk, command)
 
 
 def tick(desk: Desk) -> None:
-    """Whatever is due by now is due."""
+    """Does whatever is due by now: expiries whose grace is over, fences whose pause is over, the rest of a sweep."""
     carry_out(desk, c.Tick())
 
 
-# --- many requests, one commit ----------------------------------------------------------------------------------------
+def is_fact(command: c.Command) -> bool:
+    """Whether the command reports what has happened: always accepted, and never taken back."""
+    return type(command) in _FACTS
 
 
-def answer_all(desk: Desk, requests: Sequence[c.Request]) -> list[Answer]:
-    """Answers requests in order; each sees what the ones before it decided."""
-    return [answer(desk, request) for request in requests]
+# --- what cannot be decided -------------------------------------------------------------------------------------------
 
 
-def answer(desk: Desk, request: c.Request) -> Answer:
-    """Answers one request, once: a repeat of an answered number changes nothing."""
-    if request.number == 0:  # not numbered: the asker does not want repeats noticed
-        return carry_out(desk, request.command)
-    known = desk.tallies.get(request.client)
-    tally = known if known is not None and not known.is_stranger else _open_tally(desk, request)
-    if isinstance(tally, Rejection):
-        return tally
-    if request.number > tally.highest:
-        return _answer_new(desk, request, tally)
-    if request.number <= tally.confirmed:
-        return AlreadyConfirmed(request.number, tally.confirmed)
-    if within(tally.spans(), request.number):
-        return _refuse_again(desk, request) if tally.has_refused(request.number) else _answer_again(desk, request)
-    return _answer_new(desk, request, tally)
-
-
-def refuse(desk: Desk, request: c.Request, refusal: Rejection) -> Rejection:
-    """Answers a request without deciding it: nothing follows from it, and sent again it is looked at anew."""
-    tally = _open_tally(desk, request) if request.number else refusal
-    if isinstance(tally, Rejection):
-        return tally
-    desk.turn_page()
-    tally.confirm(request.confirmed)
-    if request.number > tally.confirmed and not within(tally.spans(), request.number):
-        tally.count(_withheld(refusal, request.command))
-    return refusal
-
-
-def _open_tally(desk: Desk, request: c.Request) -> Tally | Rejection:
-    """What this commit counts for the client. A stranger may introduce itself, and asks nothing else before."""
-    client, known = request.client, desk.tallies.get(request.client)
-    if client in desk.state.clients or _introduces(request):
-        return known or desk.open_tally(desk.state.clients.get(client) or Client(client))
-    return Rejection(
-        Reason.FAILED_PRECONDITION,
-        f"client {client} is not registered in application {desk.state.meta.application}",
-        "a client that has registered and was not idle for long",
-        "Register the client anew (RegisterClient) and begin again at number 1.",
-    )
-
-
-def _introduces(request: c.Request) -> bool:
-    """Whether it is what a client may ask that is not registered: nothing is carried out of whom no number is kept."""
-    command = request.command
-    names_itself = isinstance(command, c.RegisterClient) and command.client == request.client
-    return names_itself or isinstance(command, c.RegisterApplication)
-
-
-def _answer_new(desk: Desk, request: c.Request, tally: Tally) -> Answer:
-    if request.confirmed > tally.confirmed:
-        tally.confirm(request.confirmed)
-    if tally.unconfirmed >= UNCONFIRMED:
-        return _hold_back(request, tally)
-    remembered = desk.remembered(request.command)
-    if remembered is not None:
-        tally.repeat(request.number, _withheld(remembered, request.command))
-        return remembered
-    before, command = len(desk.log), request.command
-    given = carry_out(desk, command)
-    note = tally.note_refused if _is_final(given, command) else tally.note
-    note(request.number, _withheld(given, command))
-    is_lasting = len(desk.log) == before or isinstance(given, Recover)
-    if is_lasting and isinstance(command, (c.GetShuffleId, c.ReportMissing)):
-        desk.remember(command, given)
-        if isinstance(given, Ready):
-            tally.repeats += 1
-    return given
-
-
-def _hold_back(request: c.Request, tally: Tally) -> Rejection:
-    """It is too far ahead of its confirmations: counted as any refusal, and no answer of this number's."""
-    refusal = Rejection(
-        Reason.FAILED_PRECONDITION,
-        f"client {request.client} has {tally.unconfirmed} unconfirmed answers",
-        f"at most {UNCONFIRMED}",
-        "Confirm the answers that have arrived, then send this number again.",
-    )
-    tally.count(_withheld(refusal, request.command))
-    return refusal
-
-
-def _answer_again(desk: Desk, request: c.Request) -> Answer:
-    """The first answer where it is still true, else the present truth; a fact was recorded the first time."""
-    if type(request.command) in _FACTS or isinstance(request.command, c.EndApplication):
-        return Accepted()
-    if isinstance(request.command, c.ReportMissing):
-        return _not_decidable(desk.state, request.command) or missing.tell_again(desk, request.command)
-    probe = desk.probe()
-    truth = carry_out(probe, request.command)
-    if not isinstance(request.command, c.GetShuffleId):
-        return truth if isinstance(truth, Rejection) else Accepted()
-    if not probe.log or isinstance(truth, Rejection):
-        return truth  # else somebody reads or writes from here on, also where a fence's outcome decides what
-    if isinstance(truth, Recover) and all(type(r.event) is e.RecoveryJoined for r in probe.log):
-        return truth
-    return carry_out(desk, request.command)
-
-
-def _is_final(given: Answer, command: c.Command) -> bool:
-    """Whether a refusal stands for good. What was only asked is asked anew, and gets the truth of the moment."""
-    return isinstance(given, Rejection) and not isinstance(command, (c.GetShuffleId, c.ReportMissing))
-
-
-def _refuse_again(desk: Desk, request: c.Request) -> Rejection:
-    """The first answer where it is still true; what could be granted by now needs a number that nobody has refused."""
-    truth = carry_out(desk.probe(), request.command)
-    if isinstance(truth, Rejection):
-        return truth
-    app_shuffle = getattr(request.command, "app_shuffle", None)
-    return Rejection(
-        Reason.FAILED_PRECONDITION if app_shuffle is not None else Reason.INVALID,
-        f"request {request.number} of {request.client} was refused when it came first, and nothing followed from it",
-        "a number that was not refused, for what may be possible by now",
-        "Send it under a new number.",
-        app_shuffle,  # a failed precondition without one is about the client, which is as good as before
-    )
-
-
-def _withheld(given: Answer, command: c.Command) -> tuple[str, AppShuffle] | None:
-    """Under which word and shuffle an answer is counted that did not give what was asked for; None: it did."""
-    if type(given) is Ready or type(given) is Accepted:
-        return None
-    if isinstance(given, (NotReady, Recover)):
-        shuffle = getattr(command, "app_shuffle", NO_SHUFFLE)
-        return ("not ready" if isinstance(given, NotReady) else "recover"), shuffle
-    if isinstance(given, Rejection):
-        return given.reason.value, given.app_shuffle if given.app_shuffle is not None else NO_SHUFFLE
-    return None
-
-
-def close_commit(desk: Desk) -> None:
-    """Records what was answered to whom in this commit, one event a client."""
-    for tally in desk.tallies.values():
-        desk.turn_page()
-        if tally.changed and tally.client in desk.state.clients:
-            desk.emit(tally.event())
-
-
-# --- the rules of single commands -------------------------------------------------------------------------------------
-
-
-def _not_decidable(state: State, command: c.Command) -> Rejection | None:
+def why_not_decidable(state: State, command: c.Command) -> Rejection | None:
     """What cannot be decided at all: before registration, twice, after the end, or more than a fact may change."""
     registering = isinstance(command, c.RegisterApplication)
     if state.meta.application is None and not registering:
@@ -265,6 +106,9 @@ def _refuse_registration(state: State, command: Any) -> Rejection | None:
         "a new UUID for each run of a driver",
         "Make a new application id.",
     )
+
+
+# --- the rules of single commands -------------------------------------------------------------------------------------
 
 
 def _register(desk: Desk, command: c.RegisterApplication) -> Answer:

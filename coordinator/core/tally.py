@@ -2,7 +2,7 @@
 
 Responsible for counting the numbers that are answered, those that the client has confirmed, and what was refused, for
 the one event that the commit records of it. Refuses to know what was asked, and whether a number comes again
-(``decide``). Invariant: nothing counts as confirmed that was not answered, and that event stays small, however much
+(``numbering``). Invariant: nothing counts as confirmed that was not answered, and that event stays small, however much
 is refused.
 """
 

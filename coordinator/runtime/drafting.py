@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from coordinator.core import decide
+from coordinator.core import decide, numbering
 from coordinator.core.commands import RegisterClient, Request
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded
@@ -65,8 +65,8 @@ def refusal(state: State, batches: Iterable[Batch], now_ms: int, why: Rejection)
     """Answers the first request that waits with a refusal, and nothing else."""
     made = Draft(Desk.over(state, now_ms), ticked=False, count=1)
     batch = next(iter(batches))
-    made.taken.append((batch, [decide.refuse(made.desk, batch.requests[len(batch.answers)], why)]))
-    decide.close_commit(made.desk)
+    made.taken.append((batch, [numbering.refuse(made.desk, batch.requests[len(batch.answers)], why)]))
+    numbering.close_commit(made.desk)
     return made
 
 
@@ -87,7 +87,7 @@ def draft(
         if made.full or made.newer or made.count >= requests_max:
             break
         _take(made, batch, requests_max, readable)
-    decide.close_commit(made.desk)
+    numbering.close_commit(made.desk)
     return made
 
 
@@ -103,7 +103,7 @@ def _tick(made: Draft, readable: int) -> None:
 def _take(made: Draft, batch: Batch, requests_max: int, readable: int) -> None:
     """Decides what is left of the batch, as far as it fits."""
     desk, log = made.desk, made.desk.log
-    answer = decide.answer if not made.crowded else _answer_in_a_crowd(made.crowded)
+    answer = numbering.answer if not made.crowded else _answer_in_a_crowd(made.crowded)
     answers: list[Answer] = []
     made.taken.append((batch, answers))
     seen = len(log)
@@ -129,7 +129,7 @@ def _answer_in_a_crowd(full: dict[str, int]) -> Callable[[Desk, Request], Answer
     def answer(desk: Desk, request: Request) -> Answer:
         makes_room = isinstance(request.command, RegisterClient) and decide.idle_clients(desk)
         why = None if makes_room else no_room(desk.state, request.command, full)
-        return decide.answer(desk, request) if why is None else decide.refuse(desk, request, why)
+        return numbering.answer(desk, request) if why is None else numbering.refuse(desk, request, why)
 
     return answer
 

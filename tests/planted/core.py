@@ -12,12 +12,12 @@ from typing import Any
 from coordinator.core import (
     answers,
     cuts,
-    decide,
     directives,
     evolve,
     fold_generation,
     fold_scheduler,
     missing,
+    numbering,
     policies,
     readers,
     recovery,
@@ -231,7 +231,7 @@ def forget_who_waited_for_a_fence(patch: Patch) -> None:
     f"{CORE}/test_decide.py::test_the_same_number_twice_in_a_commit_is_carried_out_once",
 )
 def forget_what_was_answered(patch: Patch) -> None:
-    patch.setattr(decide, "within", lambda spans, number: False)
+    patch.setattr(numbering, "within", lambda spans, number: False)
     patch.setattr(Tally, "__post_init__", lambda self: setattr(self, "highest", self.confirmed))
 
 
@@ -240,7 +240,7 @@ def forget_what_was_answered(patch: Patch) -> None:
     f"{CORE}/test_decide.py::test_numbers_that_come_late_are_carried_out",
 )
 def take_a_late_number_for_a_repeat(patch: Patch) -> None:
-    patch.setattr(decide, "within", lambda spans, number: True)
+    patch.setattr(numbering, "within", lambda spans, number: True)
 
 
 @bug(

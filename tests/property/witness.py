@@ -11,7 +11,7 @@ from collections.abc import Callable
 from unittest.mock import patch
 
 from coordinator.core import commands as c
-from coordinator.core import decide, invariants, steps, sweep
+from coordinator.core import decide, invariants, numbering, steps, sweep
 from coordinator.core.desk import Desk
 from coordinator.core.digest import advance, as_text, digest, total
 from coordinator.core.events import Recorded
@@ -48,8 +48,8 @@ class Witness:
         """Answers numbered requests in one commit."""
 
         def work(desk: Desk) -> list[Answer]:
-            answers = decide.answer_all(desk, requests)
-            decide.close_commit(desk)
+            answers = numbering.answer_all(desk, requests)
+            numbering.close_commit(desk)
             return answers
 
         return self._commit(work, now_ms)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.core import commands as c
-from coordinator.core import decide
+from coordinator.core import decide, numbering
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
 from coordinator.core.ids import NO_SHUFFLE, ApplicationId, AppShuffle, ClientId, JobId, ShuffleId, Span, StageId
@@ -227,8 +227,8 @@ def test_who_registers_something_else_is_as_unknown_as_before(whose: str) -> Non
 def test_who_was_refused_its_registration_is_unknown_in_its_commit() -> None:
     story, stranger = told(), ClientId("stranger")
     desk = Desk.over(story.state, 2_000)
-    decide.refuse(desk, c.Request(stranger, 1, c.RegisterClient(stranger)), Rejection(Reason.EXHAUSTED, "", "", ""))
-    assert isinstance(decide.answer(desk, ask(2, client=stranger)), Rejection)
+    numbering.refuse(desk, c.Request(stranger, 1, c.RegisterClient(stranger)), Rejection(Reason.EXHAUSTED, "", "", ""))
+    assert isinstance(numbering.answer(desk, ask(2, client=stranger)), Rejection)
 
 
 @pytest.mark.parametrize(("number", "times"), [(1, 0), (2, 0), (3, 0), (4, 1), (5, 0), (6, 1)])
@@ -239,7 +239,7 @@ def test_who_is_held_back_is_counted_unless_its_number_was_answered(number: int,
     story.witness.answer([ask(3, confirmed=2)], 2_000)
     desk = Desk.over(story.state, 2_000)
     refusal = Rejection(Reason.EXHAUSTED, "too many at once", "", "")
-    assert decide.refuse(desk, ask(number), refusal) == refusal
+    assert numbering.refuse(desk, ask(number), refusal) == refusal
     assert desk.tallies[X].refused.total() == times
 
 
@@ -247,7 +247,7 @@ def test_who_is_held_back_is_counted_unless_its_number_was_answered(number: int,
 def test_who_numbers_nothing_and_is_held_back_is_not_counted(client: ClientId) -> None:
     desk = Desk.over(told().state, 2_000)
     refusal = Rejection(Reason.EXHAUSTED, "too many at once", "", "")
-    assert decide.refuse(desk, ask(0, client=client), refusal) == refusal
+    assert numbering.refuse(desk, ask(0, client=client), refusal) == refusal
     assert desk.tallies == {}
 
 
@@ -496,8 +496,8 @@ def test_however_requests_are_cut_into_commits_each_is_carried_out_once(
 def test_a_lost_compare_costs_the_draft_only(where: int) -> None:
     story = told()
     desk = Desk.over(story.state, 2_000)
-    decide.answer_all(desk, [ask(1), ask(2)][: where + 1])
-    decide.close_commit(desk)
+    numbering.answer_all(desk, [ask(1), ask(2)][: where + 1])
+    numbering.close_commit(desk)
     assert X in story.state.clients
     assert story.state.clients[X].answered == ()
     assert not story.state.generations[1].readers

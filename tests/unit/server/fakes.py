@@ -15,10 +15,10 @@ import grpc
 from shuffle_lifecycle.v1 import service_pb2, service_pb2_grpc
 
 from coordinator.core.commands import RegisterApplication, Request
-from coordinator.core.decide import answer_all, close_commit
 from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, ShuffleId
+from coordinator.core.numbering import answer_all, close_commit
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State, copy, empty, settle
 from coordinator.runtime.api import ApplicationRecord, Coordinator, GoAway, Message, Peer, Session, UnknownApplication

@@ -11,9 +11,9 @@ import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
 from coordinator.core.commands import Request
-from coordinator.core.decide import refuse
 from coordinator.core.desk import Desk
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, ShuffleId
+from coordinator.core.numbering import refuse
 from coordinator.core.rejections import Accepted, AlreadyConfirmed, Answer, Ready, Reason, Rejection
 from coordinator.core.state import Directive
 from coordinator.core.values import DirectiveKind, Locator
