@@ -18,8 +18,6 @@ from replay.holding import reasons
 from replay.names import Names
 from replay.travel import Ended, Gone, Traveller
 
-LIVE = (Life.WRITING, Life.READABLE, Life.PARTIAL)
-
 
 @dataclass(frozen=True, slots=True)
 class There:

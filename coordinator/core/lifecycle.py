@@ -65,6 +65,9 @@ TRANSITIONS: dict[tuple[Life, Turn], Life] = {
     **{(life, Turn.CLOSE): Life.DELETED for life in _ENDABLE},
 }
 
+#: Kept for whoever needs it, and may expire.
+KEPT = frozenset(life for life, turn in TRANSITIONS if turn is Turn.EXPIRE)
+
 #: Where data may be read, perhaps after a rescue; what expired half-written is here too (`Generation.intact`).
 THERE = frozenset({Life.READABLE, Life.EXPIRED})
 

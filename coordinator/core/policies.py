@@ -12,7 +12,7 @@ from functools import cached_property
 
 from coordinator.core import cuts, lineages
 from coordinator.core.ids import AppShuffle, ExecutionId, StageAttempt, within
-from coordinator.core.lifecycle import Life
+from coordinator.core.lifecycle import KEPT, Life
 from coordinator.core.state import Generation, Shuffle, State
 from coordinator.core.values import Deletion, Expiry, Hold, Level, Policy, Rescue, RootKind, Rule
 
@@ -115,15 +115,22 @@ def is_guess(state: State, generation: Generation, why: Expiry | None) -> bool:
 
 def verdict(view: View, generation: Generation) -> Expiry | None:
     """Why the generation expires now; None where it does not."""
-    state = view.state
-    if generation.life not in (Life.WRITING, Life.PARTIAL, Life.READABLE):
+    if generation.life not in KEPT or _is_needed(view, generation):
         return None
-    if generation.in_use or state.meta.gap is not None or generation.app_shuffle in view.jobs:
-        return None
-    if generation.app_shuffle in view.recoveries or (not generation.complete and generation.app_shuffle in view.listed):
+    if not generation.complete and generation.app_shuffle in view.listed:
         return None
     why = released(view, generation)
-    return None if why is None or view.rooted(counted(state, generation), generation.app_shuffle) else why
+    return None if why is None or view.rooted(counted(view.state, generation), generation.app_shuffle) else why
+
+
+def _is_needed(view: View, generation: Generation) -> bool:
+    """Whether it has to stay under every rule: it is in use, or a live job or an open recovery needs it.
+
+    In a gap too: facts are missing then, and nobody can say that it is not in use.
+    """
+    if generation.in_use or view.state.meta.gap is not None:
+        return True
+    return generation.app_shuffle in view.jobs or generation.app_shuffle in view.recoveries
 
 
 def released(view: View, generation: Generation) -> Expiry | None:
@@ -151,15 +158,21 @@ def may_not_be_guessed(state: State, generation: Generation) -> bool:
 
 
 def _reachable(view: View, generation: Generation) -> Expiry | None:
-    """In no cut, and a look that began after it was complete has ended."""
-    seen = max(generation.completed, generation.rested) < view.state.meta.seen_sequence
-    return Expiry.UNREACHABLE if seen else None
+    """In no cut (which the caller asks), and a look has seen it."""
+    return Expiry.UNREACHABLE if is_seen(view.state, generation) else None
+
+
+def is_seen(state: State, generation: Generation) -> bool:
+    """Whether a look that has ended speaks of it as it is now.
+
+    It must have begun after the generation was completed, was left by a writer or lost outputs last.
+    """
+    return max(generation.completed, generation.rested) < state.meta.seen_sequence
 
 
 def unseen(state: State) -> list[AppShuffle]:
-    """What was completed, or left as it is, after the last look that has ended began."""
-    seen = state.meta.seen_sequence
-    return [one.app_shuffle for one in state.generations.values() if one.completed >= seen or one.rested >= seen]
+    """The app shuffles of the generations that no look has seen as they are."""
+    return [one.app_shuffle for one in state.generations.values() if not is_seen(state, one)]
 
 
 def _frontier(view: View, generation: Generation) -> Expiry | None:
@@ -234,22 +247,22 @@ _RULES: dict[Rule, Callable[[View, Generation], Expiry | None]] = {
 
 
 def may_be_pressed(view: View, generation: Generation, now_ms: int) -> bool:
-    """Whether a full disk may take it although it was not let go: complete, and by all that is known needed by nobody.
+    """Whether a full disk may take it although its rule has not let it go: by all that is known nobody needs it.
 
-    Where looks are taken, one has seen it. Where it is not behind the frontier, it has not been used for a moment, and
-    its SQL execution is over: what that reads later may be planned later.
+    It can be read, and has not been used for the grace period. Where looks are taken at all, one has seen it; no root
+    of a kind that really needs what it reaches (`SURE`) reaches it. And either it lies behind the frontier, or it has
+    not been used for a moment (`REST_MS`) and the SQL execution that wrote it is over: while one runs, it may still
+    plan a reader.
     """
     state, policy = view.state, policy_of(view.state, generation)
     if policy.rule is not Rule.PRESSURE or generation.life is not Life.READABLE or not generation.bytes:
         return False
-    if generation.in_use or state.meta.gap is not None or _barred(state, generation) is not None:
+    if generation.used_ms + policy.grace_ms > now_ms or _barred(state, generation) is not None:
         return False
-    if generation.used_ms + policy.grace_ms > now_ms or may_not_be_guessed(state, generation):
+    if may_not_be_guessed(state, generation) or _is_needed(view, generation):
         return False
-    if generation.app_shuffle in view.jobs or generation.app_shuffle in view.recoveries:
-        return False
-    unseen = state.meta.look is not None and _reachable(view, generation) is None
-    if unseen or view.rooted(SURE, generation.app_shuffle):
+    is_unseen = state.meta.look is not None and not is_seen(state, generation)
+    if is_unseen or view.rooted(SURE, generation.app_shuffle):
         return False
     rests = generation.used_ms + REST_MS <= now_ms and not _may_run(state, generation.execution)
     return rests or is_behind(view, generation)

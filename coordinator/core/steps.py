@@ -123,7 +123,7 @@ def _keeping(before: State, generation: Generation) -> Found:
     policy = policies.policy_of(before, generation)
     if generation.app_shuffle in cuts.of_roots(before, policies.counted(before, generation)):
         yield "14 roots", f"fences {generation.shuffle_id}, which a root reaches"
-    if policy.rule is Rule.REACHABLE and max(generation.completed, generation.rested) >= before.meta.seen_sequence:
+    if policy.rule is Rule.REACHABLE and not policies.is_seen(before, generation):
         yield "14 roots", f"fences {generation.shuffle_id}, at which no look has looked"
     if policy.rule is Rule.PRESSURE and pressure.fullest(before) is None:
         yield "15 pressure", f"fences {generation.shuffle_id} while no disk is above its low watermark"

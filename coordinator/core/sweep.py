@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from coordinator.core import events as e
 from coordinator.core import policies, pressure, recovery
 from coordinator.core.desk import MOVES, Desk
-from coordinator.core.lifecycle import Life
+from coordinator.core.lifecycle import KEPT, Life
 from coordinator.core.state import Generation, State, first_due_ms
 from coordinator.core.values import Deletion, Ending, Expiry, Hold, Pressed, Rescue, RootKind
 
@@ -102,7 +102,7 @@ def _candidates(desk: Desk) -> list[Generation]:
     return sorted(movable, key=lambda generation: generation.shuffle_id)
 
 
-_MOVABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE, Life.EXPIRED})
+_MOVABLE = KEPT | {Life.EXPIRED}
 
 
 def is_movable(state: State, generation: Generation) -> bool:

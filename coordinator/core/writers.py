@@ -15,7 +15,7 @@ from coordinator.core.answers import BEING_FENCED, not_ready
 from coordinator.core.attempts import asks_no_more, comes_late, has_failed, is_past
 from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, JobId, RecoveryId, ShuffleId, StageAttempt
-from coordinator.core.lifecycle import Life
+from coordinator.core.lifecycle import KEPT, Life
 from coordinator.core.losses import lose
 from coordinator.core.rejections import Answer, Ready, Reason, Rejection
 from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
@@ -23,8 +23,6 @@ from coordinator.core.values import Level, Loss, Rescue
 
 #: Attempts that a generation remembers as its writers, as far as nothing follows any more from what the others ask.
 WRITERS = 256
-
-_WRITABLE = frozenset({Life.WRITING, Life.PARTIAL, Life.READABLE})
 
 
 def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None) -> Answer:
@@ -55,7 +53,7 @@ def _write_while_fencing(desk: Desk, generation: Generation, stage: StageAttempt
 def _write_on(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
     """Of a generation that is there: it is gone on with, or given up for a new one."""
     if _has_its_place(generation, stage, missing_tasks):
-        if missing_tasks is not None and stage not in generation.writers and generation.life in _WRITABLE:
+        if missing_tasks is not None and stage not in generation.writers and generation.life in KEPT:
             _join(desk, generation, stage)  # it had asked before its submission was told
         return Ready(generation.shuffle_id, generation.locator)
     if begins_anew(desk.state, generation.app_shuffle) or _would_mix(desk.state, generation, missing_tasks):
