@@ -20,14 +20,14 @@ BEING_FENCED = "being fenced; its outcome decides"
 
 
 def told_late(desk: Desk, generation: Generation) -> Answer:
-    """The truth, for one whom nothing waits for."""
+    """The generation's id for an asker whose attempt is over: nobody will read for it, so nobody is registered."""
     if generation.life is Life.FENCING:
         return not_ready(desk, generation.shuffle_id, BEING_FENCED)
     return Ready(generation.shuffle_id, generation.locator)
 
 
 def not_ready(desk: Desk, shuffle_id: ShuffleId, why: str) -> NotReady:
-    """To be asked for again, and when."""
+    """It is to be asked for again, after the pause that the settings say."""
     return NotReady(shuffle_id, why, desk.state.meta.settings.ask_again_ms)
 
 
@@ -37,7 +37,7 @@ def unfinished(generation: Generation) -> str:
 
 
 def recover(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Answer:
-    """It is gone: the recovery, which is joined or opened, or that there is none any more."""
+    """The generation is gone: joins or opens its recovery and tells of it; refused where its recoveries are used up."""
     missing = desk.state.shuffles[app_shuffle].current
     assert missing is not None
     found = recovery.answer(desk, app_shuffle, stage)
@@ -62,7 +62,7 @@ def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Reje
 
 
 def truth(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId) -> Answer:
-    """What a reader would be told, for one whom nothing waits for: nothing follows from it."""
+    """What a reader would be told, for an asker whose attempt is past: nobody is registered, and no recovery begins."""
     state, generation = desk.state, desk.state.current(app_shuffle)
     if missing in state.recovered and cuts.is_gone(state.generations.get(missing)):
         found = state.recoveries.get(state.recovered[missing])

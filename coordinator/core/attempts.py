@@ -12,9 +12,12 @@ from coordinator.core.state import Generation, State
 
 
 def is_over(state: State, stage: StageAttempt) -> bool:
-    """A task that outlived its attempt asks. Where no live job lists the stage, none will: stage ids only grow.
+    """Whether it has ended for good, so that whoever asks in its name is a task that has outlived it.
 
-    Nor is a stage waited for that lies far beyond all that were listed: it might never come, and would read for ever.
+    An attempt that is known runs, or holds its inputs for its retry. One that is not known is over if a live job has
+    seen it, or a later attempt of its stage, end well. Where no live job lists the stage at all, it is over unless a
+    job that is told soon may list it: stage ids only grow, and a stage far beyond all that were listed might never
+    come, so that its attempt would count as a reader for ever.
     """
     if stage in state.attempts:
         return False
@@ -25,15 +28,18 @@ def is_over(state: State, stage: StageAttempt) -> bool:
 
 
 def has_ended(state: State, stage: StageAttempt) -> bool:
-    """Whether its submission is told late, or once more. A stage that no job was told to list may be one of a gap."""
+    """Whether its submission is told late, or a second time: then it begins nothing.
+
+    A stage that no job was told to list may belong to a job whose start was missed in a gap: its submission counts.
+    """
     is_listed = any(job.lists(stage.stage) for job in state.jobs.values())
     return (is_listed or within(state.meta.stages_ended, stage.stage)) and is_over(state, stage)
 
 
 def is_past(state: State, stage: StageAttempt) -> bool:
-    """Over, or a later attempt has taken its place: what its tasks still ask begins and ends nothing.
+    """Whether it is over, or a later attempt has taken its place: what its tasks still ask begins and ends nothing.
 
-    Who merely asks as a later attempt takes no place of one that runs.
+    A later attempt takes the place of one that runs when it is submitted, and not because its tasks merely ask.
     """
     known = state.attempts.get(stage)
     runs = known is not None and known.running
@@ -42,18 +48,22 @@ def is_past(state: State, stage: StageAttempt) -> bool:
 
 
 def has_failed(state: State, stage: StageAttempt) -> bool:
-    """It has ended badly, and no later attempt is known yet: what that reads it still holds, but it writes no more."""
+    """Whether it was submitted and has ended badly. It writes no more; what it read is held for its retry."""
     known = state.attempts.get(stage)
     return known is not None and known.submitted and not known.running
 
 
 def comes_late(state: State, generation: Generation | None, stage: StageAttempt) -> bool:
-    """A writer that outlived its attempt. A later one has written what is whole: in a gap that may be all we know."""
+    """Whether a task that asks to write belongs to an attempt that writes no more: it is past, or it has failed.
+
+    Or a later attempt of its stage has written the generation, which is complete: after a gap nothing else may tell
+    of that later attempt.
+    """
     later = generation.written_by if generation is not None and generation.complete else frozenset()
     is_followed = any(one.stage == stage.stage and one > stage for one in later)
     return is_followed or is_past(state, stage) or has_failed(state, stage)
 
 
 def asks_no_more(state: State, writer: StageAttempt) -> bool:
-    """Nothing can follow from what it asks: it has ended, and no live job lists its stage."""
+    """Whether nothing can follow from what it asks: it is not known any more, and no live job lists its stage."""
     return writer not in state.attempts and not any(job.lists(writer.stage) for job in state.jobs.values())

@@ -12,11 +12,14 @@ from coordinator.core.ids import AppShuffle
 
 
 def behind(stage: ReportStageSubmitted | StageSubmitted) -> tuple[AppShuffle, ...]:
-    """What of its reads lies behind persisted RDDs. Who says only that something does means, perhaps, all of it."""
+    """The app shuffles among its reads that lie behind persisted RDDs of it: it may take their blocks instead.
+
+    A driver of an older release tells only that there are some (``cached``): then each of its reads may be one.
+    """
     return stage.behind or (stage.reads if stage.cached else ())
 
 
 def direct(stage: ReportStageSubmitted | StageSubmitted) -> tuple[AppShuffle, ...]:
-    """What it reads wherever it runs, whatever is cached."""
+    """The app shuffles that it reads wherever it runs, whatever is cached."""
     hidden = behind(stage)
     return tuple(read for read in stage.reads if read not in hidden) if hidden else stage.reads

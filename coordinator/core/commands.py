@@ -1,7 +1,7 @@
 """What is wished or reported: the inputs of ``decide``.
 
 Responsible for the content of every command. Refuses to know what becomes of it. Invariant: a command carries all that
-its decision needs beside the state; its time comes in the ``Request`` that wraps it.
+its decision needs beside the state and the time, which whoever decides it brings along.
 
 Facts of the scheduler are commands too: ``decide`` turns them into events, with what follows from them.
 """

@@ -25,7 +25,10 @@ _RUNS_AGAIN = "some of its outputs are gone; its map stage will run again"
 
 
 def report_missing(desk: Desk, command: ReportMissing) -> Answer:
-    """A reader did not find a generation: joins its recovery, or opens it."""
+    """A reader did not find a generation: joins its recovery, or opens it.
+
+    A report of an attempt that is past, or that missed an earlier generation, loses nothing: it is told what is so now.
+    """
     state = desk.state
     missing = _missing(state, command)
     if isinstance(missing, Rejection):
@@ -38,7 +41,10 @@ def report_missing(desk: Desk, command: ReportMissing) -> Answer:
 
 
 def _is_of_earlier(state: State, command: ReportMissing, missing: ShuffleId) -> bool:
-    """It failed over an earlier generation, which nobody remembers: what was written since it has not missed."""
+    """Whether the report names no generation, and comes of a failed attempt that never read the one it would mean.
+
+    What it missed was an earlier one, which nobody remembers; what was written since then is there.
+    """
     attempt = state.attempts.get(command.stage) if command.stage is not None else None
     return attempt is not None and not attempt.running and not command.shuffle_id and missing not in attempt.reading
 
@@ -93,6 +99,7 @@ def _report_older(desk: Desk, command: ReportMissing, missing: ShuffleId) -> Ans
 
 
 def _report_current(desk: Desk, command: ReportMissing) -> Answer:
+    """The current generation is reported: a loss that nobody knew is recorded, and a recovery where it takes one."""
     generation = desk.state.current(command.app_shuffle)
     if generation is None or generation.life is Life.FENCED:
         return recover(desk, command.app_shuffle, command.stage)
@@ -110,7 +117,7 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
 
 
 def _is_being_made_good(generation: Generation, stage: StageAttempt | None) -> bool:
-    """The report is of a loss that is known: a writer is at it, whoever reports, or has made it good since."""
+    """Whether the loss is known: a writer is repairing it, or has done so since the reporter met it."""
     if not generation.complete:
         return bool(generation.writers)
     return stage in generation.missed_by

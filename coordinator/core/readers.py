@@ -18,7 +18,11 @@ from coordinator.core.values import Rescue
 
 
 def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
-    """What a reader is told."""
+    """Answers a reader, and registers it where there is something to read; what had expired is kept for it.
+
+    Where the generation is gone, its recovery is joined or opened. An asker whose attempt is over is told what is so,
+    and nothing follows.
+    """
     shuffle = desk.state.shuffles.get(app_shuffle)
     if shuffle is None:
         return unknown(desk.state, app_shuffle)
@@ -40,7 +44,11 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
 
 
 def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> None:
-    """The scheduler has submitted a reader: it counts, whatever state the generation is in."""
+    """The scheduler has submitted a reader, which counts without asking.
+
+    Where the generation is gone, the stage has missed it: its recovery is joined or opened. Where it has expired and
+    this command has no move left to take that back, the sweep registers the reader.
+    """
     generation = desk.state.current(app_shuffle)
     if generation is None or generation.life is Life.FENCED:
         ask_to_read(desk, app_shuffle, stage)
@@ -49,7 +57,7 @@ def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Non
 
 
 def _register(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
-    """Who reads is known from here on; what was to be let go is kept."""
+    """Registers the reader; what had expired is readable again."""
     if generation.life is Life.EXPIRED:
         desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {stage}"))
     if stage not in generation.readers:

@@ -21,12 +21,16 @@ from coordinator.core.rejections import Answer, Ready, Reason, Rejection
 from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
 from coordinator.core.values import Level, Loss, Rescue
 
-#: Attempts that a generation remembers as its writers, as far as nothing follows any more from what the others ask.
+#: So many of the attempts that ever wrote a generation are remembered, since a loop may repair one output again and
+#: again; more where an older one may still ask.
 WRITERS = 256
 
 
 def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missing_tasks: int | None) -> Answer:
-    """What a writer is told. ``missing_tasks``: how many the scheduler has submitted with it; None: it has not said."""
+    """Answers a writer, and records what it begins, goes on with, or gives up.
+
+    ``missing_tasks``: how many map tasks Spark has submitted with this attempt; None: a task asks, which does not know.
+    """
     generation = desk.state.current(app_shuffle)
     shuffle = desk.state.shuffles.get(app_shuffle)
     if missing_tasks is None and _writes_another(desk.state, app_shuffle, stage):
@@ -36,7 +40,7 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
     if shuffle is None or shuffle.current is None:
         return _start(desk, app_shuffle, stage, None)
     if generation is None or generation.life is Life.FENCED:
-        found = _found(desk, app_shuffle, stage)
+        found = _recovery_for(desk, app_shuffle, stage)
         return _start(desk, app_shuffle, stage, found.recovery if found else None)
     if generation.life is Life.FENCING:
         return _write_while_fencing(desk, generation, stage, missing_tasks)
@@ -44,6 +48,7 @@ def ask_to_write(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt, missi
 
 
 def _write_while_fencing(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
+    """Joins the generation: the outcome of the fence decides whether that is completed or another one begins."""
     known = generation.written_by if missing_tasks is None else generation.writers  # a resync may have ended it
     if stage not in known:
         _join(desk, generation, stage)
@@ -51,7 +56,7 @@ def _write_while_fencing(desk: Desk, generation: Generation, stage: StageAttempt
 
 
 def _write_on(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
-    """Of a generation that is there: it is gone on with, or given up for a new one."""
+    """The generation is there: the writer goes on with it, or gives it up for a new one."""
     if _has_its_place(generation, stage, missing_tasks):
         if missing_tasks is not None and stage not in generation.writers and generation.life in KEPT:
             _join(desk, generation, stage)  # it had asked before its submission was told
@@ -62,17 +67,18 @@ def _write_on(desk: Desk, generation: Generation, stage: StageAttempt, missing_t
 
 
 def _has_its_place(generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> bool:
-    """It has begun, or continued, this one. Who had asked early and was ended by a resync rewrites what is whole.
+    """Whether the attempt is one of the generation's writers already, so that nothing begins.
 
-    And takes up what was let go since.
+    It is not where its submission is told now, a resync had ended it before, and the generation is complete or has
+    expired since: then it writes again what was complete, or takes back what was to go.
     """
     goes_on = not generation.complete and generation.life is not Life.EXPIRED
-    asks_on = missing_tasks is None or stage in generation.writers or goes_on
-    return asks_on and stage in generation.written_by
+    is_writing = missing_tasks is None or stage in generation.writers or goes_on
+    return is_writing and stage in generation.written_by
 
 
 def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
-    """What a writer that outlived its attempt writes belongs to what it began; it begins nothing."""
+    """Answers a task that has outlived its attempt: it goes on with what that had begun, and begins nothing."""
     generation = desk.state.current(app_shuffle)
     if generation is not None and stage in generation.written_by and generation.life not in (Life.FENCING, Life.FENCED):
         return Ready(generation.shuffle_id, generation.locator)
@@ -83,8 +89,8 @@ def _write_late(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
     return not_ready(desk, shuffle_id, f"stage {stage} is {what}: no live job lists it, or a later attempt writes")
 
 
-def _found(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:
-    """The recovery that this writer carries out; opened where nobody has asked before."""
+def _recovery_for(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Recovery | None:
+    """The recovery that this writer carries out, opened where nobody has asked before; None: there is none."""
     missing = desk.state.shuffles[app_shuffle].current
     assert missing is not None
     known = desk.state.recovered.get(missing)
@@ -112,7 +118,10 @@ def begins_anew(state: State, app_shuffle: AppShuffle) -> bool:
 
 
 def _would_mix(state: State, generation: Generation, missing_tasks: int | None) -> bool:
-    """A recovery has named it, and Spark writes all of it again, as it was told to."""
+    """Whether completing this half-written generation would mix two generations of its input, as a recovery has said.
+
+    And Spark does write all of it again, as the determinism level that its RDD was given makes it do.
+    """
     known = state.recoveries.get(state.recovered.get(generation.shuffle_id, DENIED))
     maps = state.shuffles[generation.app_shuffle].lineage.maps
     named = known is not None and generation.shuffle_id in known.mixing and not generation.complete
@@ -128,7 +137,10 @@ def _replace(desk: Desk, old: Generation, stage: StageAttempt, cause: Loss) -> R
 
 
 def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_tasks: int | None) -> Answer:
-    """A further attempt of a determinate stage completes the generation, if it can be and something of it is left."""
+    """A further attempt of a determinate stage completes the same generation.
+
+    It begins another one where the service cannot complete a generation, or nothing is left of what was written.
+    """
     maps = desk.state.shuffles[generation.app_shuffle].lineage.maps
     none_left = bool(maps) and missing_tasks is not None and missing_tasks >= maps
     if generation.completed and (none_left or not desk.state.meta.capabilities.completes_after_loss):
@@ -143,14 +155,14 @@ def _continue(desk: Desk, generation: Generation, stage: StageAttempt, missing_t
 
 
 def _join(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
-    """A loop repairs the same output again and again: of so many who ever wrote it, the oldest are forgotten."""
+    """Makes the attempt one of the generation's writers; of very many, the oldest are forgotten."""
     beyond = max(0, len(generation.written_by) + 1 - WRITERS)
     over = (writer for writer in sorted(generation.written_by) if asks_no_more(desk.state, writer)) if beyond else ()
     desk.emit(e.WriterJoined(generation.shuffle_id, stage, tuple(islice(over, beyond))))
 
 
 def _writes_another(state: State, app_shuffle: AppShuffle, stage: StageAttempt) -> bool:
-    """Whether the stage is known to write something else, or nothing."""
+    """Whether the stage is known to write another app shuffle, or none."""
     attempt = state.attempts.get(stage)
     if attempt is None:
         return False
@@ -159,7 +171,7 @@ def _writes_another(state: State, app_shuffle: AppShuffle, stage: StageAttempt) 
 
 
 def _own(state: State, attempt: Attempt) -> AppShuffle | None:
-    """What it writes: as its submission has told, else as it has asked."""
+    """What the attempt writes: as its submission says, or, before that is told, as its tasks have asked."""
     asked = state.generations.get(attempt.writing) if attempt.writing is not None else None
     return attempt.writes if attempt.submitted or asked is None else asked.app_shuffle
 
