@@ -11,7 +11,7 @@ Begin with `lifecycle`, the table, and with `decide`, where every command finds 
     who asks        numbering, tally
     what is told    scheduler, looks, gaps, directives
     what is asked   readers, writers, missing, attempts, answers
-    what follows    sweep, touching, policies, pressure, disks, recovery, losses
+    what follows    sweep, touching, policies, pressure, disks, recovery, planning, losses
     what reaches    cuts, caches, lineages
     what events do  evolve, fold_application, fold_scheduler, fold_generation, fold_recovery
     proof           invariants, steps, proving, exhaustive

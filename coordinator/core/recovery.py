@@ -1,40 +1,23 @@
 """The one answer to a loss.
 
-Responsible for what a recovery names, for joining it, for its bounds and for its end. Refuses to know who carries it
-out (Spark does) and how readers ask. Invariant: at most one recovery a lost generation, whoever asks and however often.
+Responsible for opening a recovery, for joining it, for its bounds and for its end. Refuses to know what is needed to
+write again what is gone (``planning``), who carries it out (Spark does) and how readers ask. Invariant: at most one
+recovery a lost generation, whoever asks and however often.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-from coordinator.core import cuts
+from coordinator.core import cuts, planning
 from coordinator.core import events as e
 from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, RecoveryId, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
-from coordinator.core.state import DENIED, Attempt, Generation, Recovery, Shuffle, State
+from coordinator.core.planning import Plan
+from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
 from coordinator.core.values import Deletion, Loss, Rescue, Suspension
-
-
-@dataclass(slots=True)
-class Plan:
-    """What the asking stage needs and is not simply there, up the lineage. Ids in the order of the walk."""
-
-    gone: list[ShuffleId] = field(default_factory=list)
-    recoveries: int = 0  #: Of the one of them that was recovered most often since it was read.
-    half_written: Generation | None = None  #: The asking stage's own output, where it cannot be completed.
-    rescued: list[ShuffleId] = field(default_factory=list)
-    awaited: list[ShuffleId] = field(default_factory=list)
-    partial: list[AppShuffle] = field(default_factory=list)
-    lineage_known: bool = True
-
-    def write_anew(self, shuffle_id: ShuffleId, shuffle: Shuffle) -> None:
-        """One more that is gone, or as good as gone."""
-        self.gone.append(shuffle_id)
-        self.recoveries = max(self.recoveries, shuffle.recoveries)
 
 
 def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> Recovery | None:
@@ -49,10 +32,10 @@ def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, deta
 
 
 def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> Recovery:
-    """One more who misses what the recovery already answers for. What it has half written is named too."""
+    """One more stage misses what the recovery answers for. Its own output, where it is half-written, is named too."""
     desk.emit(e.RecoveryJoined(known, missing, stage))
     _widen_again(desk, known, missing, stage)
-    half = _half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
+    half = planning.half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
     if half is not None:
         if not _join_for(desk, half, stage):
             desk.emit(e.RecoveryWidened(known, half.shuffle_id))
@@ -61,24 +44,24 @@ def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt 
 
 
 def _widen_again(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> None:
-    """What has gone since it was over, and is needed to write what it named and nobody has written: named too.
+    """Has a recovery that was over name what has gone since, and is needed to write what it had named.
 
-    Where some output would mix, and where the bound is reached, a recovery of its own answers for that.
+    Not where some output would then mix two generations, or the bound is reached: a recovery of its own answers for
+    that.
     """
     state, app_shuffle = desk.state, app_shuffle_of(desk.state, missing)
     if app_shuffle is None or state.recoveries[known].open or state.shuffles[app_shuffle].current != missing:
         return
-    plan = Plan()
-    _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
+    plan = planning.needed_by(state, app_shuffle, stage)
     settings = state.meta.settings
-    mixes = not settings.declared_deterministic and any(True for _ in _mixing(state, plan))
+    mixes = not settings.declared_deterministic and planning.mixing(state, plan)
     if not mixes and plan.recoveries < settings.recoveries_per_shuffle:
         for gone in plan.gone:
             desk.emit(e.RecoveryWidened(known, gone))
 
 
 def _join_for(desk: Desk, half: Generation, stage: StageAttempt | None) -> bool:
-    """Joins the recovery that has named it before, to be written anew as a whole: no other one names it too."""
+    """Joins the recovery that names this half-written output already; answers whether there is one."""
     known = desk.state.recovered.get(half.shuffle_id, DENIED)
     if known != DENIED:
         desk.emit(e.RecoveryJoined(known, half.shuffle_id, stage))
@@ -88,7 +71,7 @@ def _join_for(desk: Desk, half: Generation, stage: StageAttempt | None) -> bool:
 def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: StageAttempt | None) -> Recovery | None:
     """Opens the recovery of a generation that nobody has missed before. None: the bound is reached."""
     state = desk.state
-    plan = plan_for(state, app_shuffle, stage)
+    plan = planning.plan_for(state, app_shuffle, stage)
     if _deny(desk, plan, missing, stage):
         return None
     recovery = state.meta.next_recovery
@@ -105,7 +88,7 @@ def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: Sta
 
 def _open(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None) -> None:
     meta = desk.state.meta
-    mixing = () if meta.settings.declared_deterministic else tuple(_mixing(desk.state, plan))
+    mixing = () if meta.settings.declared_deterministic else planning.mixing(desk.state, plan)
     desk.emit(
         e.RecoveryOpened(
             meta.next_recovery,
@@ -118,79 +101,6 @@ def _open(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None
             plan.lineage_known,
         )
     )
-
-
-def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Plan:
-    """Walks from what the asking stage reads, and from the live jobs that reach the missing shuffle."""
-    plan = Plan(lineage_known=state.shuffles[app_shuffle].told)
-    _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
-    plan.half_written = _half_written(state, app_shuffle, stage)
-    half = plan.half_written
-    if half is not None and state.recovered.get(half.shuffle_id, DENIED) == DENIED:
-        plan.write_anew(half.shuffle_id, state.shuffles[half.app_shuffle])
-    return plan
-
-
-def _half_written(state: State, app_shuffle: AppShuffle | None, stage: StageAttempt | None) -> Generation | None:
-    """What the asking stage has written part of, under a service that cannot complete a generation."""
-    attempt = state.attempts.get(stage) if stage is not None else None
-    if attempt is None or attempt.writing is None or state.meta.capabilities.completes_after_loss:
-        return None
-    written = state.generations.get(attempt.writing)
-    given_up = written is not None and (written.complete or written.life not in (Life.WRITING, Life.PARTIAL))
-    return None if given_up or app_shuffle not in attempt.reads else written
-
-
-def _starts(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Iterable[AppShuffle]:
-    attempt = state.attempts.get(stage) if stage is not None else None
-    if attempt is not None and app_shuffle in attempt.reads:
-        yield from attempt.reads
-    for _, job in sorted(state.jobs.items()):
-        starts = cuts.starts_of(job)
-        if app_shuffle in cuts.reached(state, starts):
-            yield from starts
-
-
-def _walk(state: State, starts: Iterable[AppShuffle], plan: Plan) -> None:
-    seen: set[AppShuffle] = set()
-    to_see = list(reversed(list(starts)))
-    while to_see:
-        app_shuffle = to_see.pop()
-        if app_shuffle in seen:
-            continue
-        seen.add(app_shuffle)
-        if _note(state, app_shuffle, plan):
-            to_see.extend(reversed(cuts.reads_of(state, app_shuffle)))
-
-
-def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
-    """Puts one app shuffle where it belongs; whether what is behind it is needed too."""
-    shuffle = state.shuffles.get(app_shuffle)
-    if shuffle is None or shuffle.current is None:
-        return shuffle is not None
-    generation = state.generations.get(shuffle.current)
-    if generation is None or generation.life is Life.FENCED:
-        if shuffle.current not in state.recovered:
-            plan.write_anew(shuffle.current, shuffle)
-        return True
-    if generation.life is Life.EXPIRED:
-        plan.rescued.append(generation.shuffle_id)
-    elif generation.life is Life.FENCING:
-        plan.awaited.append(generation.shuffle_id)
-    if not generation.complete:
-        plan.partial.append(app_shuffle)
-    return not generation.complete
-
-
-def _mixing(state: State, plan: Plan) -> Iterable[ShuffleId]:
-    """Partly there or half-written, and to be completed from inputs that are computed again."""
-    gone = set(plan.gone)
-    for app_shuffle in plan.partial:
-        behind = cuts.reached(state, cuts.reads_of(state, app_shuffle))
-        mixes = any(state.shuffles[b].current in gone for b in behind if b in state.shuffles)
-        current = state.shuffles[app_shuffle].current
-        if mixes and current is not None and current not in gone:
-            yield current
 
 
 def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> None:
@@ -240,7 +150,7 @@ def _deny(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None
 
 
 def proved(state: State, attempt: Attempt) -> Iterable[AppShuffle]:
-    """What was recovered and is whole, and the attempt has now read to its end: its next loss is one like the first."""
+    """App shuffles that were recovered and that the attempt has now read to the end: a later loss is counted anew."""
     for shuffle_id in set(attempt.reading).difference(unread(state, attempt)):
         generation = state.generations.get(shuffle_id)
         if generation is not None and generation.complete and attempt.stage in generation.readers:
@@ -250,7 +160,7 @@ def proved(state: State, attempt: Attempt) -> Iterable[AppShuffle]:
 
 
 def unread(state: State, attempt: Attempt) -> Iterable[ShuffleId]:
-    """What a task of it had asked for by mistake: its submission has told what it reads."""
+    """Generations that a task of the attempt had asked for, and that it does not read, as its submission has told."""
     for shuffle_id in attempt.reading if attempt.submitted else ():
         generation = state.generations.get(shuffle_id)
         if generation is not None and generation.app_shuffle not in attempt.reads:
@@ -284,14 +194,17 @@ def close_done(desk: Desk) -> None:
 
 
 def _wanted(state: State) -> set[AppShuffle]:
-    """What some live job, or a stage that runs, has yet to meet on its way down."""
+    """The app shuffles that live jobs, or stages that run, may still read on their way down."""
     jobs = {start for job in state.jobs.values() for start in cuts.starts_of(job)}
     stages = {read for attempt in state.attempts.values() if attempt.running for read in attempt.reads}
     return cuts.reached(state, jobs | stages)
 
 
 def _is_done(state: State, recovery: Recovery, wanted: set[AppShuffle]) -> bool:
-    """Everything is back, or wanted by nobody; who asked before its job was told may want it still."""
+    """Whether everything that it names is there again, or nobody wants it.
+
+    It stays open for a stage whose job is not told yet, and for a fence that it awaits.
+    """
     if recovery.stage is not None and state.meta.is_to_come(recovery.stage.stage):
         return False
     if any(_is_fencing(state, awaited) for awaited in recovery.awaited):
@@ -308,7 +221,7 @@ def _is_fencing(state: State, shuffle_id: ShuffleId) -> bool:
 
 
 def _is_back(state: State, gone: ShuffleId, app_shuffle: AppShuffle) -> bool:
-    """Another generation has taken its place, whole; that it may be gone again is another story."""
+    """Whether a later generation was completed in its place; should that be gone too, it is a loss of its own."""
     shuffle = state.shuffles.get(app_shuffle)
     return shuffle is None or (shuffle.current != gone and _is_whole(state, app_shuffle))
 

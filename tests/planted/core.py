@@ -18,6 +18,7 @@ from coordinator.core import (
     fold_scheduler,
     missing,
     numbering,
+    planning,
     policies,
     readers,
     recovery,
@@ -62,8 +63,8 @@ def a_recovery_for_every_report(patch: Patch) -> None:
     f"{SCENARIOS}/test_recovering.py::test_25_one_recovery_names_all_that_is_gone_and_what_would_mix",
 )
 def a_recovery_that_looks_no_further(patch: Patch) -> None:
-    walk = recovery._walk
-    patch.setattr(recovery, "_walk", lambda state, starts, plan: walk(_blind(state), tuple(starts)[:1], plan))
+    walk = planning._walk
+    patch.setattr(planning, "_walk", lambda state, starts, plan: walk(_blind(state), tuple(starts)[:1], plan))
 
 
 def _blind(state: State) -> State:
