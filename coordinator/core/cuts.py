@@ -29,7 +29,10 @@ def is_gone(generation: Generation | None) -> bool:
 
 
 def reached(state: State, starts: Iterable[AppShuffle], stop_at_losses: bool = False) -> set[AppShuffle]:
-    """All that a walk meets before it stops at intact outputs, gone ones too. It may stop at lost ones as well."""
+    """Every app shuffle that a walk meets, gone ones too; it does not look behind intact outputs.
+
+    ``stop_at_losses``: nor behind what was complete and went without our doing (`_was_lost`).
+    """
     shuffles, generations = state.shuffles, state.generations
     seen: set[AppShuffle] = set()
     to_see = list(starts)
@@ -58,12 +61,15 @@ def _was_lost(shuffle: Shuffle, generation: Generation | None) -> bool:
 
 
 def _was_uncovered(shuffle: Shuffle | None) -> bool:
-    """It was gone, or to go, when cached blocks that are taken instead of it were lost; nobody has written it since."""
+    """Whether cached blocks that were read in its place were lost while it was gone, or about to go.
+
+    Until somebody writes it again.
+    """
     return shuffle is not None and shuffle.uncached is not None and shuffle.uncached == shuffle.current
 
 
 def is_behind_a_loss(state: State, app_shuffle: AppShuffle) -> bool:
-    """Whether live jobs come to it, and would not, had nothing been lost."""
+    """Whether live jobs reach it only because something was lost."""
     if _was_uncovered(state.shuffles.get(app_shuffle)):
         return True
     starts = {start for job in state.jobs.values() for start in starts_of(job)}
@@ -78,7 +84,7 @@ def reads_of(state: State, app_shuffle: AppShuffle) -> tuple[AppShuffle, ...]:
 
 
 def inputs_read(state: State, app_shuffle: AppShuffle) -> Iterator[AppShuffle]:
-    """What its map stage has read to an end, as far as that is there. Costs a look at every generation."""
+    """The app shuffles that its map stage has read to an end, of those still there. Looks at every generation."""
     return (one.app_shuffle for one in state.generations.values() if app_shuffle in one.map_readers)
 
 
@@ -100,12 +106,12 @@ def of_jobs(state: State) -> frozenset[AppShuffle]:
 
 
 def of_roots(state: State, kinds: frozenset[RootKind]) -> frozenset[AppShuffle]:
-    """What reported roots need. A root's cut was taken at a look; what has since been lost is walked behind."""
+    """What roots of these kinds need: what looks have reported, and what lies behind that where it was lost since."""
     return walk(state, needs_of(state, kinds))
 
 
 def needs_of(state: State, kinds: frozenset[RootKind]) -> frozenset[AppShuffle]:
-    """What roots of these kinds were reported to need."""
+    """What looks have reported that roots of these kinds need."""
     return frozenset().union(*[root.needs for root in state.roots.values() if root.kind in kinds])
 
 

@@ -14,10 +14,13 @@ from coordinator.core.values import Loss
 
 
 def lose(desk: Desk, generation: Generation, cause: Loss) -> None:
-    """Gone, or given up. What is left of its data is freed, unless nothing may be deleted."""
-    observed = policy_of(desk.state, generation).observe or not desk.state.meta.capabilities.deletes
+    """Ends a generation as lost, or given up, and has what is left of its data freed.
+
+    Nothing is left where its outputs are gone, and nothing is freed where nothing may be deleted.
+    """
+    may_delete = desk.state.meta.capabilities.deletes and not policy_of(desk.state, generation).observe
     desk.emit(e.GenerationLost(generation.shuffle_id, cause))
-    if cause is not Loss.OUTPUTS and not observed:
+    if cause is not Loss.OUTPUTS and may_delete:
         directive = desk.state.meta.next_directive
         named = generation.shuffle_id, generation.app_shuffle, generation.locator
         desk.emit(e.InvalidateRequested(directive, *named))

@@ -14,7 +14,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.ids import AppShuffle, ShuffleId, within
 from coordinator.core.lifecycle import Life
 from coordinator.core.losses import lose
-from coordinator.core.state import Execution, Generation, State
+from coordinator.core.state import Attempt, Execution, State
 from coordinator.core.values import Deletion, Lineage, Loss, Outputs
 
 #: Lineages told at once beyond which everything is evaluated, and not what each of them concerns.
@@ -22,9 +22,10 @@ MANY = 64
 
 
 def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
-    """Learns what the job lists. One that is known is told again after a reconnect: only its lineage can be new.
+    """Records a job, and the lineage of what it lists.
 
-    What has ended does not run again: told late, or once more, it would live for ever.
+    One that is known is told again after a reconnect: only its lineage can be new. One that has ended is left out: told
+    late, or twice, it would live for ever.
     """
     if within(desk.state.meta.jobs_ended, command.job):
         return
@@ -46,12 +47,12 @@ def job_started(desk: Desk, command: c.ReportJobStarted) -> None:
 
 
 def lineage_told(desk: Desk, command: c.ReportLineage) -> None:
-    """Ahead of its job. What nobody knew before can only keep more: walks go on where they ended."""
+    """Lineage that is told ahead of its job. It can only keep more: walks that ended there go on."""
     _learn_all(desk, command.lineage)
 
 
 def _learn_all(desk: Desk, told: tuple[Lineage, ...]) -> None:
-    """What is behind each of many is, as a rule, behind the next one too: walking it again and again is too much."""
+    """Records lineage. For very many at once everything is evaluated: that costs less than a walk behind each."""
     desk.concerns_all |= len(told) > MANY
     for lineage in told:
         _learn(desk, lineage)
@@ -64,7 +65,7 @@ def _learn(desk: Desk, lineage: Lineage) -> None:
 
 
 def _cut_off(state: State, lineage: Lineage) -> tuple[AppShuffle, ...]:
-    """What its map stage has read once and it is made from no more: a checkpoint has cut it off."""
+    """What its map stage has read, and by this lineage reads no more: a checkpoint has cut it off."""
     return tuple(sorted(set(cuts.inputs_read(state, lineage.app_shuffle)) - set(lineage.reads)))
 
 
@@ -73,30 +74,31 @@ def job_ended(desk: Desk, command: c.ReportJobEnded) -> None:
 
 
 def stage_submitted(desk: Desk, command: c.ReportStageSubmitted) -> None:
-    """A stage was submitted just now, unless facts were missed: then it may have run before something was lost.
+    """A stage was submitted. In a gap that may have been before something was lost.
 
-    What has ended is not submitted again: told late or twice, it would read for ever, and write anew what is whole.
+    An attempt that has ended is left out: told late, or twice, it would read for ever, and write anew what is complete.
     """
     if not attempts.has_ended(desk.state, command.stage):
         submitted(desk, command, is_just_now=desk.state.meta.gap is None)
 
 
 def submitted(desk: Desk, command: c.ReportStageSubmitted, is_just_now: bool) -> None:
-    """A stage was really submitted: it reads and writes from now on.
+    """Records a stage that runs: it reads and writes from now on.
 
-    Spark submits a stage only when all that it has to read is there. So where what lies behind persisted RDDs is gone,
-    the stage reads their blocks: it misses nothing.
+    Spark submits a stage only when all that it has to read is there. So where something behind its persisted RDDs is
+    gone, it reads their blocks, and misses nothing. ``is_just_now``: nothing can have been lost since it was submitted,
+    so that what counts as partial is complete after all.
     """
     known = desk.state.attempts.get(command.stage)
     if known is not None and known.submitted:
         return
     asked = _asked_wrongly(desk.state, command)
     desk.emit(_as_event(command, asked))
-    _lose_what_nobody_writes(desk, asked)
+    _lose_unless_others_write(desk, asked)
     behind = caches.behind(command)
     for app_shuffle in command.reads:
         if is_just_now and app_shuffle not in behind:
-            _note_whole(desk, app_shuffle)
+            _complete_left_partial(desk, app_shuffle)
         if not (app_shuffle in behind and cuts.is_gone(desk.state.current(app_shuffle))):
             readers.note_reader(desk, app_shuffle, command.stage)
     if command.writes is not None:
@@ -108,26 +110,24 @@ def _as_event(command: c.ReportStageSubmitted, asked: ShuffleId | None) -> e.Sta
     return e.StageSubmitted(*told, asked)
 
 
-def _note_whole(desk: Desk, app_shuffle: AppShuffle) -> None:
-    """What somebody has missed, and nobody writes again, is all there: Spark submits who reads it."""
+def _complete_left_partial(desk: Desk, app_shuffle: AppShuffle) -> None:
+    """A generation that counts as partial, and that nobody writes, is complete after all: Spark submits its reader."""
     generation = desk.state.current(app_shuffle)
-    if generation is not None and _is_left_partial(generation) and desk.take_move():
+    if generation is None or generation.life is not Life.PARTIAL or generation.writers:
+        return
+    if desk.take_move():
         desk.emit(e.GenerationCompleted(generation.shuffle_id, 0))
 
 
-def _is_left_partial(generation: Generation) -> bool:
-    return generation.life is Life.PARTIAL and not generation.writers
-
-
 def _asked_wrongly(state: State, command: c.ReportStageSubmitted) -> ShuffleId | None:
-    """Who had asked to write before its stage was told may have asked for what another one writes, or nobody does."""
+    """The generation that the attempt had asked to write early, where its submission says that it does not write it."""
     attempt = state.attempts.get(command.stage)
     asked = state.generations.get(attempt.writing) if attempt is not None and attempt.writing is not None else None
     return asked.shuffle_id if asked is not None and asked.app_shuffle != command.writes else None
 
 
-def _lose_what_nobody_writes(desk: Desk, given_up: ShuffleId | None) -> None:
-    """What was begun by nobody else has never been written; what others write, or have written, stays what it is."""
+def _lose_unless_others_write(desk: Desk, given_up: ShuffleId | None) -> None:
+    """Ends a generation that its writer has given up, where no other attempt has begun it: nothing was written."""
     begun = desk.state.generations.get(given_up) if given_up is not None else None
     if begun is not None and begun.life is Life.WRITING and not begun.written_by:
         lose(desk, begun, Loss.INVALIDATED)
@@ -136,29 +136,35 @@ def _lose_what_nobody_writes(desk: Desk, given_up: ShuffleId | None) -> None:
 def stage_completed(desk: Desk, command: c.ReportStageCompleted) -> None:
     """An attempt ended; if it ended well, what it wrote is complete."""
     attempt = desk.state.attempts.get(command.stage) if not command.failure else None
+    desk.emit(_completed(desk.state, command, attempt))
     written = attempt.writing if attempt is not None else None
-    desk.emit(
-        e.StageCompleted(
-            command.stage,
-            command.failure,
-            command.shuffle_bytes_written,
-            command.shuffle_bytes_read,
-            command.output_bytes,
-            command.output_records,
-            command.task_ms,
-            tuple(sorted(recovery.proved(desk.state, attempt))) if attempt is not None else (),
-            tuple(sorted(recovery.unread(desk.state, attempt))) if attempt is not None else (),
-        )
-    )
     generation = desk.state.generations.get(written) if written is not None else None
     if generation is not None and generation.life is not Life.FENCED:  # else it had failed, and what it wrote is gone
         desk.emit(e.GenerationCompleted(generation.shuffle_id, command.shuffle_bytes_written))
     if attempt is not None and attempt.writes is not None:
-        _cut_again(desk, attempt.reading, attempt.writes)
+        _learn_cut(desk, attempt.reading, attempt.writes)
 
 
-def _cut_again(desk: Desk, reading: tuple[ShuffleId, ...], written: AppShuffle) -> None:
-    """Its lineage was cut while its map stage ran, or a task had asked for what is not in it."""
+def _completed(state: State, command: c.ReportStageCompleted, attempt: Attempt | None) -> e.StageCompleted:
+    """``attempt``: as it is known, where it ended well."""
+    return e.StageCompleted(
+        command.stage,
+        command.failure,
+        command.shuffle_bytes_written,
+        command.shuffle_bytes_read,
+        command.output_bytes,
+        command.output_records,
+        command.task_ms,
+        tuple(sorted(recovery.proved(state, attempt))) if attempt is not None else (),
+        tuple(sorted(recovery.unread(state, attempt))) if attempt is not None else (),
+    )
+
+
+def _learn_cut(desk: Desk, reading: tuple[ShuffleId, ...], written: AppShuffle) -> None:
+    """Tells the lineage once more where the stage has read what is not in it any more.
+
+    A checkpoint has cut it while the stage ran, or a task had asked by mistake.
+    """
     known = desk.state.shuffles.get(written)
     read = {desk.state.generations[one].app_shuffle for one in reading if one in desk.state.generations}
     if known is None or not known.told or read <= set(known.lineage.reads):
@@ -169,11 +175,11 @@ def _cut_again(desk: Desk, reading: tuple[ShuffleId, ...], written: AppShuffle) 
 
 
 def outputs(desk: Desk, command: c.ReportOutputs) -> None:
-    """What went missing. After a gap, until the resync: what is there at all, told in parts."""
+    """Outputs that are gone; between a gap and its resync, all that is there, told in parts."""
     gap = desk.state.meta.gap
-    missed = gap is not None and not gap.resynced
+    take = take_stock if gap is not None and not gap.resynced else _note_outputs
     for output in command.outputs:
-        (take_stock if missed else _note_outputs)(desk, output)
+        take(desk, output)
 
 
 def take_stock(desk: Desk, output: Outputs) -> None:
@@ -189,7 +195,7 @@ def take_stock(desk: Desk, output: Outputs) -> None:
 
 
 def _is_of_use(state: State, output: Outputs) -> bool:
-    """Whole, or can be made whole. Else it is what is left of something lost, or who writes it will be told."""
+    """Whether it can be read, or completed. Else it is the rest of something lost, or its writer will be told."""
     completes = output.available > 0 and state.meta.capabilities.completes_after_loss
     return completes or output.available >= output.total > 0
 
@@ -200,11 +206,11 @@ def _adopt(desk: Desk, output: Outputs) -> None:
 
 
 def _note_outputs(desk: Desk, output: Outputs) -> None:
-    """Some, or all, of what we hold for intact is gone.
+    """Records that some, or all, outputs are gone of what counts as there.
 
-    While writers run it says nothing: what they leave missing, Spark submits again, and that writer tells how much.
-    Of what is being fenced some are gone at the most: its outcome decides what becomes of the rest. What waits for its
-    fence and has lost a part may lose what was left.
+    While writers run it says nothing: what they leave missing Spark submits again, and that submission tells how much.
+    Of what is being fenced only the loss of outputs is recorded, since the outcome of the fence decides. Anything else
+    is lost where the service cannot complete it, or where nothing is left.
     """
     generation = desk.state.current(output.app_shuffle)
     if generation is None or output.available >= output.total or generation.life is Life.FENCED:
@@ -223,7 +229,7 @@ def executor_lost(desk: Desk, command: c.ReportExecutorLost) -> None:
 
 
 def cached_blocks_lost(desk: Desk, command: c.ReportCachedBlocksLost) -> None:
-    """What of that behind them was ever written."""
+    """Cached blocks are gone; of the app shuffles behind them those are named that were ever written."""
     shuffles = desk.state.shuffles
     behind = {one for one in command.app_shuffles if one in shuffles and shuffles[one].current is not None}
     if behind:
@@ -231,7 +237,7 @@ def cached_blocks_lost(desk: Desk, command: c.ReportCachedBlocksLost) -> None:
 
 
 def disk(desk: Desk, command: c.ReportDisk) -> None:
-    """How full it is. Nothing to be told where the application was given a capacity: then data are counted."""
+    """How full a disk is. Left out where the application has a capacity: then its data are counted instead."""
     meta = desk.state.meta
     is_known = any(known.disk == command.disk for known in meta.disks)
     if not meta.settings.pressure_capacity_bytes and (is_known or len(meta.disks) < pressure.DISKS):
@@ -239,7 +245,7 @@ def disk(desk: Desk, command: c.ReportDisk) -> None:
 
 
 def execution_started(desk: Desk, command: c.ReportExecutionStarted) -> None:
-    """Learns of one that runs; of one that a resync merely named, what it is. What has ended does not run again."""
+    """Records an SQL execution that runs, also where a resync had only named it. One that has ended is left out."""
     known, named = desk.state.executions.get(command.execution), Execution(command.execution)
     told = Execution(command.execution, command.name, command.writes_output)
     is_over = within(desk.state.meta.executions_ended, command.execution)
@@ -271,16 +277,16 @@ def results_may_differ(desk: Desk, command: c.ReportResultsMayDiffer) -> None:
 
 
 def kept(desk: Desk, command: c.ReportKept) -> None:
-    """Who has pinned it before, and why, is not forgotten."""
+    """Pins what the shuffle service has to keep; a pin that is there already stays, with its reason."""
     shuffle = desk.state.shuffles.get(command.app_shuffle)
     if shuffle is not None and shuffle.pin is None:
         desk.emit(e.PinSet(command.app_shuffle, command.why))
 
 
 def shuffle_cleaned(desk: Desk, command: c.ReportShuffleCleaned) -> None:
-    """Spark's own cleaner has let it go: never premature, whatever state it was in.
+    """Spark's own cleaner has let the app shuffle go: its generations are deleted, and nobody has missed them.
 
-    What of its generations there is no move left for, the sweep finds to be of no app shuffle that is known.
+    Those for which no move is left are deleted by the sweep, which meets them without a known app shuffle.
     """
     of_it = [g for g in desk.state.generations.values() if g.app_shuffle == command.app_shuffle]
     for generation in sorted(of_it, key=lambda generation: generation.shuffle_id):
