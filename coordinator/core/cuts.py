@@ -52,7 +52,7 @@ def reached(state: State, starts: Iterable[AppShuffle], stop_at_losses: bool = F
 
 
 def _was_lost(shuffle: Shuffle, generation: Generation | None) -> bool:
-    """It was whole, and went without our doing, all of it or a part; or blocks that stood before it did."""
+    """Whether it was complete and went without our doing, wholly or partly; or cached blocks read in its place did."""
     if _was_uncovered(shuffle):
         return True
     if generation is None:

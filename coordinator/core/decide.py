@@ -82,7 +82,7 @@ _UNREGISTERED = Rejection(
 def _refuse_after_end(state: State, ending: Ending) -> Rejection:
     return Rejection(
         Reason.FAILED_PRECONDITION,
-        f"application {state.meta.application} {'was' if ending is Ending.LOST else 'has'} {ending.value}",
+        f"application {state.meta.application} {ending.told}",
         "an application that runs",
         "Its log can be read; a driver that was silent for too long registers as a new application.",
     )

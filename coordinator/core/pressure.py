@@ -12,6 +12,7 @@ deleted is counted, as one disk. (What a running stage writes is not known befor
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TypeAlias
 
 from coordinator.core import cuts, disks, policies
@@ -28,10 +29,18 @@ COUNTED = "shuffle data of the application"
 
 #: What is taken for gone already as a disk is judged; of `lifecycle.GOING` without what waits for its fence.
 _BEING_FREED = frozenset({Life.FENCING, Life.FENCED})
-_UNREACHABLE, _BEHIND, _UNNEEDED = range(3)
 
-#: The group that goes first, task time per byte, the largest, the oldest.
-_Key: TypeAlias = tuple[int, float, int, ShuffleId]
+
+class _Group(IntEnum):
+    """How sure it is that nobody needs a generation; the surest go first."""
+
+    UNREACHABLE = 0  #: Its rule has let it go: no root reaches it.
+    BEHIND = 1  #: It lies behind the frontier.
+    UNNEEDED = 2  #: Nobody is known to need it.
+
+
+#: The group that goes first, task milliseconds per byte, the largest, the oldest.
+_Key: TypeAlias = tuple[_Group, float, int, ShuffleId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +117,19 @@ def _task_ms(state: State, app_shuffle: AppShuffle) -> int:
     return shuffle.task_ms if shuffle is not None else 0
 
 
-def _group(view: policies.View, generation: Generation, now_ms: int) -> int | None:
-    """How sure it is that nobody needs it; None: it may not go."""
+def _group(view: policies.View, generation: Generation, now_ms: int) -> _Group | None:
+    """Which group it belongs to; None: it may not go."""
     if generation.life is Life.EXPIRED:
         if generation.hold is not Hold.PRESSURE or policies.policy_of(view.state, generation).rule is not Rule.PRESSURE:
             return None
         if generation.why is not Expiry.PRESSED:
-            return _UNREACHABLE
+            return _Group.UNREACHABLE
     elif not policies.may_be_pressed(view, generation, now_ms):
         return None
-    return _BEHIND if policies.is_behind(view, generation) else _UNNEEDED
+    return _Group.BEHIND if policies.is_behind(view, generation) else _Group.UNNEEDED
 
 
-def _key(state: State, group: int, generation: Generation) -> _Key:
+def _key(state: State, group: _Group, generation: Generation) -> _Key:
     per_byte = cost_ms(state, generation) / max(1, generation.bytes)
     return group, per_byte, -generation.bytes, generation.shuffle_id
 

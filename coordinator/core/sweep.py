@@ -23,17 +23,26 @@ _LETTING_GO = (e.GenerationExpired, e.FenceRequested)
 
 
 def react(desk: Desk) -> None:
-    """Brings the state to rest after a fact: the unneeded expires, the needed comes back, the due is asked for."""
+    """Brings the state to rest after a fact, or as far as one step may: what is left is remembered as pending."""
+    is_pending = not _rest(desk)
+    if desk.state.meta.sweeping != is_pending:
+        desk.emit(e.SweepChanged(is_pending))
+
+
+def _rest(desk: Desk) -> bool:
+    """The unneeded expires, the needed comes back, the due is asked for. Answers whether nothing is left to do."""
     if desk.state.meta.ending is not None:
-        done = _close(desk, desk.state.meta.ending)
-    else:
-        recovery.close_done(desk)
-        counted = pressure.account(desk.state)
-        if counted is not None:
-            desk.emit(counted)
-        done = _evaluate(desk)
-    if desk.state.meta.sweeping == done:
-        desk.emit(e.SweepChanged(not done))
+        return _close(desk, desk.state.meta.ending)
+    recovery.close_done(desk)
+    counted = pressure.account(desk.state)
+    if counted is not None:
+        desk.emit(counted)
+    return _evaluate(desk)
+
+
+def is_closed(state: State) -> bool:
+    """Whether the application has ended and nothing of it is left to be closed."""
+    return state.meta.ending is not None and not state.meta.sweeping
 
 
 def next_due_ms(state: State) -> int | None:
@@ -47,7 +56,7 @@ def next_due_ms(state: State) -> int | None:
 
 
 def _evaluate(desk: Desk) -> bool:
-    """Whether everything is at rest now. Several rounds: what one expiry lets go may let another one go."""
+    """Moves what can move; answers whether everything rests now. In rounds: one expiry may bring about another."""
     moves = 0
     while steps := _steps(desk):
         for following in steps:
@@ -174,7 +183,7 @@ _CAUSES = {
 
 
 def _close(desk: Desk, ending: Ending) -> bool:
-    """Closes the records of an application that is over, a step at a time."""
+    """Closes the records of an application that has ended, a step at a time; answers whether none is left."""
     for shuffle_id in sorted(desk.state.generations)[:MOVES]:
         desk.emit(e.GenerationDeleted(shuffle_id, _CAUSES[ending]))
     return not desk.state.generations

@@ -164,6 +164,11 @@ class Ending(Enum):
     LOST = "lost"
     DETACHED = "detached"  #: Its driver has left, as by `detach()`, and lives on without us.
 
+    @property
+    def told(self) -> str:
+        """As it is said of an application: `has ended`, `was lost`."""
+        return f"{'was' if self is Ending.LOST else 'has'} {self.value}"
+
 
 class DirectiveKind(Enum):
     """What the coordinator asks the driver to do."""

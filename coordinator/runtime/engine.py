@@ -23,6 +23,7 @@ from coordinator.core.events import Recorded, RequestsAnswered
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import State, copy, rows, settle
+from coordinator.core.sweep import is_closed
 from coordinator.core.values import Ending
 from coordinator.runtime import loading, moves, snapshot
 from coordinator.runtime.clock import Clock, EventTime, back_off_s, wait_event
@@ -270,7 +271,7 @@ class Engine:
             self._in_flight = frozenset()
 
     def _break(self, error: CoordinatorError) -> None:
-        if self.broken is None and isinstance(error, UnknownApplication) and moves.over(self.state):
+        if self.broken is None and isinstance(error, UnknownApplication) and is_closed(self.state):
             log.info("application has left the store", application=self.application)
         elif self.broken is None:
             log.error("application stopped here", application=self.application, error=str(error))
@@ -405,7 +406,7 @@ class Engine:
 
         Not of what is over: it goes on no more, and who takes it out of the store has its snapshots go first.
         """
-        if moves.over(self.state):
+        if is_closed(self.state):
             return False
         behind = self.state.meta.next_sequence - 1 - max(self.mark.head.last_snapshot, self._snapshot_failed)
         if behind < self._options.snapshot_every_events:

@@ -29,6 +29,7 @@ from coordinator.core.events import (
 )
 from coordinator.core.ids import ApplicationId, ClientId, ShuffleId, Span
 from coordinator.core.state import Meta, State
+from coordinator.core.sweep import is_closed
 from coordinator.core.values import Policy, Suspension
 from coordinator.runtime import places
 from coordinator.wire.records import ApplicationRecord, SessionRecord, encode, generation_record
@@ -122,18 +123,13 @@ def _ranges_text(newest_first: Iterator[Span]) -> bytes:
     return ",".join([*older, *shown]).encode()
 
 
-def over(state: State) -> bool:
-    """The application has ended and nothing of it is left to be closed."""
-    return state.meta.ending is not None and not state.meta.sweeping
-
-
 def _own(application: ApplicationId, below: State, draft: State, log: list[Recorded]) -> Iterator[Operation]:
     """Its registration, policy and end, and the sign of life that begins with the one and goes with the other."""
     kinds = {type(recorded.event) for recorded in log}
     key = places.of_application(application)
     if ApplicationRegistered in kinds or ApplicationEnded in kinds or _in_force(draft.meta) != _in_force(below.meta):
         yield Put(Keyspace.APPLICATIONS, key, encode(application_record(draft)))
-    if over(draft) and not over(below):
+    if is_closed(draft) and not is_closed(below):
         yield Delete(Keyspace.SESSIONS, key)
     elif ApplicationRegistered in kinds:
         session = SessionRecord(application, ClientId(""), "", draft.meta.time_ms)

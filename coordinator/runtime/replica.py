@@ -22,8 +22,9 @@ from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
 from coordinator.core.state import Meta, State
+from coordinator.core.sweep import is_closed
 from coordinator.core.values import Ending
-from coordinator.runtime import moves, peers, places, signs, tail
+from coordinator.runtime import peers, places, signs, tail
 from coordinator.runtime.api import Coordinator, GoAway, Peer, Session
 from coordinator.runtime.archiving import Archiver
 from coordinator.runtime.aside import Aside, at_once
@@ -291,7 +292,7 @@ class Replica(Coordinator):
             await self._within(application, engine.catch_up())
         except UnknownApplication:  # it has left the store
             return True
-        return moves.over(engine.state) and after + 1 >= engine.state.meta.next_sequence
+        return is_closed(engine.state) and after + 1 >= engine.state.meta.next_sequence
 
     async def applications(
         self, after: str = "", limit: int = 100, running_only: bool = False

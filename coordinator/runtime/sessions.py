@@ -12,7 +12,7 @@ from collections import deque
 
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, ShuffleId
 from coordinator.core.state import Directive
-from coordinator.core.values import Ending, Suspension
+from coordinator.core.values import Suspension
 from coordinator.runtime import views
 from coordinator.runtime.api import GoAway, Message, Notice, Session
 from coordinator.runtime.clock import wait_event
@@ -124,9 +124,8 @@ class OpenSession(Session):
             self.send_away(GoAway(str(self._engine.broken)))
         elif self._engine.closing:
             self.send_away(GoAway("the application is loaded anew"))
-        elif self._engine.state.meta.ending is not None:
-            ending = self._engine.state.meta.ending
-            self.send_away(GoAway(f"the application {'was' if ending is Ending.LOST else 'has'} {ending.value}"))
+        elif (ending := self._engine.state.meta.ending) is not None:
+            self.send_away(GoAway(f"the application {ending.told}"))
 
     def _note_suspension(self, suspended: Suspension | None) -> None:
         if suspended is not None and suspended is not self._suspended:
