@@ -1,9 +1,9 @@
-"""Data that go with their fence, before their deletion is asked for.
+"""Data that are freed right behind their fence, before the coordinator asks for their deletion.
 
-Responsible for: what is to be freed so, and what came of it until somebody asks.
+Responsible for: which generations are to be freed so, and what came of it until their deletion is asked for.
 Refuses to know: how a service frees, and how outcomes travel.
-Invariant: what came of it is told once; whoever asks again means it. Nothing is kept for ever: of what nobody asks for,
-the oldest is dropped, which only means that it is freed once more when somebody does.
+Invariant: what came of it is given out once: a deletion that is asked for again is carried out. Nothing is kept for
+ever: of what nobody asks for the oldest is dropped, and is merely freed once more when somebody does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ahead:
         self._announced: dict[Locator, _Announced] = {}
 
     def announce(self, locator: Locator, app_shuffle: int) -> None:
-        """Its deletion follows."""
+        """It is fenced, and its deletion will be asked for: its data may go now."""
         with self._lock:
             if len(self._announced) >= KEPT_MAX:
                 self._announced.pop(next(iter(self._announced)))
@@ -46,7 +46,7 @@ class Ahead:
             return known is not None and known.outcome is None
 
     def keep(self, locator: Locator, outcome: FreeOutcome) -> None:
-        """What came of it."""
+        """It was freed, or that has failed: kept until its deletion is asked for, where somebody will."""
         with self._lock:
             known = self._announced.get(locator)
             if known is not None and known.is_awaited:
@@ -55,13 +55,13 @@ class Ahead:
                 del self._announced[locator]
 
     def take(self, locator: Locator) -> FreeOutcome | None:
-        """Its deletion is asked for: what came of it; None where it is to be done now."""
+        """Its deletion is asked for: what came of it; None where it was not freed ahead, and is to be freed now."""
         with self._lock:
             known = self._announced.pop(locator, None)
             return None if known is None else known.outcome
 
     def has_done(self, locator: Locator) -> bool:
-        """Whether something came of it that nobody was told."""
+        """Whether it was freed ahead, or that has failed, and nobody has asked for its deletion yet."""
         with self._lock:
             known = self._announced.get(locator)
             return known is not None and known.outcome is not None
@@ -78,6 +78,6 @@ class Ahead:
             self._announced = {name: replace(one, is_awaited=False) for name, one in left.items()}
 
     def untold_bytes(self) -> int:
-        """Gone, and the coordinator does not know."""
+        """Bytes that were freed ahead and that the coordinator counts as there, since it has not asked for them yet."""
         with self._lock:
             return sum(one.outcome.bytes for one in self._announced.values() if isinstance(one.outcome, Freed))

@@ -9,7 +9,6 @@ it may have seeded, are as without us.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 FIRST_S = 0.1
 LIMIT_S = 10.0
@@ -20,15 +19,14 @@ _CHANCE = random.Random()
 class BackOff:
     """One sequence of failures."""
 
-    def __init__(self, chance: Callable[[], float] = _CHANCE.random) -> None:
-        self._chance = chance
+    def __init__(self) -> None:
         self._failures = 0
 
     def next_s(self) -> float:
-        """The next pause: between half and all of what doubles up to the limit."""
+        """The next pause, in seconds: between half and all of what doubles from `FIRST_S` up to `LIMIT_S`."""
         whole_s: float = min(LIMIT_S, FIRST_S * 2 ** min(self._failures, 16))
         self._failures += 1
-        return whole_s * (0.5 + self._chance() / 2)
+        return whole_s * _CHANCE.uniform(0.5, 1.0)
 
     def reset(self) -> None:
         """It has worked."""

@@ -104,25 +104,35 @@ class Bridge:
 
     def start(self) -> None:
         """Begin to listen. What runs already is told first."""
-        self.reporter.on_gap = self.executor.want_snapshot
-        if self.looker is not None:
-            self.executor.on_gone = self.looker.gone
-        self.reporter.outcomes = self.executor.outcomes
+        self._wire()
         present = self._tap.snapshot(ATTACH_SNAPSHOT_LIMIT_S)
-        if present is None or present.shuffles or present.active_jobs:
-            self.reporter.begin_late()
-        if present is not None and (present.shuffles or present.active_jobs):
-            self.reporter.settle("attach", present, present.marker)
+        self._tell_present(present)
         self.executor.start()
         self._listening.start()
         if self.looker is not None:
             self.looker.start(present)
         self.client.start()
         if self._disks is not None:
+            self._disks.start()
+
+    def _wire(self) -> None:
+        """Who is told by whom, before anything runs."""
+        self.reporter.on_gap = self.executor.want_snapshot
+        self.reporter.outcomes = self.executor.outcomes
+        if self.looker is not None:
+            self.executor.on_gone = self.looker.gone
+        if self._disks is not None:
             self._disks.tell = lambda usage: self.reporter.tell(translate.disk(usage))
             self._disks.deletions = lambda: self.executor.counts.deleted
             self._disks.untold_bytes = self.executor.ahead.untold_bytes
-            self._disks.start()
+
+    def _tell_present(self, present: Snapshot | None) -> None:
+        """What was there before us is a gap. Where the scheduler does not say in time (None), it is asked again."""
+        is_new = present is not None and not present.shuffles and not present.active_jobs
+        if not is_new:
+            self.reporter.begin_late()
+        if present is not None and not is_new:
+            self.reporter.settle("attach", present, present.marker)
 
     def stop(self, why: str, limit_s: float = STOP_LIMIT_S, ending: common_pb2.Ending = ENDED) -> None:
         """Tell the rest and the end, for as long as the limit allows, and let go of everything. Once.

@@ -231,6 +231,7 @@ class Executor:
             self._report(directive, api.Failed(f"directives of kind {directive.kind} are not known to this driver"))
 
     def _is_done(self, directive: Directive) -> bool:
+        """Whether it is the deletion of what was freed ahead: what came of it is told even when all else is revoked."""
         locator = words.locator_of(directive.locator)
         is_deletion = directive.kind == common_pb2.DIRECTIVE_KIND_DELETE
         return is_deletion and locator is not None and self.ahead.has_done(locator)
@@ -251,7 +252,11 @@ class Executor:
             self._announce(directive.app_shuffle, outcome.locator)
 
     def _announce(self, app_shuffle: int, locator: api.Locator) -> None:
-        """Its data go behind the fences that wait. Where Spark has let it go meanwhile, nobody will ask for them."""
+        """Its deletion is announced: it is freed behind the fences that wait.
+
+        Where Spark has let the app shuffle go meanwhile nobody will ask for that deletion, and it is freed here and
+        now.
+        """
         with self._lock:
             if is_awaited := app_shuffle not in self._cleaned:
                 self.ahead.announce(locator, app_shuffle)
@@ -261,10 +266,12 @@ class Executor:
             self._free(locator)
 
     def _free_ahead(self, locator: api.Locator) -> None:
+        """Frees it, unless its deletion was asked for meanwhile."""
         if not self._stopped and self.ahead.is_due(locator):
             self.ahead.keep(locator, self._free(locator))
 
     def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
+        """What the verb gives; an error that it raises is an outcome, too."""
         try:
             return verb()
         except Exception as error:  # noqa: BLE001 - as `_raised` says
@@ -293,12 +300,13 @@ class Executor:
         if fenced is not None:
             outcome = self._free_given_up(directive, fenced)
         elif locator is None:
-            outcome = self._of_no_name(directive)
+            outcome = self._invalidate_unnamed(directive)
         else:
             outcome = self._give_up(directive, lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
         self._report(directive, outcome)
 
     def _give_up(self, directive: Directive, verb: Callable[[], api.FenceOutcome]) -> Outcome:
+        """Has what is there of the app shuffle forgotten by Spark, then freed."""
         outcome = self._fenced(verb)
         if not isinstance(outcome, api.Fenced):
             return outcome
@@ -315,11 +323,12 @@ class Executor:
                 self._given_up[directive.directive] = app_shuffle, locator
         return outcome
 
-    def _of_no_name(self, directive: Directive) -> Outcome:
-        """No fence has named it yet: what is there is it, unless a later generation is known, or may be on its way.
+    def _invalidate_unnamed(self, directive: Directive) -> Outcome:
+        """The directive names no locator, since no fence has: what is there now is meant, if that is surely not newer.
 
-        A writer whose question is not answered may have written one; that is known when the directive comes again.
-        A coordinator of an older release does not say which one is the newest: what is there is left alone then.
+        It is newer where a later generation is known. It may be where a writer's question is not answered, which is
+        known when the directive comes again. A coordinator of an older release does not tell the newest generation:
+        then what is there is left alone.
         """
         app_shuffle = directive.app_shuffle
         if not directive.newest_shuffle_id:

@@ -46,14 +46,14 @@ class Backlog:
 class Reporter:
     """One application's way from facts to requests."""
 
-    def __init__(self, outbox: Outbox | None = None, prompt_bytes: int = MUCH_BYTES) -> None:
-        """`prompt_bytes`: that less was fenced or freed can wait."""
+    def __init__(self, prompt_bytes: int = MUCH_BYTES) -> None:
+        """`prompt_bytes`: an outcome of less may wait for what is sent next; 0: none may."""
         self.on_gap: Callable[[], None] = lambda: None  #: Has a snapshot taken, in another thread.
         self.outcomes: Callable[[], Iterable[Request]] = lambda: ()  #: What the coordinator has not acknowledged.
         self._changed = threading.Condition()
         self._places: Places[Done] = Places()
         self._translator = Translator()
-        self._outbox = outbox if outbox is not None else Outbox()
+        self._outbox = Outbox()
         self._is_resync_due = False
         self._further: list[Request] = []  # told behind each whole truth, until they are answered
         self._prompt_bytes = prompt_bytes

@@ -93,7 +93,7 @@ def outcome(directive: int, came: Outcome) -> Request:
 
 
 def is_patient(told: Request, prompt_bytes: int) -> bool:
-    """Whether nobody waits for it: something is fenced, or gone, that is smaller than what is much."""
+    """Whether nobody waits for it: it tells that fewer than `prompt_bytes` bytes were fenced or freed."""
     if not told.HasField("report_outcome"):
         return False
     came = told.report_outcome
@@ -102,7 +102,7 @@ def is_patient(told: Request, prompt_bytes: int) -> bool:
 
 
 def kept(app_shuffle: int, why: str) -> Request:
-    """A shuffle that its service could not take leave of."""
+    """Tells that the shuffle service has to keep an app shuffle, and why."""
     return Request(report_kept=service_pb2.ReportKept(app_shuffle=app_shuffle, why=why))
 
 

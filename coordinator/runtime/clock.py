@@ -13,6 +13,9 @@ from collections.abc import Callable
 
 from state_backend.waiting import within
 
+#: Between two tries: the first pause, which doubles with each failure, and the longest.
+_PAUSE_S, _PAUSE_MAX_S = 0.01, 1.0
+
 
 class Clock:
     """Wall time from the machine, or from whoever gives another one; all else from the running event loop."""
@@ -55,9 +58,9 @@ class EventTime:
         return max(self._clock.wall_ms(), self._last_ms + passed_ms)
 
 
-def back_off_s(failures: int, first_s: float = 0.01, most_s: float = 1.0) -> float:
-    """How long to pause after so many failures in a row."""
-    return float(min(first_s * 2 ** min(failures, 16), most_s))
+def back_off_s(failures: int) -> float:
+    """How many seconds to pause after so many failures in a row: doubles, from a hundredth of a second up to one."""
+    return float(min(_PAUSE_S * 2 ** min(failures, 16), _PAUSE_MAX_S))
 
 
 async def wait_event(event: asyncio.Event, seconds: float | None) -> None:

@@ -19,15 +19,15 @@ from listener_bridge.reach.findings import Found, Kind, Program, Root, TargetId
 from listener_bridge.tap import jvm
 from listener_bridge.tap.tap import Tap
 
-DEFAULT_DEADLINE_SECONDS = 2.0
+DEADLINE_SECONDS = 2.0  # of one look; a late one tells nothing
 
 
 class Walker:
     """Walks one application. Made from its tap, used by one thread at a time: never the scheduler's or a listener's."""
 
-    def __init__(self, tap: Tap, deadline_seconds: float = DEFAULT_DEADLINE_SECONDS) -> None:
+    def __init__(self, tap: Tap) -> None:
         driver = tap.driver
-        self._deadline_ms = max(1, int(deadline_seconds * 1000))
+        self._deadline_ms = int(DEADLINE_SECONDS * 1000)
         loader = driver.load(jvm.sources_beside(__file__), parent=tap.loader)
         server = driver.gateway.java_gateway_server
         self._java = driver.construct(loader, "Walk", driver.context, driver.map_output_tracker, server)
