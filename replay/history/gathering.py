@@ -196,6 +196,19 @@ def _made(log: Log, make: Callable[[Run], T], done: Accumulator[int] | None, *op
 
 # ---- through the session's file systems ------------------------------------------------------------------------------
 
+_TOO_LARGE = (
+    f"a file of it has more than {LARGEST_BYTES:,} bytes, which cannot be read through Spark's file systems; "
+    "expected rolled files, or a copy on a local disk"
+)
+_COLON = (
+    "a name in its path has a colon, which Spark's file systems list and do not find; "
+    "expected a name without one, or a copy on a local disk"
+)
+_SIGN = (
+    "its path holds one of {}[]*? or a comma, for which Spark's file systems look at all names beside it, "
+    "and they fail at one"
+)
+
 
 def _why_not(log: Log) -> str:
     """Why Spark does not carry it to a worker; empty: it does."""
@@ -224,21 +237,23 @@ def _look_for(context: Any, pattern: str) -> None:
 def _spread_remote(
     spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
 ) -> RDD[Read[T]]:
-    """All files of a log come to one partition, in their order, one after another; small logs together."""
+    """Those that Spark can carry to a worker, and the others with why it does not."""
     context = spark.sparkContext
     why_not = [_why_not(log) or _why_not_looked_for(log, partial(_look_for, context)) for log in logs]
     carried = [log for log, why in zip(logs, why_not, strict=True) if not why]
     refused: list[Read[T]] = [Read(log.place, None, why) for log, why in zip(logs, why_not, strict=True) if why]
-    tasks = list(batches(carried))
-    places = {
-        part.path: (task, at, number)
-        for task, batch in enumerate(tasks)
-        for at, log in enumerate(batch)
-        for number, part in enumerate(log.parts)
-    }
-    by_path = {_path(place): found for place, found in places.items()}
     if not carried:
         return context.parallelize(refused, 1)
+    found = _spread_carried(context, list(batches(carried)), make, done)
+    return found.union(context.parallelize(refused, 1)) if refused else found
+
+
+def _spread_carried(
+    context: Any, tasks: Sequence[Sequence[Log]], make: Callable[[Run], T], done: Accumulator[int] | None
+) -> RDD[Read[T]]:
+    """All files of a log come to one partition, in their order, one after another; small logs together."""
+    places = _places(tasks)
+    by_path = {_path(url): place for url, place in places.items()}
 
     def keyed(file: tuple[str, bytes]) -> Iterator[tuple[_Place, bytes]]:
         """A file system may list a file under one authority and open it under another."""
@@ -250,13 +265,18 @@ def _spread_remote(
         for (task, at), of_log in groupby(files, key=lambda file: file[0][:2]):
             yield _made(tasks[task][at], make, done, _opener(of_log))
 
-    found = (
-        context.union(list(_files(context, places)))
-        .flatMap(keyed)
-        .repartitionAndSortWithinPartitions(len(tasks), lambda place: place[0])
-        .mapPartitions(work)
-    )
-    return found.union(context.parallelize(refused, 1)) if refused else found
+    files: RDD[tuple[_Place, bytes]] = context.union(list(_files(context, places))).flatMap(keyed)
+    return files.repartitionAndSortWithinPartitions(len(tasks), lambda place: place[0]).mapPartitions(work)
+
+
+def _places(tasks: Sequence[Sequence[Log]]) -> dict[str, _Place]:
+    """Of each file, by its URL: the task that reads it, its log there, and its number in that."""
+    return {
+        part.path: (task, at, number)
+        for task, batch in enumerate(tasks)
+        for at, log in enumerate(batch)
+        for number, part in enumerate(log.parts)
+    }
 
 
 def _files(context: Any, places: dict[str, _Place]) -> Iterator[RDD[tuple[str, bytes]]]:
@@ -265,22 +285,6 @@ def _files(context: Any, places: dict[str, _Place]) -> Iterator[RDD[tuple[str, b
     for at in range(0, len(paths), TASK_LOGS):
         some = paths[at : at + TASK_LOGS]
         yield context.binaryFiles(",".join(map(_escaped, some)), len({places[path][0] for path in some}))
-
-
-_TOO_LARGE = (
-    f"a file of it has more than {LARGEST_BYTES:,} bytes, which cannot be read through Spark's file systems; "
-    "expected rolled files, or a copy on a local disk"
-)
-_COLON = (
-    "a name in its path has a colon, which Spark's file systems list and do not find; "
-    "expected a name without one, or a copy on a local disk"
-)
-
-
-_SIGN = (
-    "its path holds one of {}[]*? or a comma, for which Spark's file systems look at all names beside it, "
-    "and they fail at one"
-)
 
 
 def _opener(files: Iterator[tuple[_Place, bytes]]) -> Callable[[Part], AbstractContextManager[IO[bytes]]]:
