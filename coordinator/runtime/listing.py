@@ -31,16 +31,18 @@ async def records(
     """Every whole one behind a key, read ``limit`` at a time, each page as of its own moment."""
     async with aclosing(salvage.entries(backend, keyspace, "", after, limit)) as there:
         async for item in there:
-            record = _whole(keyspace, kind, item)
-            if record is not None:
+            record = record_of(keyspace, kind, item)
+            if isinstance(record, Exception):
+                log.error("a record is damaged", error=str(record))
+            else:
                 yield record
 
 
-def _whole(keyspace: Keyspace, kind: type[R], item: Entry | Corrupt) -> R | None:
+def record_of(keyspace: Keyspace, kind: type[R], item: Entry | Corrupt) -> R | WireError | Corrupt:
+    """The record that an entry holds; where it is damaged, the error that says so, given and not raised."""
+    if isinstance(item, Corrupt):
+        return item
     try:
-        if isinstance(item, Corrupt):
-            raise item
         return decode(kind, item.value, places.name(keyspace, item.key))
-    except (WireError, Corrupt) as error:
-        log.error("a record is damaged", error=str(error))
-        return None
+    except WireError as error:
+        return error

@@ -30,6 +30,7 @@ from coordinator.runtime.aside import at_once
 from coordinator.runtime.clock import Clock
 from coordinator.runtime.errors import ArchiveUnread, DamagedLog
 from coordinator.runtime.journal import CommitIds, Journal
+from coordinator.runtime.listing import record_of
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.runtime.shelf import Shelf, ended_applications
@@ -38,13 +39,13 @@ from coordinator.runtime.verifying import Verdict, verify
 from coordinator.server import shown
 from coordinator.wire.codec import Segment, decode_segment
 from coordinator.wire.errors import WireError
-from coordinator.wire.records import ApplicationRecord, AuditRecord, decode
+from coordinator.wire.records import ApplicationRecord, AuditRecord
 from state_backend import salvage
 from state_backend.address import SqliteAddress, parse_address
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
 from state_backend.open import open_backend
-from state_backend.values import Keyspace
+from state_backend.values import Entry, Keyspace
 
 _READER = "shufflectl"
 _PAGE = 64
@@ -134,12 +135,11 @@ class StoreSource(FoldedSource):
         """Who was refused outside every log, the oldest first; damaged records are named."""
         found: list[AuditRecord] = []
         async for item in salvage.entries(self._backend, Keyspace.AUDIT):
-            try:
-                if isinstance(item, Exception):
-                    raise item
-                found.append(decode(AuditRecord, item.value, places.name(Keyspace.AUDIT, item.key)))
-            except (WireError, Corrupt) as error:
-                self.problems.append(error)
+            record = record_of(Keyspace.AUDIT, AuditRecord, item)
+            if isinstance(record, Exception):
+                self.problems.append(record)
+            else:
+                found.append(record)
         return found
 
     async def verify(self, application: ApplicationId) -> Verdict:
@@ -178,12 +178,11 @@ class StoreSource(FoldedSource):
 
     async def _records(self) -> AsyncIterator[ApplicationRecord]:
         async for item in salvage.entries(self._backend, Keyspace.APPLICATIONS, limit=_PAGE):
-            try:
-                if isinstance(item, Exception):
-                    raise item
-                yield decode(ApplicationRecord, item.value, places.name(Keyspace.APPLICATIONS, item.key))
-            except (WireError, Corrupt) as error:
-                self.problems.append(error)
+            record = record_of(Keyspace.APPLICATIONS, ApplicationRecord, item)
+            if isinstance(record, Exception):
+                self.problems.append(record)
+            else:
+                yield record
 
     async def _left(self, there: set[ApplicationId]) -> list[ApplicationRecord]:
         """Applications that only the archive holds."""
@@ -228,9 +227,14 @@ class StoreSource(FoldedSource):
         last_key = places.segment(journal.application, first - 1 if first is not None else after)
         prefix = places.within_application(journal.application)
         async for item in salvage.entries(self._backend, Keyspace.EVENTS, prefix, last_key, _PAGE):
-            try:
-                if isinstance(item, Exception):
-                    raise item
-                yield decode_segment(item.value, places.name(Keyspace.EVENTS, item.key))
-            except (WireError, Corrupt) as error:
-                yield error
+            yield _segment_of(item)
+
+
+def _segment_of(item: Entry | Corrupt) -> Segment | Exception:
+    """The segment that an entry holds, or what is wrong with it."""
+    if isinstance(item, Corrupt):
+        return item
+    try:
+        return decode_segment(item.value, places.name(Keyspace.EVENTS, item.key))
+    except WireError as error:
+        return error
