@@ -14,31 +14,36 @@ import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 
 /**
- * What follows from a shuffle's being written again: which others are to be written again as a whole.
+ * What follows from a shuffle's being written again: which others are to be written again as a whole. The words are those
+ * of the package (`__init__.py`).
  *
- * A direct reader that is not complete would take the rest of its input from another generation than the part it has,
- * so what it has is forgotten, and what reads *it* is looked at in turn. A complete reader is of one generation, and
- * stays; should it lose a part later, it is the next to be written as a whole: it is *owed*. Whether it may stay beside
- * what is written again is for `Branches` to say.
+ * Made for one shuffle, which is followed to its readers, to theirs, and so on. What becomes of a reader:
  *
- * Unless we come late, and it was completed meanwhile by tasks that have read the new generation: it is a mix, and so is
- * what was written from it since. `Tasks` tells by the numbers of the tasks, which grow.
+ *   incomplete       The rest of it would be made of another generation than the part that is there. So that part is
+ *                    forgotten, unless the tasks that write all of it began when the input was there again; and it is
+ *                    written again too, if a live job wants it.
+ *   complete, old    It is of one generation, and stays. It is owed: should it lose a part later, it is written as a whole.
+ *                    Whether it may stay beside what is written again is for `Branches` to say.
+ *   complete, new    It was written from the new generation before we came to it: nothing is to be done, but its own
+ *                    readers are followed.
+ *   a mix            Tasks of it have read either generation before we came to it: all of it is forgotten, and it is
+ *                    written again.
  */
 class Recomputation {
   private final Generations generations;
   private final History history;
   private final Stages stages;
   private final MapOutputTrackerMaster tracker;
-  private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again
-  private Set made; // what `madeOfNew` gives, once all is followed
-  private final Map listed = new HashMap(); // shuffle -> Set of those that live stages write from it
-  final Set rewritten = new TreeSet(); // app shuffles, with the first one: of live jobs, or late
-  final Set renewedWhole = new TreeSet(); // those that were written again as a whole before we came to it: they stay
-  final Set late = new TreeSet(); // those of them that were a mix before we came to it
-  final Set overtaken = new TreeSet(); // those of them that tasks are writing that may have read the old generation
-  final Set stayed = new TreeSet(); // of live jobs, of the old generation: complete, or behind what is
-  private final Set needed; // not there, and live jobs need it
-  boolean followsLoss = false; // whether one was whole and is not any more; else a policy has missed what is read now
+  private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again; NONE: none yet
+  private Set made; // what `madeOfNew` gives; null until it is asked for when all is followed
+  private final Map listed = new HashMap(); // app shuffle -> Set of the app shuffles that live stages write from it
+  final Set rewritten = new TreeSet(); // app shuffles that are written again from here on, with the one that is followed
+  final Set late = new TreeSet(); // those of `rewritten` that were mixes before we came to them
+  final Set overtaken = new TreeSet(); // those of `rewritten` that tasks are writing which may have read the old generation
+  final Set renewedWhole = new TreeSet(); // app shuffles that were written from the new generation before we came to it
+  final Set stayed = new TreeSet(); // app shuffles of live jobs that are of the old generation and are not written again
+  private final Set needed; // app shuffles that are not there and that live jobs need
+  boolean followsLoss = false; // whether one of them was complete, and is not; else a policy has deleted what is read now
 
   Recomputation(Generations generations, History history, Stages stages, MapOutputTrackerMaster tracker) {
     this.generations = generations;
@@ -72,7 +77,7 @@ class Recomputation {
     spread(Integer.valueOf(shuffle));
   }
 
-  /** It was made of a mix that was found before this was heard of. */
+  /** The same for a shuffle that was made of a mix, and of whose making we have heard only now: it is a late mix itself. */
   void followMix(int shuffle) {
     followsLoss = history.wasWhole(shuffle, generations.presentOf(shuffle));
     renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasksOf(shuffle).first()));
@@ -81,7 +86,7 @@ class Recomputation {
     spread(Integer.valueOf(shuffle));
   }
 
-  /** Those of the mixes that were found. By memory alone. */
+  /** The app shuffles that were written from the late mixes, as far as `History` knows. */
   Set readersOfLate() {
     Set found = new TreeSet();
     for (Iterator it = late.iterator(); it.hasNext();) {
@@ -90,7 +95,7 @@ class Recomputation {
     return found;
   }
 
-  /** A complete one may not stay: as if it had been lost. */
+  /** For `Branches`: one that stayed is to be written again after all, as if it had been lost. */
   void takeBack(Integer shuffle) {
     stayed.remove(shuffle);
     generations.unregister(tracker, shuffle.intValue());
@@ -99,6 +104,7 @@ class Recomputation {
     spread(shuffle);
   }
 
+  /** From what is written again to its readers, theirs, and so on, as the class says. */
   private void spread(Integer shuffle) {
     ArrayList left = new ArrayList();
     rewritten.add(shuffle);
@@ -121,7 +127,7 @@ class Recomputation {
     made = null;
   }
 
-  /** All of it, from what was written again before we came to it: it is new, and what lies behind it may be a mix. */
+  /** Whether all of a reader was written since its input was written again: it is new, and its readers may be mixes. */
   private boolean isWrittenSince(int reader, Integer written) {
     Tasks tasks = tasksOf(reader);
     long since = ((Long) renewed.get(written)).longValue();
@@ -148,7 +154,7 @@ class Recomputation {
     }
   }
 
-  /** What is written again, and what was so already. */
+  /** What is written again from here on, and what was before we came to it. */
   Set allNew() {
     Set found = new TreeSet(rewritten);
     found.addAll(renewedWhole);
@@ -201,7 +207,10 @@ class Recomputation {
     return found;
   }
 
-  /** Those that are not written again here: that began when it was there as it is now, or the others. */
+  /**
+   * The readers that are not written again here, and were made of the new generation of it, or of the old one. A reader was
+   * made of the new one if none of its tasks began before the first that wrote that again.
+   */
   private Set readersOf(Integer written, boolean isNew) {
     Long since = (Long) renewed.get(written);
     long after = since == null ? tasksOf(written.intValue()).first() : since.longValue();
@@ -217,7 +226,7 @@ class Recomputation {
     return found;
   }
 
-  /** By memory, and by what is live: a job may have started before anybody listened. */
+  /** What is written from it, as `History` knows, and as live stages list: a job may have started before we listened. */
   private Set readersOf(int shuffle) {
     Set found = history.readersOf(shuffle);
     Set live = (Set) listed.get(Integer.valueOf(shuffle));
@@ -227,15 +236,12 @@ class Recomputation {
     return found;
   }
 
-  /** Whether all of it may have been made of cached blocks of the old one, whenever that was: then it counts as that. */
+  /** Whether a complete reader may have read cached blocks instead, which are of the old generation: it counts as old. */
   private boolean isOfBlocks(int reader, Integer written) {
     return history.behindPersisted(reader).contains(written) && tasksOf(reader).areAll();
   }
 
-  /**
-   * Sees to a reader of what is written again: forgets what of it is old, and has the rest owed where it stays. Answers
-   * whether it is written again with it.
-   */
+  /** Does what the class says of one reader of what is written again. Answers whether it is written again too. */
   private boolean rewriteToo(int reader, Integer written) {
     if (isMix(reader, written)) {
       followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was repaired meanwhile
@@ -268,7 +274,7 @@ class Recomputation {
     return true;
   }
 
-  /** Nobody will have it written now: it is new already, or stays and is owed. */
+  /** No live job has it written now: it is new already, or it stays. */
   private void leave(int reader, Integer written, ShuffleMapStage stage) {
     if (isWrittenSince(reader, written)) {
       followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was written again meanwhile
@@ -278,6 +284,7 @@ class Recomputation {
     stay(reader, stage != null && (isOld || !stage.isAvailable()));
   }
 
+  /** It is owed from here on. `isOldOfLive`: a live job lists it, and it is of the old generation. */
   private void stay(int reader, boolean isOldOfLive) {
     owe(reader);
     if (isOldOfLive) {
@@ -285,7 +292,7 @@ class Recomputation {
     }
   }
 
-  /** Whether somebody will have it written now; who only lists it, behind what is there, will not. */
+  /** Whether a live job has it written now. One that only lists it, behind what is there, does not. */
   private boolean isWanted(ShuffleMapStage stage) {
     boolean isMissing = stage != null && !stage.isAvailable();
     return isMissing && (needed.contains(Integer.valueOf(Stages.writes(stage))) || stages.isRunning(stage));
@@ -295,7 +302,7 @@ class Recomputation {
     return history.wasWhole(shuffle, generations.presentOf(shuffle)) && available(shuffle) < total(shuffle);
   }
 
-  /** Whether tasks of it have read the new generation, and others the old one, or the new one is a mix itself. */
+  /** Whether tasks of the reader have read the new generation, and others the old one; or what was new is itself a mix. */
   private boolean isMix(int reader, Integer written) {
     long since = ((Long) renewed.get(written)).longValue();
     Tasks tasks = tasksOf(reader);
@@ -307,12 +314,12 @@ class Recomputation {
     return true;
   }
 
-  /** Whether one of these is written again, or was when that had not been heard of. When all is followed. */
+  /** Whether one of these is written again, or was before we came to it. To be asked when all is followed. */
   boolean isOneNew(Set read) {
     return !newOf(read).isEmpty();
   }
 
-  /** Whether it is under way, begun when all that it reads of what is written again was there again. */
+  /** Whether the result is being computed by tasks that all began when what they read was there again. */
   boolean isReadAnew(ResultStage result) {
     boolean isAllOfIt = stages.isRunning(result) && !isLaterAttempt(result) && stages.lateSets(result).isEmpty();
     long first = isAllOfIt ? stages.firstTask(result) : 0L;
@@ -325,23 +332,23 @@ class Recomputation {
     return true;
   }
 
-  /** What earlier attempts of it have delivered was read nobody knows when. */
+  /** Whether earlier attempts of it have delivered something: nobody knows which generation those have read. */
   private static boolean isLaterAttempt(ResultStage result) {
     return Stages.delivered(result) > 0 && result.latestInfo().attemptNumber() > 0;
   }
 
-  /** Whether a task of it may have read what is written again, or the mix that was there in between. */
+  /** Whether a task of the result may have read outputs that are new, or a late mix. */
   boolean isRead(ResultStage result) {
     return firstAnew(Stages.reads(result)) <= stages.lastTask(result);
   }
 
-  /** The same, and others have not. */
+  /** The same, and other tasks of it may have read what was there before. */
   boolean isReadBySome(ResultStage result) {
     long first = isLaterAttempt(result) ? 0L : stages.firstTask(result);
     return isRead(result) && first < firstAnew(Stages.reads(result));
   }
 
-  /** The first task that wrote one of these again; NONE where nothing is there yet. */
+  /** The number of the first task that wrote one of these again; NONE where nothing of them is there yet. */
   long firstAnew(Set read) {
     long first = Tasks.NONE;
     for (Iterator it = newOf(read).iterator(); it.hasNext();) {
@@ -371,7 +378,7 @@ class Recomputation {
     return new Tasks(generations, tracker, shuffle);
   }
 
-  /** Whether all of it is under way, begun when the input had already been written again. */
+  /** Whether the stage writes all of its shuffle just now, by tasks that all began when the input was there again. */
   private boolean isWrittenAnew(ShuffleMapStage stage, Integer written) {
     ShuffleMapStage input = stages.writing(written.intValue());
     boolean isWhole = stages.isRunning(stage) && stage.latestInfo().numTasks() == stage.numPartitions();
@@ -380,16 +387,19 @@ class Recomputation {
     return isWhole && isNew && stages.firstTask(stage) >= since && input != null && input.isAvailable();
   }
 
+  /** What is there of it is a mix: Spark forgets all of it. */
   private void forgetLate(int shuffle) {
     late.add(Integer.valueOf(shuffle));
     owe(shuffle);
     generations.unregister(tracker, shuffle);
   }
 
+  /** What tasks write of it that begin from now on may differ from what was read of it. */
   private void owe(int shuffle) {
     generations.owe(shuffle, stages.nextTaskId());
   }
 
+  /** Spark forgets what is there of it, where that is a part. */
   private void forgetPart(int shuffle) {
     int available = available(shuffle);
     if (available > 0 && available < total(shuffle)) {
