@@ -43,6 +43,10 @@ _asked = maker(Directive)
 def _turn(
     state: State, shuffle_id: ShuffleId, turn: Turn, alter: Callable[..., Generation] = replace, **fields: Any
 ) -> Generation | None:
+    """Moves the generation along the table, with other fields of it; None where there is no such record.
+
+    ``alter``: as `replace`, for exactly these fields.
+    """
     generation = state.generations.get(shuffle_id)
     if generation is None:
         return None
@@ -134,7 +138,7 @@ def _writer_joined(state: State, at: e.Recorded, event: e.WriterJoined) -> None:
 
 
 def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompleted) -> None:
-    """What a recovery had named as mixing, and is whole again, is gone no more: its next loss is another one."""
+    """A recovery that had named it as mixing does not answer for it any more: its next loss is another one."""
     state.recovered.pop(event.shuffle_id, None)
     known = state.generations.get(event.shuffle_id)
     _turn(
@@ -151,7 +155,7 @@ def _generation_completed(state: State, at: e.Recorded, event: e.GenerationCompl
 
 
 def _whole_bytes(known: Generation, event: e.GenerationCompleted) -> int:
-    """A completion that tells no bytes, as of what was repaired unseen, has put back what was lost."""
+    """What it holds once complete. A completion without bytes tells of a repair unseen: all that was lost is back."""
     return known.bytes + event.bytes if event.bytes else max(known.bytes, known.whole_bytes)
 
 
@@ -184,7 +188,7 @@ def _outputs_lost(state: State, at: e.Recorded, event: e.OutputsLost) -> None:
 
 
 def _left_bytes(known: Generation, event: e.OutputsLost) -> int:
-    """In proportion; 0 outputs are said to be left also where nobody knows how many are."""
+    """What is left of it, in proportion. Where no output is said to be left, how many are is not known: as before."""
     return known.bytes * event.available // event.total if 0 < event.available < event.total else known.bytes
 
 
@@ -219,7 +223,7 @@ def _taken_back(state: State, at: e.Recorded, event: e.ExpiryTakenBack) -> None:
 
 
 def _direct(state: State, at: e.Recorded, directive: DirectiveId, kind: DirectiveKind, *named: Any) -> None:
-    """``named``: shuffle id, app shuffle and locator."""
+    """The driver is asked to do something from now on. ``named``: shuffle id, app shuffle and locator."""
     state.directives[directive] = _asked(directive, kind, *named, 0, 0, at.time_ms)
     following = DirectiveId(max(state.meta.next_directive, directive + 1))
     state.meta = _numbered(state.meta, next_directive=following)
@@ -234,7 +238,7 @@ def _fence_requested(state: State, at: e.Recorded, event: e.FenceRequested) -> N
 
 
 def _note_guess(state: State, app_shuffle: AppShuffle, event: e.FenceRequested) -> None:
-    """A fence that was refused may be asked for again with a proof."""
+    """Remembers whether its last fence followed from a guess; a later fence of it, with a proof, takes that back."""
     shuffle = state.shuffles.get(app_shuffle)
     if shuffle is not None and (event.guessed or shuffle.guess == event.shuffle_id):
         state.shuffles[app_shuffle] = _guessed(shuffle, guess=event.shuffle_id if event.guessed else None)
@@ -261,7 +265,7 @@ def _fence_refused(state: State, at: e.Recorded, event: e.FenceRefused) -> None:
 
 
 def _await_no_more(state: State, shuffle_id: ShuffleId) -> None:
-    """Its fence has an outcome: it is there, and if it goes one day, that is another story."""
+    """Its fence was refused: no recovery waits for it any more. If it goes one day, that is a loss of its own."""
     for recovery in list(state.recoveries.values()):
         if shuffle_id in recovery.awaited:
             awaited = tuple(waited for waited in recovery.awaited if waited != shuffle_id)

@@ -95,19 +95,22 @@ def _job_started(state: State, at: e.Recorded, event: e.JobStarted) -> None:
 
 
 def _hear_of_done(state: State, job: Job) -> None:
-    """Attempts that ended well of a stage that it shares: who asks late of those is late when the other job is over."""
+    """The job takes over what other live jobs know of the stages that it shares: which attempts ended well.
+
+    So a task that asks late is known to be late when those other jobs are over.
+    """
     done = frozenset(one for other in state.jobs.values() for one in other.done if job.lists(one.stage))
     if done:
         state.jobs[job.job] = _heard(job, done=_last_of_each(done))
 
 
 def _last_of_each(attempts: Iterable[StageAttempt]) -> frozenset[StageAttempt]:
-    """Of each stage the last one: who is late for an earlier one is late for it."""
+    """Of each stage the last attempt: whoever is late for an earlier one is late for that one too."""
     return frozenset({one.stage: one for one in sorted(attempts)}.values())
 
 
 def _take_early_writers(state: State, job: Job) -> None:
-    """What its stages began before it was told is its own."""
+    """Generations that its stages began before it was told are this job's."""
     for attempt in list(state.attempts.values()):
         generation = state.generations.get(attempt.writing) if attempt.writing is not None else None
         if generation is not None and generation.job is None and job.lists(attempt.stage.stage):
@@ -171,7 +174,7 @@ def _stage_submitted(state: State, at: e.Recorded, event: e.StageSubmitted) -> N
 
 
 def _was_no_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: StageAttempt) -> None:
-    """As if it had never asked to write it."""
+    """Undoes that the attempt had joined the generation by asking for it."""
     _drop_writer(state, at, shuffle_id, stage)
     edit(state.attempts, stage, writing=None)
     generation = state.generations.get(shuffle_id)
@@ -181,7 +184,10 @@ def _was_no_writer(state: State, at: e.Recorded, shuffle_id: ShuffleId, stage: S
 
 
 def _given_back(state: State, generation: Generation, stage: StageAttempt) -> Generation:
-    """The generation as one of the job of those who write it, where it was nobody's or that of who gave it up."""
+    """The generation as one of the job of its other writers, where its job was that of the attempt that gave it up.
+
+    Where nobody else writes it, it is of no job until one is told.
+    """
     others = {writer.stage for writer in generation.written_by}
     own = state.jobs.get(generation.job) if generation.job is not None else None
     is_claimed = own is not None and own.lists(stage.stage) and not any(map(own.lists, others))
@@ -202,7 +208,7 @@ def _stage_completed(state: State, at: e.Recorded, event: e.StageCompleted) -> N
 
 
 def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt, written_bytes: int) -> None:
-    """Its retry will read again, as long as a live job lists the stage. What it wrote is there."""
+    """As long as a live job lists its stage, its readings are held for the retry. What it wrote counts as written."""
     if attempt.writing is not None:
         _drop_writer(state, at, attempt.writing, attempt.stage)
         _add_bytes(state, attempt.writing, written_bytes)
@@ -221,7 +227,7 @@ def _fail_attempt(state: State, at: e.Recorded, attempt: Attempt, written_bytes:
 
 
 def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.StageCompleted) -> None:
-    """It read what it registered for and reads; earlier failed attempts of its stage need nothing more."""
+    """It has read what it had registered for, and writes no more; failed attempts of its stage hold nothing more."""
     sharing = [job for job in state.jobs.values() if job.lists(attempt.stage.stage)]
     execution = _execution_of(sharing)
     for shuffle_id in attempt.reading:
@@ -244,7 +250,7 @@ def _finish_attempt(state: State, at: e.Recorded, attempt: Attempt, event: e.Sta
 
 
 def _count_recoveries_anew(state: State, proved: Iterable[AppShuffle]) -> None:
-    """Somebody has read what was recovered: recovering serves the application, too."""
+    """Somebody has read what was recovered: the bounds, the application's too, are as far away as at the beginning."""
     state.meta = replace(state.meta, recoveries=0)
     for app_shuffle in proved:
         edit(state.shuffles, app_shuffle, recoveries=0)
@@ -252,7 +258,7 @@ def _count_recoveries_anew(state: State, proved: Iterable[AppShuffle]) -> None:
 
 
 def _forget_proved(state: State) -> None:
-    """A recovery that is over goes when what it named was written and read again, and who had read it runs no more."""
+    """Forgets recoveries that are over, of which all was written and read again and nobody may still ask."""
     asked = {shuffle.current for shuffle in state.shuffles.values()}
     asked.update(shuffle_id for attempt in state.attempts.values() for shuffle_id in attempt.reading)
     for recovery in [recovery for recovery in state.recoveries.values() if not recovery.open]:
@@ -299,7 +305,7 @@ def _finish_reader(
 
 
 def _others(attempts: frozenset[StageAttempt], stage: StageId) -> frozenset[StageAttempt]:
-    """Without those of this stage."""
+    """The attempts that are not of this stage."""
     return frozenset(one for one in attempts if one.stage != stage) if attempts else attempts
 
 
@@ -344,7 +350,7 @@ def _nothing(state: State, at: e.Recorded, event: e.Event) -> None:
 
 
 def _shuffle_cleaned(state: State, at: e.Recorded, event: e.ShuffleCleaned) -> None:
-    """Nobody can ask for it again: what recoveries know of it goes too."""
+    """The app shuffle goes, with all that recoveries know of it: nobody can ask for it again."""
     known = state.shuffles.pop(event.app_shuffle, None)
     if known is not None and known.current is not None:
         state.recovered.pop(known.current, None)
@@ -355,7 +361,10 @@ def _shuffle_cleaned(state: State, at: e.Recorded, event: e.ShuffleCleaned) -> N
 
 
 def _forget_map_reader(state: State, written: AppShuffle, inputs: Iterable[AppShuffle]) -> None:
-    """What is read by every round of a loop would remember them all. What is cleaned counts as let go in any case."""
+    """Its inputs forget that they were read to write it: what a loop reads in each round would remember all rounds.
+
+    Of an app shuffle that is cleaned nothing is lost with that: it counts as let go in any case.
+    """
     for generation in map(state.current, inputs):
         if generation is not None and written in generation.map_readers:
             left = generation.map_readers - {written}
@@ -363,7 +372,7 @@ def _forget_map_reader(state: State, written: AppShuffle, inputs: Iterable[AppSh
 
 
 def _forget_recoveries(state: State, app_shuffle: AppShuffle) -> None:
-    """A recovery goes when nothing that it named can be asked for."""
+    """Recoveries no longer name the app shuffle; one that names nothing more goes."""
     for recovery in list(state.recoveries.values()):
         if any(named == app_shuffle for _, named in recovery.gone):
             for gone, named in recovery.gone:
@@ -376,7 +385,7 @@ def _forget_recoveries(state: State, app_shuffle: AppShuffle) -> None:
 
 
 def _forget_recovery(state: State, recovery: Recovery) -> None:
-    """What it would have mixed and never wrote anew is its own no more."""
+    """It goes, and no longer answers for what it would have mixed."""
     for shuffle_id in recovery.mixing:
         if state.recovered.get(shuffle_id) == recovery.recovery:
             state.recovered.pop(shuffle_id, None)
@@ -384,7 +393,10 @@ def _forget_recovery(state: State, recovery: Recovery) -> None:
 
 
 def _cached_blocks_lost(state: State, at: e.Recorded, event: e.CachedBlocksLost) -> None:
-    """Of what is there, and is to stay, the rest is read where a block is missing."""
+    """Notes of each app shuffle that is gone, or about to go, that cached blocks read in its place were lost.
+
+    One that is there and stays needs no note: it is read where a block is missing.
+    """
     for app_shuffle in event.app_shuffles:
         generation = state.current(app_shuffle)
         if generation is None or generation.life in GOING:

@@ -150,12 +150,12 @@ class Book:
         self._facts.at(record.time)
 
     def _begins(self) -> None:
-        """A job or a stage does."""
+        """A job or a stage begins; one behind the application's end is counted as out of order."""
         self._work += 1
         self._order.behind_end += self._heading.ended
 
     def _hear(self, time_ms: int | None) -> None:
-        """A job or a stage begins or ends."""
+        """A job or a stage begins or ends: notes where that is told to have been before something above it."""
         self._order.hear(time_ms, self._facts.clock.now_ms)
 
     # ---- jobs ----
@@ -198,7 +198,10 @@ class Book:
     def _list(
         self, stage: r.Stage, by_id: dict[int, r.Stage], job: int | None, writes: bool | None, call: str = ""
     ) -> Stage:
-        """Learns a stage from its description. ``call``: the SQL execution that it is a part of."""
+        """Learns a stage from its description. ``job``: the one that lists it, if one does.
+
+        ``writes``: whether it writes a shuffle; None: not known yet. ``call``: the SQL execution that it is a part of.
+        """
         self._persisted.see(stage, len(self._facts))
         self._heading.see(stage.name)
         known = self._stages.get(stage.id)
@@ -223,7 +226,7 @@ class Book:
                 yield stage.lineage
 
     def _decide(self, stage: Stage, writes: bool) -> None:
-        """Now it is known whether a stage is a map stage."""
+        """Now it is known whether a stage writes a shuffle; what was told of it before that is put right."""
         if stage.writes is not None:
             return
         stage.writes = writes
@@ -262,7 +265,7 @@ class Book:
         self._submit(record.stage, record.stage.submitted)
 
     def _submit(self, stage: r.Stage, at_ms: int | None) -> None:
-        """An attempt begins, once."""
+        """An attempt begins. Told a second time, or when it is over, it is only counted as out of order."""
         key = stage.id, stage.attempt
         sums = self._sums.get(key) or self._sums_of(key)
         if sums is None or sums.begun:
@@ -298,14 +301,14 @@ class Book:
             known.told_at.append(place)
 
     def _outputs_went(self, shuffle: AppShuffle, weight: Weight, tasks: int, at_ms: int | None) -> None:
-        """A complete shuffle is written again: so many of its outputs had gone."""
+        """A complete shuffle is written again by so many tasks: that many of its outputs had gone."""
         left = max(weight.maps - tasks, 0)
         if not left:
             weight.begin_again()
         self._facts.tell(at_ms, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
 
     def _resume(self, weight: Weight, tasks: int) -> None:
-        """What failed attempts are told to have written is what the next one found: the rest went as they failed."""
+        """One more attempt begins on what failed ones left: they are put right to have written no more than that."""
         weight.resume(tasks)
         for place, left in weight.failed.items():
             self._facts.put_right(place, shuffle_bytes_written=left)
@@ -327,14 +330,14 @@ class Book:
             self._order.miss(1, written_by(record.metrics))
 
     def _end_of_task(self, time_ms: int, has_begun: bool) -> None:
-        """The time of one that is told too early is to come."""
+        """Takes the time of a task's end; of an attempt whose beginning was not told yet it is kept for later."""
         if has_begun:
             self._facts.at(time_ms)
         else:
             self._unheard_ms = max(self._unheard_ms, time_ms)
 
     def _sums_of(self, key: tuple[int, int]) -> Sums | None:
-        """Of an attempt of which nothing was told yet; None: it is over."""
+        """What is summed up of an attempt from its first line on; None: the attempt is over."""
         return None if _attempt(*key) in self._over else self._sums.setdefault(key, Sums())
 
     def _stage_completed(self, record: r.StageLine) -> None:
@@ -374,11 +377,14 @@ class Book:
         )
 
     def _submit_unheard(self, stage: r.Stage) -> None:
-        """There is no such line, or further below, or in another file, which tells of the time before."""
+        """An attempt ends whose submission was not told: it is missing, stands further below, or in an earlier file.
+
+        Before any time is known it begins as it ends.
+        """
         self._submit(stage, stage.submitted if self._facts.clock.now_ms else stage.completed)
 
     def _weight_of(self, stage: Stage, sums: Sums) -> Weight | None:
-        """Of what an attempt has written that is over; None: it is no map stage."""
+        """What is known of the shuffle that an ended attempt wrote; None: it is no map stage."""
         if sums.written:
             self._decide(stage, True)
         return self._weights[AppShuffle(stage.rdd)] if stage.writes else None
