@@ -314,7 +314,7 @@ class Executor:
         return self._free_given_up(directive, outcome.locator)
 
     def _free_given_up(self, directive: Directive, locator: api.Locator) -> Outcome:
-        """Where it fails it is asked for again, perhaps without a name, and Spark has forgotten what was there."""
+        """Frees what Spark has forgotten. Where that fails its locator is kept: the directive may come without it."""
         outcome, app_shuffle = self._free(locator), directive.app_shuffle
         with self._lock:
             self._given_up.pop(directive.directive, None)

@@ -82,6 +82,7 @@ class MemoryStore:
     # ---- reading ----------------------------------------------------------------------------------------------------
 
     def entry(self, keyspace: Keyspace, key: str, at: Revision | None = None) -> Entry | None:
+        """The entry under the key as of a revision, the present one unless told; None where there was none."""
         for revision, entry in reversed(self._versions.get((keyspace, key), ())):
             if at is None or revision <= at:
                 return entry
@@ -99,15 +100,18 @@ class MemoryStore:
                 yield entry
 
     def stamp(self, keyspace: Keyspace, key: str) -> Stamp | None:
+        """What a compare looks at; None where there is no entry."""
         entry = self.entry(keyspace, key)
         return None if entry is None else entry.stamp
 
     def value(self, keyspace: Keyspace, key: str) -> bytes:
+        """The value of an entry that is there."""
         entry = self.entry(keyspace, key)
         assert entry is not None, "a move is planned only after its compare held"
         return entry.value
 
     def commits_from(self, keyspace: Keyspace, prefix: str, from_revision: Revision) -> Iterator[Commit]:
+        """The commits from this revision on that change a key under the prefix, in order; changes in key order."""
         for revision in range(from_revision, self.revision + 1):
             changes = (change for space, change in self._commits.get(revision, ()) if space is keyspace)
             wanted = [change for change in changes if changed_key(change).startswith(prefix)]
@@ -117,6 +121,7 @@ class MemoryStore:
     # ---- writing ----------------------------------------------------------------------------------------------------
 
     def transact(self, compares: Sequence[Compare], operations: Sequence[Operation]) -> Revision:
+        """All operations in one commit if all compares hold; gives its revision. Raises `Conflict`, `NoSuchLease`."""
         check_compares(compares, self.stamp, self.revision)
         effects = effects_of(compares, operations, Revision(self.revision + 1), self.stamp, self.value)
         for effect in effects:
@@ -125,6 +130,7 @@ class MemoryStore:
         return self.commit(effects)
 
     def commit(self, effects: Sequence[Effect]) -> Revision:
+        """Makes one commit of these effects, and tells who watches; without any gives the present revision."""
         if not effects:
             return self.revision
         self.revision = Revision(self.revision + 1)
@@ -163,12 +169,14 @@ class MemoryStore:
     # ---- leases -----------------------------------------------------------------------------------------------------
 
     def grant(self, ttl_seconds: float) -> LeaseId:
+        """A lease that ends by itself after `ttl_seconds`, with its keys, unless it is renewed."""
         self._lease_count += 1
         lease = LeaseId(self._lease_count)
         self._leases[lease] = _HeldKeys(ttl_seconds, self._expiry(lease, ttl_seconds))
         return lease
 
     def renew(self, lease: LeaseId) -> None:
+        """Gives the lease its whole time again. Raises `NoSuchLease`."""
         if lease not in self._leases:
             raise NoSuchLease(lease)
         held = self._leases[lease]
@@ -176,6 +184,7 @@ class MemoryStore:
         held.expiry = self._expiry(lease, held.ttl_seconds)
 
     def revoke(self, lease: LeaseId) -> None:
+        """Ends the lease and removes its keys in one commit; one that is gone is left so."""
         held = self._leases.pop(lease, None)
         if held is not None:
             held.expiry.cancel()

@@ -118,7 +118,7 @@ def _take_early_writers(state: State, job: Job) -> None:
 
 
 def _forget_never_listed(state: State, at: e.Recorded) -> None:
-    """Who asked early for a stage that no job has listed by now asked for nothing: stage ids only grow."""
+    """Attempts whose tasks asked early, for stages that no job has listed by now: none will, as stage ids only grow."""
     for stage, attempt in list(state.attempts.items()):
         if not attempt.submitted and stage.stage < state.meta.next_stage and not _listed(state, stage.stage):
             _forget_attempt(state, at, attempt)

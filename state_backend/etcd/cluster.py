@@ -32,12 +32,12 @@ _REQUIRE_LEADER = (("hasleader", "true"),)
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """How long to wait: for a connection, for one answer at the most and at the least, for all tries of one call."""
+    """How long to wait for the cluster."""
 
-    connect_seconds: float = 2.0
-    request_seconds: float = 5.0
-    give_up_seconds: float = 12.0
-    impatient_seconds: float = 0.5
+    connect_seconds: float = 2.0  #: For a connection to one member.
+    request_seconds: float = 5.0  #: For one answer, at the most (`patience`).
+    give_up_seconds: float = 12.0  #: For all tries of one call.
+    impatient_seconds: float = 0.5  #: For one answer, at the least, before another member is asked.
 
 
 @dataclass(slots=True)

@@ -50,6 +50,7 @@ class Records:
         return Revision(revision), Revision(compacted)
 
     def entry(self, keyspace: Keyspace, key: str) -> Entry | None:
+        """The present entry under the key; None where there is none. Raises `Corrupt`."""
         row = self._connection.execute(f"SELECT {_ROW} {_CURRENT}", (keyspace.value, key)).fetchone()
         return None if row is None else self._checked(keyspace, row)
 
@@ -60,6 +61,7 @@ class Records:
         return None if row is None else Stamp(Revision(row[0]), Revision(row[1]), row[2])
 
     def value(self, keyspace: Keyspace, key: str) -> bytes:
+        """The value of an entry that is there. Raises `Corrupt`."""
         entry = self.entry(keyspace, key)
         assert entry is not None, "a move is planned only after its compare held"
         return entry.value
@@ -67,10 +69,12 @@ class Records:
     def entries(
         self, keyspace: Keyspace, prefix: str, after: str | None, limit: int, at: Revision | None
     ) -> list[Entry]:
+        """At most `limit` entries behind `after` as of a revision, in key order. Raises `Corrupt` if one is damaged."""
         rows = self._range(_ROW, keyspace, prefix, after, limit, at)
         return [self._checked(keyspace, row) for row in rows]
 
     def keys(self, keyspace: Keyspace, prefix: str, after: str | None, limit: int, at: Revision | None) -> list[str]:
+        """The same, without the values: damaged ones too."""
         return [row[0] for row in self._range("key", keyspace, prefix, after, limit, at)]
 
     def commits(self, keyspace: Keyspace, prefix: str, from_revision: Revision, limit: int) -> Iterator[Commit]:
@@ -141,6 +145,7 @@ class Records:
     # ---- leases -----------------------------------------------------------------------------------------------------
 
     def grant(self, ttl_seconds: float, now_seconds: float) -> int:
+        """A new lease, which ends `ttl_seconds` from now (wall clock, seconds) unless it is renewed; gives its id."""
         query = "INSERT INTO lease (ttl_seconds, expires_seconds) VALUES (?, ?)"
         granted = self._connection.execute(query, (ttl_seconds, now_seconds + ttl_seconds)).lastrowid
         assert granted is not None
