@@ -11,6 +11,6 @@ options, `here` what it works with; one module a family of verbs:
     many of them         reporting, proving, exporting, refused
     other people's runs  advising, simulating, learning
     processes            serving, running, showing, checking, choosing
-    what is meant        finding, targets, dialing, spark
+    what is meant        finding, targets, recordings, dialing, spark
     what is shown        output, fitting, rows, stories, trees, reference
 """

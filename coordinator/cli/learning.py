@@ -14,7 +14,7 @@ import typer
 from coordinator.cli import output
 from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.here import Here
-from coordinator.cli.simulating import Logs, Master, code_of_none, is_spread, recordings_of, remark, session
+from coordinator.cli.recordings import Logs, Master, code_of_none, is_spread, recordings_of, remark, session
 from coordinator.cli.targets import check_file, written
 from coordinator.cli.verb import COMMON, SERVER, verb
 from coordinator.wire.lessons import text_of

@@ -1,17 +1,16 @@
 """The verb `simulate`: what other policies would have done to recorded runs.
 
-Responsible for naming runs and policies, and for the table that puts policies side by side. Refuses to simulate
-(`replay.simulate`). Invariant: every figure of the table is in JSON and YAML too, of each application and of all.
+Responsible for naming policies, and for the table that puts them side by side. Refuses to simulate (`replay.simulate`),
+and to know where runs are found (`recordings`). Invariant: every figure of the table is in JSON and YAML too, of each
+application and of all.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.text import Text
@@ -19,34 +18,20 @@ from rich.text import Text
 from coordinator.cli import output
 from coordinator.cli.changing import RULED, policy_of
 from coordinator.cli.exits import Exit, failure
-from coordinator.cli.finding import check_said, find, is_on_disk, nothing_said
-from coordinator.cli.here import Here, default_store
+from coordinator.cli.finding import check_said
+from coordinator.cli.here import Here
 from coordinator.cli.output import Column
+from coordinator.cli.recordings import Logs, Master, code_of_none, is_spread, recordings_of, remark, session
 from coordinator.cli.rows import Row
 from coordinator.cli.verb import COMMON, SERVER, verb
-from coordinator.core.events import Recorded
-from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Lesson, Policy
-from coordinator.wire.codec import Segment
 from coordinator.wire.lessons import read_lessons
-from coordinator.wire.logfile import write_log
-from replay.history.finding import Missing, is_url
 from replay.plain import plain
-from replay.simulate.places import recordings_at
 from replay.simulate.recordings import Recording, Simulated, all_of, once, spread
 from replay.simulate.summary import Summary, total
 from replay.units import count, few, printable, size
-from state_backend.address import SqliteAddress, parse_address
 
-_SEGMENT_EVENTS = 500
-#: Below this it takes longer to start a session than to simulate.
-_WORTH_A_SESSION_BYTES = 64_000_000
 _RECORDED = "as recorded"
-Logs = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="LOGS", help="Exported logs, Spark history logs, folders of them, applications."),
-]
-Master = Annotated[str, typer.Option("--master", help="Spark master to spread over; 'none': here. Default: by size.")]
 _Policies: TypeAlias = list[tuple[str, Policy | None]]
 _POLICIES = ("observe", "frontier", "eager")
 
@@ -112,11 +97,6 @@ async def _simulate(
     _end(found, read)
 
 
-def remark(recording: str, told: str) -> None:
-    """What is said of a record names it once."""
-    output.remark(told if told.startswith(recording) else f"{recording}: {told}")
-
-
 def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
     """Who only asks for the exit code learns that figures are missing; what is no log has none, as in `advise`."""
     if not read:
@@ -127,36 +107,7 @@ def _end(found: Sequence[Simulated], read: Sequence[Simulated]) -> None:
         raise failure(Exit.DAMAGED, told, "whole logs", "What is shown above is what could be read.")
 
 
-class _Unread(Protocol):
-    @property
-    def is_damaged(self) -> bool: ...
-    @property
-    def is_newer(self) -> bool: ...
-
-
-def code_of_none(found: Sequence[_Unread]) -> Exit:
-    """Where nothing could be read of any record."""
-    damaged = [one for one in found if one.is_damaged]
-    if not damaged:
-        return Exit.NOT_FOUND
-    return Exit.NEWER if all(one.is_newer for one in damaged) else Exit.DAMAGED
-
-
 # ---- what is simulated -----------------------------------------------------------------------------------------------
-
-
-async def recordings_of(here: Here, logs: Sequence[str]) -> list[Recording]:
-    """Everything that was named, once; where nothing was, all applications of the source."""
-    if "" in logs:
-        raise nothing_said("the name of a log", "a path, or an application")
-    found = [recording for named in logs for recording in await _found(here, named, is_alone=len(logs) == 1)]
-    if not logs:
-        found = await _applications(here, "")
-    found = list(dict.fromkeys(found))
-    if not found:
-        told = "Name exported logs, Spark history logs, or a --store."
-        raise failure(Exit.NOT_FOUND, "there is no recorded run", "at least one", told)
-    return found
 
 
 def _named(text: str) -> tuple[str, Policy | None]:
@@ -173,88 +124,11 @@ def _named(text: str) -> tuple[str, Policy | None]:
     return (f"observe({rule})" if chosen.observe and rule else chosen.name), chosen
 
 
-async def _found(here: Here, named: str, is_alone: bool) -> list[Recording]:
-    """A path, where there is one of this name; else an application of the source. Of several one may be missing."""
-    if _is_no_path(named):
-        _check_source(here, named)
-        return await _applications(here, named)
-    if is_url(named):
-        told = f"{named} is a URL, and records are read from a disk"
-        raise failure(Exit.USAGE, told, "a path", "Copy or mount them; `advise` reads Spark's logs at a URL.")
-    found = recordings_at(named)
-    if isinstance(found, Missing):
-        fact, expected = found.why.partition("; expected ")[0], "a log, or a folder of logs"
-        if not is_alone:
-            return [Recording(named, 0, why_not=f"{fact}; expected {expected}")]
-        raise failure(Exit.NOT_FOUND, f"{named}: {fact}", expected, "Check the path.")
-    return found
-
-
-def _is_no_path(named: str) -> bool:
-    return not is_on_disk(named) and not named.startswith("file:") and "/" not in named
-
-
-def _check_source(here: Here, named: str) -> None:
-    """Who mistypes a file's name, and has named no source, hears of the file."""
-    if not here.chosen()[1] and not _default_file().exists():
-        raise failure(
-            Exit.NOT_FOUND,
-            f"{named}: there is no such file, and no store where an application could have that name",
-            "a log, or a folder of logs",
-            "Check the path, or name a source with --store, --server or --log.",
-        )
-
-
-def _default_file() -> Path:
-    address = parse_address(default_store())
-    return address.path if isinstance(address, SqliteAddress) else Path()
-
-
-async def _applications(here: Here, named: str) -> list[Recording]:
-    """One application of the source that was chosen, or all of them."""
-    async with here.source() as source:
-        if named:
-            applications = [await find(source, named)]
-        else:
-            applications = [ApplicationId(told.application) for told in await source.applications()]
-        found = []
-        for application in applications:
-            log = [recorded async for recorded in source.events(application)]
-            content = b"".join(write_log(_segments(log)))
-            found.append(Recording(application, len(content), content=content))
-        return found
-
-
-def _segments(log: Sequence[Recorded]) -> list[Segment]:
-    """The log as far as it has no gap: it can be folded only so far."""
-    whole = [recorded for place, recorded in enumerate(log, 1) if recorded.sequence == place]
-    pieces = (whole[at : at + _SEGMENT_EVENTS] for at in range(0, len(whole), _SEGMENT_EVENTS))
-    return [Segment(piece[0].sequence, b"simulate", "shufflectl", tuple(piece)) for piece in pieces]
-
-
 def _carried_out(recordings: Sequence[Recording], policies: _Policies, given: _Given, master: str) -> list[Simulated]:
     if not is_spread(recordings, master):
         return all_of(recordings, policies, given.lessons, given.capacity_bytes)
     with session("simulate", master) as spark:
         return spread(spark, recordings, policies, given.lessons, given.capacity_bytes)
-
-
-def session(verb: str, master: str) -> AbstractContextManager[Any]:
-    """A Spark session for one call."""
-    from coordinator.cli.spark import spark_session
-
-    return spark_session(verb, master or "local[*]")
-
-
-def is_spread(recordings: Sequence[Recording], master: str) -> bool:
-    if master == "none" or len(recordings) < 2:
-        return False
-    if importlib.util.find_spec("pyspark") is None:
-        if master:
-            told = "Install pyspark, or leave out --master."
-            raise failure(Exit.USAGE, f"--master {master} needs pyspark", "pyspark in this Python", told)
-        return False
-    return bool(master) or sum(recording.bytes for recording in recordings) >= _WORTH_A_SESSION_BYTES
 
 
 # ---- how it is shown -------------------------------------------------------------------------------------------------

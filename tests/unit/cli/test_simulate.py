@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cli.simulating import _named, is_spread
+from coordinator.cli.recordings import is_spread
+from coordinator.cli.simulating import _named
 from coordinator.core.commands import EndApplication
 from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Policy, Rule
