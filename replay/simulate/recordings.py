@@ -17,10 +17,10 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict, TypeVar
 
-from coordinator.core.commands import EndApplication, RegisterApplication
+from coordinator.core.commands import EndApplication, RegisterApplication, ReportGap
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, AppShuffle
-from coordinator.core.values import Driver, Lesson, Policy
+from coordinator.core.values import Driver, Ending, Lesson, Policy
 from coordinator.wire.codec import Segment
 from coordinator.wire.errors import TooNew, UnknownEvent, UnknownKind, WireError
 from coordinator.wire.logfile import salvage, unbroken
@@ -30,6 +30,8 @@ from replay.simulate import Fact, Timed, facts_of, simulate_all
 from replay.simulate.summary import Summary, summary_of
 
 _Bytes: TypeAlias = bytes  # `Recording` has a field of that name
+#: Where the gap is of a driver that was there before it was attached to.
+_LATE = "attach"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,9 @@ class Run:
     attempt: str
     started_ms: int  #: 0 where the application alone says it.
     place: str = field(default="", compare=False)  #: Of this record, for people; equal runs may have several.
-    #: Spark's id of the application, and which attempt at it; empty of a log of ours that does not reach the run's end.
-    spark: tuple[str, str] = field(default=("", ""), compare=False)
+    spark: tuple[str, str] = field(default=("", ""), compare=False)  #: Spark's id of the application, and its attempt.
     is_ours: bool = field(default=False, compare=False)  #: A log of ours tells it, not one of Spark's.
+    is_whole: bool = field(default=False, compare=False)  #: It is told from its beginning to its end.
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,8 @@ def _history(recording: Recording, log: Log) -> Opened:
     driver = Driver(run.application_id, run.attempt, run.name, run.user, run.spark_version)
     registered = RegisterApplication(ApplicationId(run.application_id), driver)
     facts: list[Timed] = [(run.started_ms, registered), *run.facts]
-    of = Run(run.application_id, run.attempt, run.started_ms, spark=(run.application_id, run.attempt))
+    in_spark, is_whole = (run.application_id, run.attempt), run.ended and not run.warnings
+    of = Run(run.application_id, run.attempt, run.started_ms, spark=in_spark, is_whole=is_whole)
     return Opened(run.application_id, run.name, facts, costs, run.warnings, run.ended, of, piece_of(log, run))
 
 
@@ -205,9 +208,16 @@ def _own(recording: Recording) -> Opened:
     application = str(getattr(first, "application", ""))
     driver = getattr(first, "driver", Driver())
     ended = any(isinstance(fact.command, EndApplication) for fact in facts)
-    in_spark = (driver.spark_application_id, driver.spark_attempt) if ended and not warnings else ("", "")
-    of = Run(application or recording.name, "", 0, _place(recording), in_spark, is_ours=True)
+    in_spark, is_whole = (driver.spark_application_id, driver.spark_attempt), not warnings and _tells_all(facts)
+    of = Run(application or recording.name, "", 0, _place(recording), in_spark, is_ours=True, is_whole=is_whole)
     return Opened(application, driver.name, facts, None, tuple(warnings), ended, of)
+
+
+def _tells_all(facts: Sequence[Fact]) -> bool:
+    """Whether we were there from a driver's beginning to its end, and not attached to it late, or detached early."""
+    commands = [fact.command for fact in facts]
+    is_late = any(isinstance(command, ReportGap) and command.where == _LATE for command in commands)
+    return EndApplication(Ending.ENDED) in commands and not is_late
 
 
 def _salvaged(recording: Recording) -> Iterator[Segment | WireError]:
@@ -305,16 +315,16 @@ _T = TypeVar("_T", bound=_Counted)
 
 
 def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
-    """Each run once: the log of ours that tells all of it, else of its records that which holds most.
+    """Each run once: of its records that which holds most. And what is to be said of the others.
 
-    And what is to be said of the others.
+    Of logs of ours and of Spark's those count that tell all of it; ours, where both do or neither does.
     """
     kept = _fullest(found)
-    ours = {run.spark: one for run, one in kept.items() if run.is_ours and any(run.spark)}
+    best = _best_in_spark(kept)
     left: list[_T] = []
     told: list[str] = []
     for one in found:
-        instead, why = _instead_of(one, kept, ours)
+        instead, why = _instead_of(one, kept, best)
         if instead is one:
             left.append(one)
         else:
@@ -328,16 +338,25 @@ def _fullest(found: Sequence[_T]) -> dict[Run, _T]:
     for one in found:
         if one.run is not None and (one.run not in best or one.facts > best[one.run].facts):
             best[one.run] = one
-    return best
+    return {one.run: one for one in best.values() if one.run is not None}
 
 
-def _instead_of(one: _T, kept: dict[Run, _T], ours: dict[tuple[str, str], _T]) -> tuple[_T, str]:
+def _best_in_spark(kept: Mapping[Run, _T]) -> dict[tuple[str, str], tuple[Run, _T]]:
+    """By Spark's id the record that tells most surely all of it."""
+    rising = sorted(kept.items(), key=lambda item: (item[0].is_whole, item[0].is_ours))
+    return {run.spark: (run, one) for run, one in rising if run.spark[0]}
+
+
+def _instead_of(
+    one: _T, kept: Mapping[Run, _T], in_spark: Mapping[tuple[str, str], tuple[Run, _T]]
+) -> tuple[_T, str]:
     """The record that counts for the run of this one, and why."""
     if one.run is None:
         return one, ""
-    if not one.run.is_ours and one.run.spark in ours:
-        return ours[one.run.spark], "is a log of ours"
-    return kept[one.run], "holds no less"
+    run, best = in_spark.get(one.run.spark, (one.run, one))
+    if run.is_ours == one.run.is_ours:
+        return kept[one.run], "holds no less"
+    return best, "is a log of ours" if run.is_ours else "tells all of it"
 
 
 def _called(one: _Counted) -> str:

@@ -9,9 +9,9 @@ import pytest
 
 from coordinator.cli.recordings import is_spread
 from coordinator.cli.simulating import _named
-from coordinator.core.commands import EndApplication
-from coordinator.core.ids import ApplicationId
-from coordinator.core.values import Policy, Rule
+from coordinator.core.commands import Command, EndApplication, ReportGap, ReportJobEnded, Resync
+from coordinator.core.ids import ApplicationId, JobId
+from coordinator.core.values import Ending, Policy, Rule
 from replay.simulate.recordings import Recording
 from tests.support.history_logs import chain, packed
 from tests.unit.cli.calling import Shufflectl, log_file, store
@@ -88,28 +88,64 @@ def test_copies_of_one_run_count_once(shufflectl: Shufflectl, log: Path, tmp_pat
     assert f"{tmp_path}/copy.log: it is the same run as {log}, which holds no less: left out" in twice.err
 
 
+#: How far a log of ours tells a run.
+TOLD: dict[str, tuple[list[Command], list[Command]]] = {
+    "whole": ([], [EndApplication()]),
+    "begun late": ([ReportGap(0, "attach"), Resync()], [EndApplication()]),
+    "detached": ([], [EndApplication(Ending.DETACHED)]),
+    "lost": ([], [EndApplication(Ending.LOST)]),
+    "not ended": ([], []),
+}
+
+
+def ours_told(path: Path, how: str, application: ApplicationId = APP) -> Path:
+    begun, ended = TOLD[how]
+    told = Told(application)
+    for command in begun:
+        told.say(command)
+    told.whole_chain()
+    told.stage(2, "count at chain.py:20", reads=(1,))
+    told.done(2)
+    for command in (ReportJobEnded(JobId(0)), *ended):
+        told.say(command)
+    return log_file(path, told)
+
+
 @pytest.mark.parametrize("verb", ["simulate", "learn"])
-@pytest.mark.parametrize("has_ended", [True, False])
+@pytest.mark.parametrize("how", TOLD)
 def test_a_run_that_spark_has_recorded_too_counts_once(
-    shufflectl: Shufflectl, tmp_path: Path, verb: str, has_ended: bool
+    shufflectl: Shufflectl, tmp_path: Path, verb: str, how: str
 ) -> None:
-    """By the log of ours, which says more, where that reaches the run's end."""
-    told = deleted_and_missed()
-    told.done(4)
-    if has_ended:
-        told.say(EndApplication())
-    ours, to = log_file(tmp_path / "ours.log", told), tmp_path / "lessons.json"
-    history, other = chain(told.spark_id).write(tmp_path / told.spark_id), chain("app-7").write(tmp_path / "app-7")
+    """By the log of ours, which says more, where it tells the run from its beginning to its end; else by Spark's."""
+    ours, to = ours_told(tmp_path / "ours.log", how), tmp_path / "lessons.json"
+    history, other = chain(Told().spark_id).write(tmp_path / Told().spark_id), chain("app-7").write(tmp_path / "app-7")
     more = {"simulate": ("--policy", "frontier", "-o", "json"), "learn": ("--output", str(to), "--master", "none")}
     called = shufflectl(verb, str(ours), str(history), str(other), *more[verb])
-    said = f"{history}: it is the same run as {ours}, which is a log of ours: left out"
+    said = {
+        "whole": f"{history}: it is the same run as {ours}, which is a log of ours: left out",
+        "not ended": f"{ours}: it has not ended, so later reads are not in it: left out" if verb == "learn" else "",
+    }.get(how, "") or f"{ours}: it is the same run as {history}, which tells all of it: left out"
     assert called.code == 0
-    assert (said in called.err) is has_ended
+    assert said in called.err
     if verb == "simulate":
         runs = [one["recording"] for one in called.data["applications"]]
-        assert runs == [str(one) for one in (ours, history, other) if one != history or not has_ended]
+        assert runs == [str(ours if how == "whole" else history), str(other)]
     else:
         assert " 2 runs, " in called.out
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_run_with_two_attachments_counts_once(shufflectl: Shufflectl, tmp_path: Path, ended: bool) -> None:
+    """Neither log of ours tells all of it. Where Spark's does not either, ours say more."""
+    first = ours_told(tmp_path / "first.log", "detached")
+    second = ours_told(tmp_path / "second.log", "begun late", ApplicationId("6f1c2d3e-0000-4000-8000-000000000002"))
+    history = chain(Told().spark_id)
+    if not ended:
+        history.lines.pop()
+    theirs = history.write(tmp_path / Told().spark_id)
+    found = shufflectl("simulate", str(first), str(second), str(theirs), "--policy", "frontier", "-o", "json")
+    runs = [one["recording"] for one in found.data["applications"]]
+    assert runs == ([str(theirs)] if ended else [str(first), str(second)])
 
 
 def test_a_record_that_is_named_twice_is_one(shufflectl: Shufflectl, log: Path) -> None:
