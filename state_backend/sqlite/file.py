@@ -86,7 +86,7 @@ def unmoved(path: Path) -> Callable[[], None]:
     SQLite goes on with what it has opened, which nobody will find again: what it commits there is lost.
     """
     where = path.absolute()
-    opened = [(place, _inode(place)) for place in (where, where.with_name(f"{where.name}-wal")) if place.exists()]
+    opened = [(place, _inode(place)) for place in (where, _log_of(where)) if place.exists()]
 
     def check() -> None:
         for place, inode in opened:
@@ -95,6 +95,12 @@ def unmoved(path: Path) -> Callable[[], None]:
                 raise Unavailable(str(where), f"{wrong} while it was open", _IF_MOVED)
 
     return check
+
+
+def _log_of(path: Path) -> Path:
+    """SQLite puts it beside the file itself, also where a link to that was named."""
+    itself = path.resolve()
+    return itself.with_name(f"{itself.name}-wal")
 
 
 def _moved(place: Path, inode: int) -> str:
@@ -148,7 +154,7 @@ def _check_size(path: Path) -> None:
 
 def _look_first(path: Path) -> None:
     """Where a program has left commits beside the file, the last to close it would work them in, whoever's it is."""
-    beside = path.with_name(f"{path.name}-wal")
+    beside = _log_of(path)
     if not (path.is_file() and beside.is_file() and beside.stat().st_size):
         return
     with named_errors(str(path)), closing(_open(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:

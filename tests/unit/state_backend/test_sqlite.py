@@ -70,6 +70,15 @@ async def test_what_nobody_would_find_again_is_not_acknowledged(
         await backend.get(LIVE, "a")
 
 
+async def test_the_log_is_beside_the_file_itself_where_a_link_to_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "disk.db")
+    async with await open_sqlite(tmp_path / "link.db") as backend:
+        await backend.put(LIVE, "a", b"1")
+        (tmp_path / "disk.db-wal").unlink()
+        with pytest.raises(Unavailable, match=r"disk\.db-wal was removed while it was open"):
+            await backend.put(LIVE, "a", b"2")
+
+
 async def test_a_store_without_the_log_beside_it_is_whole_where_its_process_ends_in_order(tmp_path: Path) -> None:
     async with await open_sqlite(tmp_path / "store.db") as backend:
         await backend.put(LIVE, "a", b"1")
@@ -397,7 +406,9 @@ async def test_it_is_read_where_it_can_no_more_be_written(
     holder.close()
 
 
-async def test_what_is_not_ours_is_not_worked_into_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["left.db", "link.db"])
+async def test_what_is_not_ours_is_not_worked_into_its_file(tmp_path: Path, named: str) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "left.db")
     theirs, left = sqlite3.connect(tmp_path / "theirs.db"), tmp_path / "left.db"
     theirs.execute("PRAGMA journal_mode = WAL")
     theirs.execute("CREATE TABLE t (x)")
@@ -407,7 +418,7 @@ async def test_what_is_not_ours_is_not_worked_into_its_file(tmp_path: Path) -> N
         shutil.copy(f"{tmp_path}/theirs.db{end}", f"{left}{end}")
     before = [Path(f"{left}{end}").read_bytes() for end in ("", "-wal")]
     with pytest.raises(NotAStore):
-        await open_sqlite(left)
+        await open_sqlite(tmp_path / named)
     assert [Path(f"{left}{end}").read_bytes() for end in ("", "-wal")] == before
     theirs.close()
 
