@@ -106,12 +106,14 @@ def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
 
 def mixing(state: State, plan: Plan) -> tuple[ShuffleId, ...]:
     """The generations that are incomplete, and would be completed from inputs that are computed again."""
-    return tuple(current for app_shuffle in plan.partial if (current := _mixed(state, plan, app_shuffle)) is not None)
+    gone = frozenset(plan.gone)
+    mixed = (_mixed(state, gone, app_shuffle) for app_shuffle in plan.partial)
+    return tuple(current for current in mixed if current is not None)
 
 
-def _mixed(state: State, plan: Plan, app_shuffle: AppShuffle) -> ShuffleId | None:
+def _mixed(state: State, gone: frozenset[ShuffleId], app_shuffle: AppShuffle) -> ShuffleId | None:
     """The app shuffle's generation, where something behind it is gone and it is not gone itself; else None."""
     current = state.shuffles[app_shuffle].current
     behind = cuts.reached(state, cuts.reads_of(state, app_shuffle))
-    is_anew = any(state.shuffles[one].current in plan.gone for one in behind if one in state.shuffles)
-    return current if is_anew and current not in plan.gone else None
+    is_anew = any(state.shuffles[one].current in gone for one in behind if one in state.shuffles)
+    return current if is_anew and current not in gone else None
