@@ -286,20 +286,25 @@ class Journal:
             async for segment in self.segments(0, at):
                 yield segment
             return
-        tail = mark.tail or await self.segment_start(mark.head.next_sequence - 1, at)
+        tail = mark.tail or await self.segment_start(mark.head.next_sequence - 1, at) or mark.head.next_sequence
         stands = False
         try:
-            async for segment in self.segments((tail or mark.head.next_sequence) - 1, at):
+            async for segment in self.segments(tail - 1, at):
                 if stands:
                     yield segment
                 elif segment.commit_id != mark.head.commit_id:
                     break
                 stands = True
         except DamagedLog:
-            if stands:
+            if stands or await self._is_there(tail, mark.head.commit_id):
                 raise
         if not stands:
             raise SetBack(self.application, mark.head.next_sequence - 1)
+
+    async def _is_there(self, first_sequence: int, commit_id: bytes) -> bool:
+        """Whether it is the segment of this commit that begins there. Raises `DamagedLog`."""
+        entry = await self._entry(places.segment(self.application, first_sequence))
+        return entry is not None and self.decode(entry).commit_id == commit_id
 
     async def segment_start(self, sequence: int, at: Revision | None = None) -> int | None:
         """The first sequence number of the segment that holds this event; None: the store has none that could."""

@@ -16,6 +16,7 @@ from coordinator.runtime.api import GoAway
 from coordinator.runtime.errors import Happened, SetBack
 from coordinator.runtime.replica import Replica
 from state_backend.memory import MemoryStore
+from state_backend.values import Keyspace
 from tests.simulation import checks, facts, virtual
 from tests.simulation.world import World, registered
 from tests.unit.runtime.listening import next_of
@@ -85,5 +86,22 @@ def test_the_driver_that_is_there_is_sent_away() -> None:
             assert "holds another one now" in farewell.why
             log = await checks.read_log(world.reader(), facts.APP)
             assert checks.fold_log(log) == await after.view(facts.APP) == await before.view(facts.APP)
+
+    virtual.run(story())
+
+
+def test_a_segment_that_was_damaged_since_it_was_read_is_no_other_log() -> None:
+    async def story() -> None:
+        async with World() as world:
+            before, after = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(before)
+            await after.view(facts.APP)
+            async with await before.open_session(facts.APP, facts.DRIVER) as session, world.reader() as store:
+                key = (await store.scan_keys(Keyspace.EVENTS)).keys[-1]
+                await store.put(Keyspace.EVENTS, key, b"damaged")
+                await tell(after, number, LOST[:1])
+                farewell = await next_of(session)
+            assert isinstance(farewell, GoAway)
+            assert "7 bytes that do not end in a checksum" in farewell.why
 
     virtual.run(story())
