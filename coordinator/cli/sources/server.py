@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 import grpc
+from google.rpc import error_details_pb2  # type: ignore[import-untyped]
 from grpc_status import rpc_status  # type: ignore[import-untyped]
 from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
@@ -24,6 +25,7 @@ from coordinator.core.commands import Command, Request
 from coordinator.core.events import Recorded
 from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.rejections import Answer
+from coordinator.runtime.errors import SetBack
 from coordinator.wire.codec import record_from_message
 from coordinator.wire.messages import answer_of, request_to_message
 
@@ -133,7 +135,7 @@ class ServerSource(Source):
                         yield recorded
             except grpc.aio.AioRpcError as error:
                 was_slow = error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and after > begun
-                if error.code() is not grpc.StatusCode.UNAVAILABLE and not was_slow:
+                if _is_set_back(error) or (error.code() is not grpc.StatusCode.UNAVAILABLE and not was_slow):
                     raise
             else:
                 return
@@ -211,6 +213,12 @@ def _may_ask_elsewhere(error: grpc.aio.AioRpcError, method: str) -> bool:
 def _is_silent(error: grpc.aio.AioRpcError) -> bool:
     """Whether our own time has run out; a coordinator whose store has been silent says so."""
     return error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and not _has_answered(error)
+
+
+def _is_set_back(error: grpc.aio.AioRpcError) -> bool:
+    """Whether what follows may be of another log than what was read: it is the same at the next coordinator."""
+    status, info = rpc_status.from_call(error), error_details_pb2.ErrorInfo()
+    return status is not None and any(d.Unpack(info) and info.reason == SetBack.__name__ for d in status.details)
 
 
 def _has_answered(error: grpc.aio.AioRpcError) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import grpc
 import pytest
 from shuffle_lifecycle.v1 import service_pb2 as pb
 
@@ -18,8 +19,9 @@ from coordinator.cli.sources.store import StoreSource
 from coordinator.core import commands as c
 from coordinator.core.commands import Request
 from coordinator.core.events import ApplicationEnded, GenerationExpired, Recorded
-from coordinator.core.ids import ClientId
+from coordinator.core.ids import ApplicationId, ClientId
 from coordinator.core.values import Ending
+from coordinator.runtime.errors import SetBack
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from state_backend.open import open_backend
@@ -87,6 +89,27 @@ async def test_who_follows_goes_on_where_the_line_is_dead_and_nobody_says_so(mon
                 heard.append(await asyncio.wait_for(anext(following), _PATIENCE_S))
             await source.close()
     assert heard == log
+
+
+class Elsewhere(FakeCoordinator):
+    """Its store is set back beneath whoever follows."""
+
+    async def follow(self, application: ApplicationId, after: int = 0) -> AsyncIterator[Recorded]:
+        for recorded in await self.events(application, after):
+            yield recorded
+        raise SetBack(application, len(self.logs[application]))
+
+
+async def test_who_follows_a_log_that_is_set_back_hears_so_and_nothing_of_another_one() -> None:
+    async with running(Elsewhere()) as only:
+        await register(only)
+        source = ServerSource([only.server.address], TOKEN, 5.0, None)
+        following = source.follow(APP)
+        for _ in only.coordinator.logs[APP]:
+            await asyncio.wait_for(anext(following), _PATIENCE_S)
+        with pytest.raises(grpc.aio.AioRpcError, match="the store holds another one now"):
+            await asyncio.wait_for(anext(following), 3.0)
+        await source.close()
 
 
 class HangingUp(FakeCoordinator):
