@@ -277,7 +277,10 @@ class ReportShuffleCleaned:
 
 @dataclass(frozen=True, slots=True)
 class ReportGap:
-    """Facts were dropped. ``dropped`` may be 0 where the number is not known."""
+    """Facts were dropped. ``dropped`` may be 0 where the number is not known.
+
+    ``where``: a word for people; `attach` says that the driver was there before it was attached to.
+    """
 
     dropped: int
     where: str

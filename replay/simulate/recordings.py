@@ -30,7 +30,7 @@ from replay.simulate import Fact, Timed, facts_of, simulate_all
 from replay.simulate.summary import Summary, summary_of
 
 _Bytes: TypeAlias = bytes  # `Recording` has a field of that name
-#: Where the gap is of a driver that was there before it was attached to.
+#: Where the gap is of a driver that was there before it was attached to (`ReportGap`).
 _LATE = "attach"
 
 
