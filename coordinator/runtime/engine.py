@@ -35,6 +35,7 @@ from coordinator.runtime.errors import (
     Draining,
     Happened,
     InDoubt,
+    Overtaken,
     PartlyDone,
     SetBack,
     Unavailable,
@@ -352,7 +353,7 @@ class Engine:
         """Up to the mark, or beyond it. Where a rule fails on an event it has left the state torn: nobody goes on."""
         try:
             await self._fold_on(mark, at)
-        except SetBack as error:  # whose session is open here has to hear of it, and begin anew
+        except (SetBack, Overtaken) as error:  # whose session is open here has to hear of it, and begin anew
             self._break(error)
             raise
         except (StateBackendError, CoordinatorError):
@@ -363,14 +364,19 @@ class Engine:
             raise Defect(self.application, error) from error
 
     async def _fold_on(self, mark: Mark, at: Revision) -> None:
-        """From a snapshot where the store no longer has what comes next, or what came last."""
-        known, now = self.mark.head, mark.head
-        if now.next_sequence > known.next_sequence and now.archived_below >= known.next_sequence:
+        """From a snapshot where the store no longer has what comes next, or what came last.
+
+        Then nothing shows that it is the same log, of which whose session is open here was told.
+        """
+        if loading.has_left(self.mark, mark):
+            if self.sessions:
+                raise Overtaken(self.application, self.mark.head.next_sequence - 1)
             loaded = await loading.load(self._journal, self._snapshots)
             self._check_there(loaded.mark)
             self.state, self.mark = loaded.state, loaded.mark
         else:
-            self.mark = await loading.catch_up(self.state, self._journal, self.mark, mark, at)
+            async for reached in loading.catch_up(self.state, self._journal, self.mark, mark, at):
+                self.mark = reached
 
     def _check_there(self, mark: Mark) -> None:
         """It may have left the store."""

@@ -160,4 +160,4 @@ async def _is_registered(engine: Engine) -> bool:
     """An engine may be older than its application's registration, here or on another replica."""
     if not engine.mark.revision:
         await engine.catch_up()
-    return engine.mark.revision > 0
+    return bool(engine.mark.revision)

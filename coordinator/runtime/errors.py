@@ -89,6 +89,18 @@ class SetBack(Unavailable):
         )
 
 
+class Overtaken(Unavailable):
+    """What was read last has left the store for the archive: the log is read anew when somebody asks again."""
+
+    def __init__(self, application: ApplicationId, last: int) -> None:
+        Explained.__init__(
+            self,
+            f"the log of application {application} was read here up to event {last}, and was archived further since",
+            "a replica that hears what others append before it leaves the store",
+            "Send the same requests again: it is read anew.",
+        )
+
+
 _SAME_NUMBERS = "Send the same requests with the same numbers again: what is in the log is not carried out twice."
 
 

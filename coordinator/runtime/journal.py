@@ -68,6 +68,13 @@ class Mark:
 
 
 NOWHERE = Mark(Head(Place(1)), Revision(0))
+_NO_HEAD = Revision(-1)  #: No commit has it.
+
+
+def on_the_way(mark: Mark, segment: Segment) -> Mark:
+    """How far a log was read that is being read up to a mark. Nothing can be appended to it: it is no head's."""
+    head = replace(mark.head, next_sequence=Place(segment.next_sequence), commit_id=segment.commit_id)
+    return Mark(head, _NO_HEAD, segment.first_sequence)
 
 
 @dataclass(frozen=True, slots=True)

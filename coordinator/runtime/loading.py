@@ -13,7 +13,7 @@ from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
 from coordinator.core.state import State, empty
 from coordinator.runtime.errors import CoordinatorError, DamagedLog, SetBack
-from coordinator.runtime.journal import Journal, Mark
+from coordinator.runtime.journal import Journal, Mark, on_the_way
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.tail import known_mark
 from coordinator.wire.codec import Segment
@@ -32,21 +32,36 @@ class Loaded:
 async def load(journal: Journal, snapshots: Snapshots, end: tuple[Mark, Revision] | None = None) -> Loaded:
     """The state at the log's present end; empty where there is no log. ``end``: as it was read a moment ago."""
     state: State | None = None
+    reached: Mark | None = None
     while True:
         mark, at = end or await journal.mark()
         end = None
         try:
             state = state or await snapshots.read(mark.head, journal.shelf) or empty()
-            return Loaded(state, await read_on(state, journal, mark, at))
+            async for step in _steps(state, journal, reached, mark, at):
+                reached = step
+            assert reached is not None  # the end is given at least
+            return Loaded(state, reached)
         except Compacted:  # what was folded is kept: reading may take longer than the store's history is
             continue
         except CoordinatorError:
-            state = None
-            if not _has_left(mark, (await journal.mark())[0]):
+            state = reached = None
+            if not _may_have_left(mark, (await journal.mark())[0]):
                 raise
 
 
-def _has_left(before: Mark, now: Mark) -> bool:
+def _steps(state: State, journal: Journal, reached: Mark | None, mark: Mark, at: Revision) -> AsyncIterator[Mark]:
+    if reached is None or has_left(reached, mark):
+        return read_on(state, journal, mark, at)
+    return catch_up(state, journal, reached, mark, at)
+
+
+def has_left(reached: Mark, now: Mark) -> bool:
+    """Whether the segment that was read last is in the store no more, since it was archived."""
+    return reached.head.next_sequence <= min(now.head.archived_below, now.head.next_sequence - 1)
+
+
+def _may_have_left(before: Mark, now: Mark) -> bool:
     """Whether a snapshot, or segments, may have left the store between two reads; what is appended excuses nothing."""
     then, head = before.head, now.head
     kept = (then.last_snapshot, then.previous_snapshot, then.archived_below)
@@ -57,36 +72,47 @@ async def load_ended(journal: Journal, snapshots: Snapshots) -> State:
     """The last state of an application that has left the store. Raises `UnknownApplication`."""
     mark, at = await known_mark(journal)
     state = await snapshots.read(mark.head, journal.shelf) or empty()
-    await read_on(state, journal, mark, at)
+    async for _ in read_on(state, journal, mark, at):
+        pass
     return state
 
 
-async def read_on(state: State, journal: Journal, mark: Mark, at: Revision) -> Mark:
-    """Folds what follows, up to the mark, into the state. Raises `Compacted` where ``at`` is too long ago."""
+async def read_on(state: State, journal: Journal, mark: Mark, at: Revision) -> AsyncIterator[Mark]:
+    """Folds what follows, up to the mark, into the state; gives with each segment how far that is, at last the mark.
+
+    Raises `Compacted` where ``at`` is too long ago; from what was given last, `catch_up` goes on.
+    """
     if state.meta.next_sequence < mark.head.next_sequence:
-        return await _fold_all(state, _following(state.meta.next_sequence - 1, journal, mark, at), journal, mark)
-    check_reached(journal, state, mark)
-    return mark
+        segments = _following(state.meta.next_sequence - 1, journal, mark, at)
+        async for reached in _fold_all(state, segments, journal, mark):
+            yield reached
+    else:
+        check_reached(journal, state, mark)
+        yield mark
 
 
-async def catch_up(state: State, journal: Journal, before: Mark, mark: Mark, at: Revision) -> Mark:
+async def catch_up(state: State, journal: Journal, before: Mark, mark: Mark, at: Revision) -> AsyncIterator[Mark]:
     """As `read_on`, of a state that was read up to a mark some time ago. Raises `SetBack` where that is undone."""
     known, now = before.head, mark.head
     if now.next_sequence > known.next_sequence:
-        return await _fold_all(state, journal.since(before, at), journal, mark)
-    if (now.next_sequence, now.commit_id) != (known.next_sequence, known.commit_id):
+        async for reached in _fold_all(state, journal.since(before, at), journal, mark):
+            yield reached
+    elif (now.next_sequence, now.commit_id) != (known.next_sequence, known.commit_id):
         raise SetBack(journal.application, known.next_sequence - 1)
-    return replace(mark, tail=before.tail)
+    else:
+        yield replace(mark, tail=before.tail)
 
 
-async def _fold_all(state: State, segments: AsyncIterator[Segment], journal: Journal, mark: Mark) -> Mark:
+async def _fold_all(
+    state: State, segments: AsyncIterator[Segment], journal: Journal, mark: Mark
+) -> AsyncIterator[Mark]:
     tail = 0
     async for segment in segments:
+        fold_segment(state, segment)
         tail = segment.first_sequence
-        if tail >= state.meta.next_sequence:  # else an earlier try, which did not come to its end, has folded it
-            fold_segment(state, segment)
+        yield on_the_way(mark, segment)
     check_reached(journal, state, mark)
-    return replace(mark, tail=tail)
+    yield replace(mark, tail=tail)
 
 
 def _following(after: int, journal: Journal, mark: Mark, at: Revision) -> AsyncIterator[Segment]:

@@ -6,19 +6,25 @@ was read before counts no more, and no state is made of two logs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 
 import pytest
 
 from coordinator.core.commands import Command
+from coordinator.runtime import loading
 from coordinator.runtime.api import GoAway
+from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import Happened, SetBack
 from coordinator.runtime.replica import Replica
-from state_backend.memory import MemoryStore
-from state_backend.values import Keyspace
+from coordinator.wire.upcast import VERSION
+from state_backend.errors import Compacted
+from state_backend.limits import PAGE_LIMIT
+from state_backend.memory import MemoryBackend, MemoryStore
+from state_backend.values import Keyspace, Page, Revision
 from tests.simulation import checks, facts, virtual
-from tests.simulation.world import World, registered
+from tests.simulation.world import OPTIONS, World, registered
+from tests.unit.runtime.archiving.archived import opened
 from tests.unit.runtime.listening import next_of
 
 _KEPT = ("_keys", "_versions", "_commits")
@@ -65,6 +71,68 @@ def test_a_replica_that_had_read_further_begins_anew(told: Sequence[Command]) ->
             assert await before.view(facts.APP) == await after.view(facts.APP)
             log = await checks.read_log(world.reader(), facts.APP)
             assert checks.fold_log(log) == await before.view(facts.APP)
+
+    virtual.run(story())
+
+
+class SetBackWhileRead(MemoryBackend):
+    """Once some pages of it were read it is set back, and has no longer the history that is being read."""
+
+    def __init__(self, store: MemoryStore, befalls: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(store)
+        self._befalls = befalls
+        self.pages_left = 0  #: 0: nothing befalls it.
+
+    async def scan(
+        self,
+        keyspace: Keyspace,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int = PAGE_LIMIT,
+        at: Revision | None = None,
+    ) -> Page:
+        if self.pages_left and at is not None:
+            self.pages_left -= 1
+            if not self.pages_left:
+                await self._befalls()
+                raise Compacted(at, Revision(at + 1))
+        return await super().scan(keyspace, prefix, after, limit, at)
+
+
+async def load(store: MemoryBackend) -> Engine:
+    """It reads on when it is asked, and not before."""
+    application = opened(store, None)
+    loaded = await loading.load(application.journal, application.snapshots)
+    return Engine(application.journal, application.snapshots, loaded, OPTIONS, virtual.clock(), lambda: VERSION)
+
+
+@pytest.mark.parametrize("told", TOLD.values(), ids=list(TOLD))
+@pytest.mark.parametrize("is_known", [True, False], ids=["catching up", "loading"])
+def test_what_was_half_read_when_it_was_set_back_counts_no_more(
+    told: Sequence[Command], is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordinator.runtime.journal.PAGE_SEGMENTS", 2)
+    monkeypatch.setattr("coordinator.runtime.journal.PAGE_GROWTH", 1)
+
+    async def story() -> None:
+        async with World() as world:
+            before, after = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(before)
+            set_back = copied(world.store)
+
+            async def befall() -> None:
+                set_back()
+                await tell(after, facts.Numbers(), told)
+
+            store = SetBackWhileRead(world.store, befall)
+            known = await load(store) if is_known else None
+            await tell(before, number, facts.whole(0))
+            store.pages_left = 3
+            with pytest.raises(SetBack):
+                await (known or await load(store)).view()
+            assert not store.pages_left
+            found = await (await load(store)).view()
+            assert found == await after.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
 
     virtual.run(story())
 

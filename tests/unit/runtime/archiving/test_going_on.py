@@ -18,6 +18,7 @@ from coordinator.core.digest import digest
 from coordinator.core.state import State
 from coordinator.runtime import loading
 from coordinator.runtime.engine import Engine
+from coordinator.runtime.errors import Overtaken
 from coordinator.wire.codec import Segment
 from coordinator.wire.upcast import VERSION
 from state_backend.errors import Compacted
@@ -62,6 +63,26 @@ def test_wherever_it_was_when_others_archived(tmp_path: Path) -> None:
     assert behind[0] > 0
     assert 0 in behind
     assert behind[-1] < 0
+
+
+def test_who_has_a_session_there_is_sent_away(tmp_path: Path) -> None:
+    """What it was told may be of another log: the segment that could tell has left the store."""
+
+    async def story() -> None:
+        archive = Folder(tmp_path)
+        async with World() as world, replica(world, None, replica="busy") as busy:
+            number = await registered(busy)
+            async with deaf(MemoryBackend(world.store), archive) as engine:
+                engine.hold()
+                for job in range(JOBS):
+                    await busy.submit(facts.APP, number(facts.whole(job)))
+                    await asyncio.sleep(1)
+                await look(world, archive)
+                with pytest.raises(Overtaken) as found:
+                    await engine.view()
+                assert engine.broken is found.value
+
+    virtual.run(story())
 
 
 class Forgetful(MemoryBackend):
