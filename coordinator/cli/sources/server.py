@@ -7,8 +7,8 @@ the answers mean. Invariant: a command is carried out once at most: only one tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, suppress
 from typing import Any
 
 import grpc
@@ -18,7 +18,7 @@ from shuffle_lifecycle.v1 import service_pb2 as pb
 from shuffle_lifecycle.v1 import service_pb2_grpc
 
 from coordinator.cli.dialing import NEVER_CONNECTED, credentials_of, open_channel, unreached_since
-from coordinator.cli.exits import Exit, failure
+from coordinator.cli.exits import Exit, Failure, failure
 from coordinator.cli.sources.api import IN_ARCHIVE, Source
 from coordinator.config import Config
 from coordinator.core.commands import Command, Request
@@ -41,7 +41,7 @@ def open_server(config: Config) -> ServerSource:
     addresses = [address.strip() for address in config.server.split(",") if address.strip()]
     for address in addresses or [config.server]:
         _check_address(address)
-    return ServerSource(addresses, config.token.get_secret_value(), config.timeout_s, credentials_of(config))
+    return ServerSource(addresses, config.token.get_secret_value(), config.timeout_s, lambda: credentials_of(config))
 
 
 def _check_address(address: str) -> None:
@@ -62,14 +62,20 @@ class ServerSource(Source):
     elsewhere = IN_ARCHIVE
 
     def __init__(
-        self, addresses: list[str], token: str, timeout_s: float, credentials: grpc.ChannelCredentials | None
+        self,
+        addresses: list[str],
+        token: str,
+        timeout_s: float,
+        credentials: Callable[[], grpc.ChannelCredentials | None] = lambda: None,
     ) -> None:
+        """``credentials``: as the files say now; raises `Failure` where they cannot be used."""
         super().__init__()
         self.where = f"server {', '.join(addresses)}"
         self._addresses = addresses
         self._token = token
         self._timeout_s = timeout_s
-        self._credentials = credentials
+        self._files = credentials
+        self._credentials = credentials()
         self._channel: grpc.aio.Channel | None = None  #: To the first address.
 
     async def close(self) -> None:
@@ -186,6 +192,8 @@ class ServerSource(Source):
 
     def _stub(self) -> Any:
         if self._channel is None:
+            with suppress(Failure):  # they are just being replaced: with what they were
+                self._credentials = self._files()
             self._channel = open_channel(self._addresses[0], self._credentials)
         return service_pb2_grpc.ShuffleLifecycleStub(self._channel)
 

@@ -18,6 +18,9 @@ from prometheus_client import CollectorRegistry
 from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from coordinator.app import ReplicaThread, start_replica
+from coordinator.cli.exits import Failure
+from coordinator.cli.sources.server import open_server
+from coordinator.config import Config
 from coordinator.server.certificates import CertificateFiles, Certificates, WrongCertificates
 from coordinator.server.interfaces import BindRefused
 from coordinator.server.metrics.page import MetricsPage, PageOptions
@@ -235,6 +238,18 @@ def test_shufflectl_comes_with_a_certificate(
     assert shufflectl("apps", *named).code == 4
     half = shufflectl("apps", *named, "--tls-key", files.key)
     assert (half.code, "only one of tls_certificate and tls_key" in half.err) == (2, True)
+
+
+async def test_shufflectl_that_goes_on_shows_what_was_renewed(sealed: ReplicaThread, authority: Authority) -> None:
+    """As `events --follow` does, which may run for weeks."""
+    files = authority.issue("people", old=True)
+    ca, certificate, key = map(str, (files.ca, files.cert, files.key))
+    source = open_server(Config(server=sealed.address, tls_ca=ca, tls_certificate=certificate, tls_key=key))
+    with pytest.raises(Failure, match="does not take ours"):
+        await source.applications()
+    authority.issue("people")
+    assert await source.applications() == []
+    await source.close()
 
 
 def test_shufflectl_says_what_is_wrong_between_it_and_a_server_with_tls(

@@ -71,7 +71,7 @@ async def served(*coordinators: Coordinator, timeout_s: float = 5.0) -> AsyncIte
             coordinator.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
             await server.start()
             stack.push_async_callback(server.stop, None)
-        source = ServerSource([one.address for one in coordinators], "", timeout_s, None)
+        source = ServerSource([one.address for one in coordinators], "", timeout_s)
         stack.push_async_callback(source.close)
         yield source
 
@@ -135,10 +135,10 @@ async def test_what_a_coordinator_says_is_told_and_not_that_none_answers() -> No
 async def test_a_command_goes_on_where_nobody_was_reached() -> None:
     second = Coordinator()
     async with served(second):
-        source = ServerSource(["127.0.0.1:1", second.address], "", 5.0, None)
+        source = ServerSource(["127.0.0.1:1", second.address], "", 5.0)
         assert await source.command(CHAIN, ResumeDeletion()) == Accepted()
         await source.close()
-        alone = ServerSource(["127.0.0.1:1"], "", 5.0, None)
+        alone = ServerSource(["127.0.0.1:1"], "", 5.0)
         with pytest.raises(Failure) as told:
             await alone.command(CHAIN, ResumeDeletion())
         await alone.close()
@@ -170,7 +170,7 @@ def test_what_a_call_ended_with_is_told_in_words(status: grpc.StatusCode, detail
 )
 async def test_what_is_no_coordinator_is_told_as_such(answer: bytes, told: str) -> None:
     async with speaking(answer) as address:
-        source = ServerSource([address], "", 5.0, None)
+        source = ServerSource([address], "", 5.0)
         with pytest.raises(Failure) as failed:
             await source.application(CHAIN)
         await source.close()

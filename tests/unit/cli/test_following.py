@@ -39,7 +39,7 @@ async def test_who_follows_goes_on_at_the_next_coordinator() -> None:
     async with running(coordinator) as second:
         async with running(coordinator) as first:
             await register(first)
-            source = ServerSource([first.server.address, second.server.address], TOKEN, 5.0, None)
+            source = ServerSource([first.server.address, second.server.address], TOKEN, 5.0)
             following = source.follow(APP)
             heard = [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log]
         await _tell_of_a_job(second)
@@ -80,7 +80,7 @@ async def test_who_follows_goes_on_where_the_line_is_dead_and_nobody_says_so(mon
     async with running(coordinator) as first, running(coordinator) as second:
         await register(first)
         async with line_to(first.server.address, is_whole) as line:
-            source = ServerSource([line, second.server.address], TOKEN, 5.0, None)
+            source = ServerSource([line, second.server.address], TOKEN, 5.0)
             following = source.follow(APP)
             heard = [await asyncio.wait_for(anext(following), _PATIENCE_S) for _ in log]
             is_whole.clear()
@@ -103,7 +103,7 @@ class Elsewhere(FakeCoordinator):
 async def test_who_follows_a_log_that_is_set_back_hears_so_and_nothing_of_another_one() -> None:
     async with running(Elsewhere()) as only:
         await register(only)
-        source = ServerSource([only.server.address], TOKEN, 5.0, None)
+        source = ServerSource([only.server.address], TOKEN, 5.0)
         following = source.follow(APP)
         for _ in only.coordinator.logs[APP]:
             await asyncio.wait_for(anext(following), _PATIENCE_S)
@@ -134,7 +134,7 @@ async def test_who_was_hung_up_on_for_reading_slowly_goes_on_from_there() -> Non
             job = {"job": number, "final_stage": 6, "call_site": "x" * 60_000}
             await only.stub.Submit(pb.SubmitCall(caller=only.caller(), requests=[{"report_job_started": job}]))
         log = coordinator.logs[APP]
-        source = ServerSource([only.server.address], TOKEN, 5.0, None)
+        source = ServerSource([only.server.address], TOKEN, 5.0)
         following = source.follow(APP)
         heard = [await asyncio.wait_for(anext(following), _PATIENCE_S)]
         await asyncio.wait_for(coordinator.hung_up.wait(), _PATIENCE_S)
@@ -153,7 +153,7 @@ def test_who_follows_so_many_events_hears_no_more(shufflectl: Shufflectl, tmp_pa
 async def test_who_follows_the_only_coordinator_hears_that_it_is_gone() -> None:
     async with running() as only:
         await register(only)
-        source = ServerSource([only.server.address], TOKEN, 5.0, None)
+        source = ServerSource([only.server.address], TOKEN, 5.0)
         following = source.follow(APP)
         for _ in only.coordinator.logs[APP]:
             await asyncio.wait_for(anext(following), _PATIENCE_S)
