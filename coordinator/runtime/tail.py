@@ -66,13 +66,16 @@ async def follow(
     ``is_over``: whether the application is over and nothing follows this event: then it ends. ``note``: hears of every
     watch that is waited for; after one is closed, ``is_over`` is asked again.
     """
+    read: Segment | None = None
     while True:
         mark, at = await known_mark(journal)
         try:
+            if read is not None:
+                await _check_stands(read, journal, mark, at)
             async for segment in journal.log(after, mark, at):
                 for recorded in _above(segment, after):
                     yield recorded
-                after = max(after, segment.next_sequence - 1)
+                read, after = segment, max(after, segment.next_sequence - 1)
             if is_over is not None and await is_over(after):
                 return
             async for segment in _coming(backend, journal, Revision(at + 1), note):
@@ -80,13 +83,22 @@ async def follow(
                     journal.check_follows(after, segment)
                 for recorded in _above(segment, after):
                     yield recorded
-                after = max(after, segment.next_sequence - 1)
+                read, after = segment, max(after, segment.next_sequence - 1)
                 if is_over is not None and _may_end(segment) and await is_over(after):
                     return
         except errors.SetBack as error:  # what follows may be of another log
             raise SetBack(journal.application, after) from error
         except Compacted:
             continue
+
+
+async def _check_stands(read: Segment, journal: Journal, mark: Mark, at: Revision) -> None:
+    """A watch that has missed something says nothing of whose log goes on. Raises `SetBack`, else as `Journal.log`."""
+    async for segment in journal.log(read.first_sequence - 1, mark, at):
+        if segment.commit_id == read.commit_id:
+            return
+        break
+    raise SetBack(journal.application, read.next_sequence - 1)
 
 
 def _may_end(segment: Segment) -> bool:

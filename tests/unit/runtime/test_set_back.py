@@ -6,13 +6,14 @@ was read before counts no more, and no state is made of two logs.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 
 import pytest
 
 from coordinator.core.commands import Command
-from coordinator.runtime import loading
+from coordinator.runtime import loading, tail
 from coordinator.runtime.api import GoAway
 from coordinator.runtime.engine import Engine
 from coordinator.runtime.errors import Happened, SetBack
@@ -154,6 +155,31 @@ def test_the_driver_that_is_there_is_sent_away() -> None:
             assert "holds another one now" in farewell.why
             log = await checks.read_log(world.reader(), facts.APP)
             assert checks.fold_log(log) == await after.view(facts.APP) == await before.view(facts.APP)
+
+    virtual.run(story())
+
+
+@pytest.mark.parametrize("told", TOLD.values(), ids=list(TOLD))
+def test_a_reader_hears_nothing_of_another_log_where_all_history_is_gone(told: Sequence[Command]) -> None:
+    """As etcd's revisions go on, far beyond and compacted, where a snapshot is restored by its manual."""
+
+    async def story() -> None:
+        async with World() as world, world.reader() as store:
+            before, after = [(await world.start(reap=False)).replica for _ in range(2)]
+            number = await registered(before)
+            set_back = copied(world.store)
+            await tell(before, number, LOST)
+            log = await checks.read_log(store, facts.APP)
+            reading = tail.follow(store, opened(store, None).journal, 0)
+            heard = [await anext(reading) for segment in log for _ in segment.records]
+            waiting = asyncio.ensure_future(anext(reading))
+            await asyncio.sleep(1)
+            set_back()
+            world.store.revision = Revision(world.store.revision + 1_000)
+            world.store.compact(world.store.revision)
+            await tell(after, facts.Numbers(), told)
+            with pytest.raises(SetBack, match=f"up to event {heard[-1].sequence}"):
+                await asyncio.wait_for(waiting, 60)
 
     virtual.run(story())
 
