@@ -33,8 +33,13 @@ _AT_ONCE = 20_000
 class _Kept:
     picture: Picture = field(default_factory=Picture)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    heard: Recorded | None = None  #: The last event that is drawn.
     told: bytes = b""
     told_sequence: int = 0
+
+    def begin_anew(self) -> None:
+        """Its log has become another one."""
+        self.picture, self.heard, self.told = Picture(), None, b""
 
 
 class Pictures:
@@ -52,20 +57,30 @@ class Pictures:
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         async with kept.lock:
-            await self._catch_up(application, kept.picture)
-            if after and kept.picture.last_sequence == after:
+            before = kept.picture
+            await self._catch_up(application, kept)
+            if after and kept.picture is before and before.last_sequence == after:
                 return None
             if kept.told_sequence != kept.picture.last_sequence or not kept.told:
                 kept.told = (await _aside(partial(data, kept.picture))).encode()
                 kept.told_sequence = kept.picture.last_sequence
             return kept.told
 
-    async def _catch_up(self, application: ApplicationId, picture: Picture) -> None:
+    async def _catch_up(self, application: ApplicationId, kept: _Kept) -> None:
         for _ in range(_AT_ONCE // _PAGE):
-            found = await self._coordinator.events(application, picture.last_sequence, _PAGE)
-            await _aside(partial(_hear, picture, found))
+            found = await self._following(application, kept)
+            await _aside(partial(_hear, kept, found))
             if len(found) < _PAGE:
                 return
+
+    async def _following(self, application: ApplicationId, kept: _Kept) -> list[Recorded]:
+        """Behind the last event that was heard, where that is still there; else the store was set back to a copy."""
+        if kept.heard is not None:
+            found = await self._coordinator.events(application, kept.heard.sequence - 1, _PAGE + 1)
+            if found[:1] == [kept.heard]:
+                return found[1:]
+            kept.begin_anew()
+        return await self._coordinator.events(application, 0, _PAGE)
 
 
 async def _aside(run: Callable[[], T]) -> T:
@@ -78,6 +93,7 @@ async def _aside(run: Callable[[], T]) -> T:
         raise
 
 
-def _hear(picture: Picture, records: list[Recorded]) -> None:
+def _hear(kept: _Kept, records: list[Recorded]) -> None:
     for recorded in records:
-        picture.hear(recorded)
+        kept.picture.hear(recorded)
+        kept.heard = recorded

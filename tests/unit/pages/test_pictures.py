@@ -1,4 +1,4 @@
-"""A picture is drawn by one thread at a time, also where a question is given up."""
+"""A picture is drawn by one thread at a time, also where a question is given up; and of one log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from coordinator.core.events import Recorded
 from coordinator.core.state import empty
 from coordinator.pages import pictures
 from coordinator.pages.pictures import Pictures
-from replay.timeline.collect import Picture
+from tests.simulation import facts, virtual
+from tests.simulation.world import World, registered
 from tests.unit.server.fakes import APP, FakeCoordinator
 from tests.unit.server.test_sessions import until
 
@@ -27,7 +28,7 @@ class Drawing:
         self.now: list[int] = []
         self.at_once = 0
 
-    def hear(self, picture: Picture, records: list[Recorded]) -> None:
+    def hear(self, kept: object, records: list[Recorded]) -> None:
         self.begun += 1
         self.now.append(self.begun)
         self.at_once = max(self.at_once, len(self.now))
@@ -54,3 +55,32 @@ async def test_who_is_given_up_draws_to_the_end_before_the_next_one_begins(monke
         await first
     await asyncio.wait_for(second, PATIENCE_S)
     assert (drawing.begun, drawing.at_once) == (2, 1)
+
+
+async def logs() -> tuple[list[Recorded], list[Recorded]]:
+    """One and another, which begin alike: a store was set back between them."""
+    found = []
+    for job in (0, 1):
+        async with World() as world:
+            replica = (await world.start(reap=False)).replica
+            number = await registered(replica)
+            await asyncio.sleep(job)
+            await replica.submit(facts.APP, number([*facts.writes(job), *facts.reads(job)]))
+            found.append(await replica.events(facts.APP, 0, 1_000))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("less", [0, 2], ids=["as far", "less far"])
+def test_where_the_store_was_set_back_the_other_log_is_drawn_anew(less: int) -> None:
+    one, other = virtual.run(logs())
+    other = other[: len(other) - less]
+    coordinator = FakeCoordinator()
+    coordinator.states[facts.APP], coordinator.logs[facts.APP] = empty(), one
+
+    async def ask() -> None:
+        shown, fresh = Pictures(coordinator), Pictures(coordinator)
+        assert await shown.numbers(facts.APP, 0) is not None
+        coordinator.logs[facts.APP] = other
+        assert await shown.numbers(facts.APP, len(one)) == await fresh.numbers(facts.APP, 0) is not None
+
+    asyncio.run(ask())
