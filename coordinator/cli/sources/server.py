@@ -131,16 +131,17 @@ class ServerSource(Source):
 
         Also where one has hung up since we read nothing for long: whoever reads what we say (a pager) may wait.
         """
+        last: Recorded | None = None
         while True:
             await self.application(application)
-            begun = after
+            begun = last
             try:
-                async with aclosing(self._tail(application, after)) as heard:
+                async with aclosing(self._tail(application, after, last)) as heard:
                     async for recorded in heard:
-                        after = recorded.sequence
+                        last = recorded
                         yield recorded
             except grpc.aio.AioRpcError as error:
-                was_slow = error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and after > begun
+                was_slow = error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and last is not begun
                 if _is_set_back(error) or (error.code() is not grpc.StatusCode.UNAVAILABLE and not was_slow):
                     raise
             else:
@@ -148,11 +149,19 @@ class ServerSource(Source):
             await self._turn()
             await asyncio.sleep(_PAUSE_S)
 
-    async def _tail(self, application: ApplicationId, after: int) -> AsyncGenerator[Recorded, None]:
-        call = self._stub().TailEvents(pb.TailEventsRequest(caller=self._caller(application), after=after))
+    async def _tail(
+        self, application: ApplicationId, after: int, last: Recorded | None
+    ) -> AsyncGenerator[Recorded, None]:
+        """Behind the last event, if there was one. It is read once more: a store may have been set back meanwhile."""
+        begin = after if last is None else last.sequence - 1
+        call = self._stub().TailEvents(pb.TailEventsRequest(caller=self._caller(application), after=begin))
         async for message in call:
             recorded = record_from_message(message, self.where)
-            if recorded is not None:
+            if last is not None:
+                if recorded != last:
+                    raise SetBack(application, last.sequence)
+                last = None
+            elif recorded is not None:
                 yield recorded
 
     async def command(self, application: ApplicationId, command: Command) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -47,6 +48,24 @@ async def test_who_follows_goes_on_at_the_next_coordinator() -> None:
             heard.append(await asyncio.wait_for(anext(following), _PATIENCE_S))
         await source.close()
     assert heard == log
+
+
+async def test_who_follows_hears_at_the_next_coordinator_that_the_log_is_another_one() -> None:
+    """The store was set back while nobody served."""
+    coordinator, later = FakeCoordinator(), FakeCoordinator()
+    async with running(later) as second:
+        await register(second)
+        async with running(coordinator) as first:
+            await register(first)
+            source = ServerSource([first.server.address, second.server.address], TOKEN, 5.0)
+            await _tell_of_a_job(first)
+            following = source.follow(APP)
+            for _ in coordinator.logs[APP]:
+                await asyncio.wait_for(anext(following), _PATIENCE_S)
+        later.logs[APP] = [replace(recorded, time_ms=recorded.time_ms + 1) for recorded in coordinator.logs[APP]]
+        with pytest.raises(SetBack, match=f"up to event {len(coordinator.logs[APP])}"):
+            await asyncio.wait_for(anext(following), _PATIENCE_S)
+        await source.close()
 
 
 @asynccontextmanager
