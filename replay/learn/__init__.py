@@ -86,7 +86,7 @@ class _Reads:
             if not command.failure:
                 self.well.add(command.stage.stage)
                 self.trying.pop(command.stage.stage, None)
-            if stage is not None:
+            if stage is not None and not command.failure:
                 for app_shuffle in read:
                     self._read(app_shuffle, stage)
 

@@ -1,7 +1,7 @@
 """What stages have really read.
 
 Responsible for telling, of what a stage lists, the part that it fetched. Refuses to know generations, and who asks.
-Invariant: what a stage reads whatever is cached counts wherever it ends well; in doubt, all that it lists does.
+Invariant: what a stage reads whatever is cached counts wherever it ends; in doubt, all that it lists does.
 
 A stage lists the shuffles behind its persisted RDDs too. The one that fills them reads these, the others take the
 blocks. A record does not say which it was; bytes do, nearly: who fetched more than what it reads directly weighs has
@@ -44,7 +44,7 @@ class Readings:
     _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
 
     def hear(self, command: Command | None) -> tuple[AppShuffle, ...]:
-        """What an attempt has read that ends with this report; of any other nothing."""
+        """What an attempt has read that ends with this report, well or not; of any other nothing."""
         if isinstance(command, ReportStageSubmitted):
             self.submitted(command)
         elif isinstance(command, ReportStageCompleted):
@@ -75,14 +75,14 @@ class Readings:
         self._maps.pop(app_shuffle, None)
 
     def over(self, over: _Over) -> tuple[AppShuffle, ...] | None:
-        """What an attempt has read to its end: nothing where it failed; None: nobody has told of its beginning."""
+        """What an attempt has read until its end, well or not; None: nobody has told of its beginning."""
         stage = self.running.pop(over.stage, None)
         if stage is None:
             return None
         read = self._read(stage, over.shuffle_bytes_read)
         if stage.writes is not None:
             self._weigh(stage.writes, stage.tasks, over.shuffle_bytes_written)
-        return () if over.failure else read
+        return read
 
     def going_on(self) -> frozenset[AppShuffle]:
         """What attempts read that have not ended: at least what does not lie behind their caches."""

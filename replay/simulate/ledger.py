@@ -192,7 +192,7 @@ class Ledger:
         read = self._readings.over(event)
         for shuffle_id in self._reading.pop(event.stage, ()):
             held = self._held.get(shuffle_id)
-            if held is not None and not event.failure and (read is None or held.app_shuffle in read):
+            if held is not None and (read is None or held.app_shuffle in read):
                 held.last_read_ms = now_ms
 
     def _expired(self, now_ms: int, event: e.GenerationExpired) -> None:

@@ -104,6 +104,15 @@ def test_what_a_failed_job_has_left_is_held(tmp_path: Path) -> None:
     assert advice.written_bytes == 500
 
 
+def test_what_a_stage_read_that_failed_for_good_was_needed_until_then(tmp_path: Path) -> None:
+    """1,000 bytes from 10 s, read until 60 s, when the reader's job is given up; the application ends at 110 s."""
+    log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, 1000)
+    log.stage(SECOND, 10, 60, 0, failure="a task was given up", ends=1).job_end(0, 60)
+    advice = Judge()(run_of(log.end(110), tmp_path))
+    assert advice.of(ORACLE).byte_seconds == 1000 * 50
+    assert [(one.reads, one.last_read_ms, one.idle_ms) for one in advice.shuffles if one.bytes] == [(1, at(60), 50_000)]
+
+
 def test_what_still_runs_holds_until_the_last_event_what_it_reads_and_what_it_does_not(tmp_path: Path) -> None:
     """1,000 bytes from 10 s, 500 from 20 s; a stage reads these when the log stops, at 60 s, with the end of a task."""
     log = Log().start().job(0, 0, FIRST, SECOND, LAST).stage(FIRST, 0, 10, 1_000).stage(SECOND, 10, 20, 500)
