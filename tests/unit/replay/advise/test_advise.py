@@ -329,6 +329,12 @@ def test_bars_are_on_paper_too(advice: Advice) -> None:
     assert "print-color-adjust: exact" in page.page(report_of(advice)).split("</style>")[0]
 
 
+def test_paper_is_not_scrolled(advice: Advice) -> None:
+    """A table that scrolls on a screen is cut on paper: what is too early, and the advice, were not there."""
+    on_paper = page.page(report_of(advice)).split("</style>")[0].rpartition("@media print")[2]
+    assert ".wide { overflow-x: visible; }" in on_paper
+
+
 def test_an_empty_report_is_a_page() -> None:
     assert "No application was found." in page.page(report_of())
 
