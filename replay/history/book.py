@@ -328,6 +328,8 @@ class Book:
             self._task_ms += sums.add(record.metrics)
         elif key in self._lacking:
             self._order.miss(1, written_by(record.metrics))
+        elif stage is not None and stage.writes and not self._weights[AppShuffle(stage.rdd)].complete:
+            self._task_ms += self._weights[AppShuffle(stage.rdd)].late.add(record.metrics)
 
     def _end_of_task(self, time_ms: int, has_begun: bool) -> None:
         """Takes the time of a task's end; of an attempt whose beginning was not told yet it is kept for later."""

@@ -75,6 +75,7 @@ class Weight:
     complete: bool = False
     outputs: int = 0  #: How many tasks wrote these bytes.
     failed: dict[int, int] = field(default_factory=dict)  #: Bytes of failed attempts, by the places of their ends.
+    late: Sums = field(default_factory=Sums)  #: Of tasks that ended well when their attempt had failed.
 
     def resume(self, tasks: int) -> None:
         """One more attempt, of so many tasks, begins on what failed ones left: the rest of that is gone."""
@@ -92,16 +93,30 @@ class Weight:
         """
         if self.complete:
             return 0
-        self.bytes += sums.written
+        written = sums.written
         self.task_ms += sums.run_ms
         self.outputs += sums.ends
+        if succeeded:
+            written += self._take_late()
+        self.bytes += written
         self.complete = succeeded
-        return sums.written
+        return written
+
+    def _take_late(self) -> int:
+        """What no attempt wrote in its time, tasks of failed ones wrote behind their end; answers the bytes."""
+        late, self.late = self.late, Sums()
+        outputs = min(late.ends, max(self.maps - self.outputs, 0))
+        if not outputs:
+            return 0
+        self.outputs += outputs
+        self.task_ms += late.run_ms * outputs // late.ends
+        return late.written * outputs // late.ends
 
     def begin_again(self) -> None:
         """Nothing of it is left."""
         self.bytes = self.task_ms = self.outputs = 0
         self.failed = {}
+        self.late = Sums()
         self.complete = False
 
 

@@ -97,6 +97,18 @@ def test_what_a_failed_attempt_wrote_is_held_from_its_end_on(tmp_path: Path) -> 
     assert (oracle.byte_seconds, oracle.peak_bytes) == (900 * 40 + 100 * 10, 1000)
 
 
+def test_what_tasks_of_a_failed_attempt_wrote_behind_its_end_is_there_too(tmp_path: Path) -> None:
+    """Of four outputs of 100 bytes the first attempt wrote one in its time and two behind it, one for nothing."""
+    first, reader = Stage(0, rdd=1, tasks=4), Stage(1, rdd=3, parents=(0,))
+    log = Log().start().job(0, 0, first, reader).stage(first, 0, 10, 400, failure="FetchFailed", ends=1)
+    log.task(0, 15, 100, 0, True, 1).stage(first, 16, 20, 200, attempt=1, tasks=2)
+    log.lines[-1:-1] = Log().task(0, 18, 100, 0, True, 2).lines
+    log.stage(reader, 20, 30).job_end(0, 30).end(110)
+    advice = Judge()(run_of(log, tmp_path))
+    assert advice.written_bytes == 400
+    assert advice.of(SPARK).byte_seconds == 100 * 100 + 300 * 90
+
+
 def test_what_a_failed_job_has_left_is_held(tmp_path: Path) -> None:
     log = Log().start().job(0, 0, FIRST, SECOND).stage(FIRST, 0, 10, 1000, failure="no space", ends=1)
     advice = Judge()(run_of(log.job_end(0, 10).end(110), tmp_path))
