@@ -2,8 +2,8 @@
 
 Responsible for writing a snapshot beside the log, for reading the newest one, and for taking away those that nothing
 needs. Refuses to know when one is due. Invariant: a head names a snapshot only after all its parts are in the store,
-and a snapshot that cannot be read, or that does not give the state whose digest was written with it, is passed over for
-the one before it, or for the log, never guessed at.
+and a snapshot that cannot be read, that other rules have folded, or that does not give the state whose digest was
+written with it, is passed over for the one before it, or for the log, never guessed at.
 
 Segments leave the store only below the last snapshot but one, and only when archived and read back (`archiving`);
 `Head.archived_below` is where it is written down.
@@ -22,7 +22,7 @@ from coordinator.core.state import State
 from coordinator.runtime import places
 from coordinator.runtime.aside import Aside
 from coordinator.runtime.shelf import Shelf
-from coordinator.wire.errors import Corrupt, WireError
+from coordinator.wire.errors import Corrupt, Outdated, WireError
 from coordinator.wire.records import Head
 from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
@@ -49,6 +49,8 @@ class Snapshots:
             if sequence:
                 try:
                     return await self._read(sequence)
+                except Outdated as error:
+                    log.info("snapshot passed over", application=self._application, why=str(error))
                 except (WireError, CorruptRecord) as error:
                     log.error("snapshot passed over", application=self._application, error=str(error))
         return await self._archived(shelf) if shelf is not None and head.archived_below > 1 else None
@@ -57,6 +59,9 @@ class Snapshots:
         try:
             found = await shelf.snapshot()
             return None if found is None else await self._aside(lambda: checked(found, found.sequence, shelf.where))
+        except Outdated as error:
+            log.info("archived snapshot passed over", application=self._application, why=str(error))
+            return None
         except (WireError, ArchiveError) as error:
             log.error("archived snapshot passed over", application=self._application, error=str(error))
             return None

@@ -92,6 +92,17 @@ class TooNew(WireError):
         self.version = version
 
 
+class Outdated(WireError):
+    """A snapshot of an earlier release, to which events meant something else."""
+
+    def __init__(self, place: str, version: int, known: int) -> None:
+        super().__init__(
+            f"{place}: its state was folded by rules of version {version}",
+            f"version {known}, as here",
+            "Nothing is lost: the log is folded instead.",
+        )
+
+
 class ShapeMismatch(TypeError):
     """A dataclass and its message differ: one of them was changed alone."""
 

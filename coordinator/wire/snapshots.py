@@ -1,8 +1,8 @@
 """Snapshots: the folded state in parts.
 
 Responsible for cutting state into sealed parts that each fit into a store, and for putting it together again. Refuses
-to know where parts are kept. Invariant: parts are put together only if they are all there and of one snapshot; a
-snapshot that cannot be read is an error, and the log is folded instead.
+to know where parts are kept. Invariant: parts are put together only if they are all there and of one snapshot, and only
+where folding the log here would give that very state; else it is an error, and the log is folded instead.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from shuffle_lifecycle.v1 import events_pb2
 from coordinator.core.ids import ApplicationId
 from coordinator.core.ids import Sequence as Place
 from coordinator.core.state import TABLES, State, empty
-from coordinator.wire.errors import Corrupt, TooNew
+from coordinator.wire.errors import Corrupt, Outdated, TooNew
 from coordinator.wire.sealing import seal, unseal
 from coordinator.wire.tables import put_rows, rows_of
 
-VERSION = 1
+#: Of the tables' form, and of what events mean: raised by whoever changes the state that a log folds into, as
+#: `tests/golden` notices. A replica that goes on from a state of other rules would differ from one that folds the log.
+VERSION = 2
 #: Rows of one table block: small enough that a part can be cut between blocks.
 BLOCK_ROWS = 256
 PART_BYTES = 512 * 1024
@@ -58,7 +60,7 @@ def encode_snapshot(snapshot: Snapshot, part_bytes: int = PART_BYTES) -> list[by
 
 
 def decode_snapshot(parts: Sequence[bytes], place: str) -> Snapshot:
-    """The snapshot whose parts these are, in order."""
+    """The snapshot whose parts these are, in order. Raises `Outdated` and `TooNew` where other rules have folded it."""
     read = [unseal(events_pb2.SnapshotPart, value, f"{place}, part {part}") for part, value in enumerate(parts)]
     _check_together(read, place)
     state = empty()
@@ -96,12 +98,17 @@ def _groups(blocks: Iterator[Any], part_bytes: int) -> Iterator[list[Any]]:
     yield group
 
 
+def _check_version(version: int, place: str) -> None:
+    if version > VERSION:
+        raise TooNew(place, version, VERSION)
+    if version < VERSION:
+        raise Outdated(place, version, VERSION)
+
+
 def _check_together(parts: Sequence[Any], place: str) -> None:
     if not parts:
         raise Corrupt(place, "no part of the snapshot is there", "at least one")
-    newest = max(part.version for part in parts)
-    if newest > VERSION:
-        raise TooNew(place, newest, VERSION)
+    _check_version(max(part.version for part in parts), place)
     first = parts[0]
     if len(parts) != first.parts:
         raise Corrupt(place, f"{len(parts)} parts of the snapshot are there", f"{first.parts}")

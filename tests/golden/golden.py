@@ -1,7 +1,9 @@
-"""What golden files hold, and how they are added: ``python -m tests.golden.golden fields`` or ``… log 0.1.0``.
+"""What golden files hold, and how they are added: ``python -m tests.golden.golden fields``, ``log 0.1.0`` or ``folds``.
 
-Responsible for the listing of field numbers and for a log with every kind of event. Refuses to overwrite: what was once
-released is kept as it was. A field may be added to the listing; a line that changed or went is a break of the protocol.
+Responsible for the listing of field numbers, for a log with every kind of event, and for the states that logs fold
+into (`folds/`: stories of the scenarios that meet every rule of the fold). Refuses to overwrite: what was once released
+is kept as it was. A field may be added to the listing; a line that changed or went is a break of the protocol. Where a
+log folds into other states than it did, snapshots need a new version: those of before hold the states of before.
 
 Only before a release is tagged may its own log be removed and made anew, and lines of its listing be taken out by hand.
 """
@@ -9,6 +11,7 @@ Only before a release is tagged may its own log be removed and made anew, and li
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import json
 import sys
@@ -20,13 +23,20 @@ from typing import Any
 
 from shuffle_lifecycle.v1 import common_pb2, errors_pb2, events_pb2, service_pb2
 
+from coordinator.core.digest import digest
 from coordinator.core.events import Event, Recorded
+from coordinator.core.evolve import fold
 from coordinator.core.ids import Sequence
+from coordinator.core.state import empty
+from coordinator.wire import snapshots
 from coordinator.wire.codec import Segment
-from coordinator.wire.logfile import write_log
+from coordinator.wire.logfile import read_log, write_log
 
 HERE = Path(__file__).parent
 FIELDS = HERE / "fields.txt"
+FOLDS = HERE / "folds"
+#: The version of snapshots, and per log its states in one text; the only golden file that a new version writes anew.
+STATES = FOLDS / "states.json"
 _SEGMENT_RECORDS = 40
 
 
@@ -137,6 +147,22 @@ def _render(value: Any) -> Any:
     return [_render(one) for one in value] if isinstance(value, tuple) else value
 
 
+# --- states -----------------------------------------------------------------------------------------------------------
+
+
+def states() -> dict[str, Any]:
+    """What is to be in `STATES`."""
+    return {"version": snapshots.VERSION, "states": {log.stem: folded(log) for log in sorted(FOLDS.glob("*.log"))}}
+
+
+def folded(log: Path) -> str:
+    """The states that a log folds into, one after each of its segments, as one text."""
+    state, told = empty(), hashlib.blake2b(digest_size=16)
+    for segment in read_log(log.read_bytes()):
+        told.update(digest(fold(state, segment.records)).encode())
+    return told.hexdigest()
+
+
 # --- adding -----------------------------------------------------------------------------------------------------------
 
 
@@ -160,9 +186,21 @@ def add_log(name: str) -> None:
     story.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
+def add_folds() -> None:
+    """Adds the states of new logs, or those of a new version; refuses where a log folds into others than it did."""
+    kept, present = json.loads(STATES.read_text()), states()
+    changed = [name for name, told in kept["states"].items() if present["states"].get(name) != told]
+    if changed and kept["version"] == present["version"]:
+        wanted = "these fold into other states than they did: raise VERSION in coordinator/wire/snapshots.py"
+        sys.exit(f"{wanted}: {', '.join(changed)}")
+    STATES.write_text(json.dumps(present, indent=1) + "\n")
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["fields"]:
         add_fields()
+    elif sys.argv[1:] == ["folds"]:
+        add_folds()
     elif len(sys.argv) == 3 and sys.argv[1] == "log":
         add_log(sys.argv[2])
     else:

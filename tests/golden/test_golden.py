@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from coordinator.core.events import Event, Recorded
+from coordinator.core import evolve
+from coordinator.core.events import Event, GenerationCompleted, Recorded
 from coordinator.wire.logfile import read_log, write_log
 from tests.golden import golden
 
@@ -52,6 +53,23 @@ def test_the_newest_log_is_written_again_byte_for_byte(log: Path) -> None:
 def test_the_newest_log_holds_every_kind_of_event(log: Path) -> None:
     held = {type(recorded.event) for segment in read_log(log.read_bytes()) for recorded in segment.records}
     assert held == set(get_args(Event)), "an event is new: run `python -m tests.golden.golden log RELEASE`"
+
+
+def test_logs_fold_into_the_states_that_they_did() -> None:
+    """Whoever means to change them raises `VERSION` in `coordinator/wire/snapshots.py` first."""
+    assert golden.states() == json.loads(golden.STATES.read_text()), "run `python -m tests.golden.golden folds`"
+
+
+def test_a_log_that_folds_into_another_state_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(evolve._APPLY, GenerationCompleted, lambda state, at, event: None)
+    with pytest.raises(SystemExit, match=r"other states than they did: raise VERSION .*: .*zombie"):
+        golden.add_folds()
+
+
+def test_stories_meet_every_rule_of_the_fold() -> None:
+    logs = [read_log(log.read_bytes()) for log in golden.FOLDS.glob("*.log")]
+    kinds = {type(recorded.event) for log in logs for segment in log for recorded in segment.records}
+    assert {evolve._APPLY[kind] for kind in kinds} == set(evolve._APPLY.values())
 
 
 def test_a_difference_is_found() -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from shuffle_lifecycle.v1 import events_pb2
 from structlog.testing import capture_logs
 
 from coordinator.core.commands import EndApplication, Request
@@ -24,8 +25,8 @@ from coordinator.runtime.snapshot import Snapshots
 from coordinator.runtime.verifying import Verdict, verify
 from coordinator.wire.codec import record_to_message, segment_to_message
 from coordinator.wire.records import Head, decode, encode
-from coordinator.wire.sealing import seal
-from coordinator.wire.snapshots import decode_snapshot, encode_snapshot
+from coordinator.wire.sealing import seal, unseal
+from coordinator.wire.snapshots import VERSION, decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
 from state_backend.errors import Corrupt
 from state_backend.memory import MemoryBackend, MemoryStore
@@ -299,6 +300,41 @@ def test_a_snapshot_that_is_whole_and_of_another_state_is_passed_over(both: bool
         virtual.run(story())
     passed_over = [line["error"] for line in told if line["event"] == "snapshot passed over"]
     assert ["the digest written with it" in error for error in passed_over] == [True] * (1 + both)
+
+
+def test_snapshots_that_other_rules_have_folded_are_passed_over() -> None:
+    """As after an upgrade to a release to which events mean something else: all fold the log, whoever had read it."""
+
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 5)
+            store = world.reader()
+            head = await read_head(store)
+            assert (await verified(store)).snapshots == 2
+            for sequence in (head.last_snapshot, head.previous_snapshot):
+                await write_as_before(store, sequence)
+            fresh = (await world.start(reap=False)).replica
+            assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
+            verdict = await verified(store)
+            assert (verdict.problems, verdict.snapshots) == ((), 0)
+
+    with capture_logs() as told:
+        virtual.run(story())
+    passed_over = [(line["log_level"], line["why"]) for line in told if line["event"] == "snapshot passed over"]
+    assert [(level, "folded by rules of version" in why) for level, why in passed_over] == [("info", True)] * 2
+
+
+async def write_as_before(store: MemoryBackend, sequence: Sequence) -> None:
+    """Has a snapshot be of a release that kept no clients, and is right by its own digest."""
+    key = places.snapshot_part(facts.APP, sequence, 0)
+    reading = await store.get(Keyspace.SNAPSHOTS, key)
+    assert reading.entry is not None
+    snapshot = decode_snapshot([reading.entry.value], key)
+    snapshot.state.clients.clear()
+    [value] = encode_snapshot(replace(snapshot, digest=digest(snapshot.state)))
+    part = unseal(events_pb2.SnapshotPart, value, key)
+    part.version = VERSION - 1
+    await store.put(Keyspace.SNAPSHOTS, key, seal(part))
 
 
 async def forge(store: MemoryBackend, sequence: Sequence) -> None:
