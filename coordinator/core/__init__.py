@@ -13,6 +13,6 @@ Begin with `lifecycle`, the table, and with `decide`, where every command finds 
     what is asked   readers, writers, missing, attempts, answers
     what follows    sweep, touching, policies, pressure, disks, recovery, planning, losses
     what reaches    cuts, caches, lineages
-    what events do  evolve, fold_application, fold_scheduler, fold_generation, fold_recovery
+    what events do  evolve, fold_application, fold_scheduler, fold_stages, fold_generation, fold_recovery
     proof           invariants, steps, proving, exhaustive
 """

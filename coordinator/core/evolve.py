@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from coordinator.core import events as e
-from coordinator.core import fold_application, fold_generation, fold_recovery, fold_scheduler
+from coordinator.core import fold_application, fold_generation, fold_recovery, fold_scheduler, fold_stages
 from coordinator.core.ids import Sequence
 from coordinator.core.making import altering
 from coordinator.core.state import Meta, State, copy
@@ -60,6 +60,7 @@ _counted = altering(Meta, "next_sequence", "time_ms")
 _APPLY: dict[type, Callable[[State, e.Recorded, Any], None]] = {
     **fold_application.APPLY,
     **fold_scheduler.APPLY,
+    **fold_stages.APPLY,
     **fold_generation.APPLY,
     **fold_recovery.APPLY,
 }

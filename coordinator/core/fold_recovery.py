@@ -6,7 +6,7 @@ generation names at most one recovery, the first one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from coordinator.core import events as e
@@ -71,6 +71,49 @@ def _recovery_denied(state: State, at: e.Recorded, event: e.RecoveryDenied) -> N
 
 def _recovery_closed(state: State, at: e.Recorded, event: e.RecoveryClosed) -> None:
     edit(state.recoveries, event.recovery, open=False, awaited=())
+
+
+def count_anew(state: State, proved: Iterable[AppShuffle]) -> None:
+    """What was recovered has been read: the bounds on recoveries, also the application's, count from 0 again."""
+    state.meta = replace(state.meta, recoveries=0)
+    for app_shuffle in proved:
+        edit(state.shuffles, app_shuffle, recoveries=0)
+    _forget_proved(state)
+
+
+def _forget_proved(state: State) -> None:
+    """Forgets closed recoveries of which everything was read again and for which nobody may still ask."""
+    asked = {shuffle.current for shuffle in state.shuffles.values()}
+    asked.update(shuffle_id for attempt in state.attempts.values() for shuffle_id in attempt.reading)
+    for recovery in [recovery for recovery in state.recoveries.values() if not recovery.open]:
+        ids = [gone for gone, _ in recovery.gone]
+        own = {one for one in (*ids, *recovery.mixing) if state.recovered.get(one) == recovery.recovery}
+        is_proved = all(state.shuffles[named].recoveries == 0 for _, named in recovery.gone if named in state.shuffles)
+        if is_proved and own.isdisjoint(asked):
+            for gone in own:
+                del state.recovered[gone]
+            del state.recoveries[recovery.recovery]
+
+
+def forget_app_shuffle(state: State, app_shuffle: AppShuffle) -> None:
+    """Removes the app shuffle from every recovery, and a recovery that names nothing else."""
+    for recovery in list(state.recoveries.values()):
+        if any(named == app_shuffle for _, named in recovery.gone):
+            for gone, named in recovery.gone:
+                if named == app_shuffle:
+                    state.recovered.pop(gone, None)
+            left = tuple((gone, named) for gone, named in recovery.gone if named != app_shuffle)
+            state.recoveries[recovery.recovery] = replace(recovery, gone=left)
+            if not left:
+                _forget_recovery(state, recovery)
+
+
+def _forget_recovery(state: State, recovery: Recovery) -> None:
+    """Removes the recovery, also as the answer for what it would have mixed."""
+    for shuffle_id in recovery.mixing:
+        if state.recovered.get(shuffle_id) == recovery.recovery:
+            state.recovered.pop(shuffle_id, None)
+    del state.recoveries[recovery.recovery]
 
 
 def _nothing(state: State, at: e.Recorded, event: e.Event) -> None:

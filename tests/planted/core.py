@@ -15,7 +15,7 @@ from coordinator.core import (
     directives,
     evolve,
     fold_generation,
-    fold_scheduler,
+    fold_stages,
     missing,
     numbering,
     planning,
@@ -140,9 +140,9 @@ def fence_under_a_reader(patch: Patch) -> None:
 )
 def forget_the_retry(patch: Patch) -> None:
     def forget(state: State, at: e.Recorded, attempt: Attempt, written_bytes: int) -> None:
-        fold_scheduler._forget_attempt(state, at, attempt)
+        fold_stages.forget_attempt(state, at, attempt)
 
-    patch.setattr(fold_scheduler, "_fail_attempt", forget)
+    patch.setattr(fold_stages, "_fail_attempt", forget)
 
 
 @bug("deleted at once, without a fence", f"{SCENARIOS}/test_chains.py::test_1_a_chain_is_deleted_behind_the_job")
