@@ -36,11 +36,11 @@ def unfinished(generation: Generation) -> str:
     return "being written" if generation.life is Life.WRITING else "some of its outputs are gone and not yet back"
 
 
-def recover(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Answer:
+def recover(desk: Desk, app_shuffle: AppShuffle, attempt: StageAttempt | None) -> Answer:
     """The generation is gone: joins or opens its recovery and tells of it; refused where its recoveries are used up."""
     missing = desk.state.shuffles[app_shuffle].current
     assert missing is not None
-    found = recovery.answer(desk, app_shuffle, stage)
+    found = recovery.answer(desk, app_shuffle, attempt)
     return told(found, missing) if found is not None else _given_up(desk.state, app_shuffle, missing)
 
 

@@ -11,7 +11,7 @@ from coordinator.core.ids import StageAttempt, within
 from coordinator.core.state import Generation, State
 
 
-def is_over(state: State, stage: StageAttempt) -> bool:
+def is_over(state: State, attempt: StageAttempt) -> bool:
     """Whether it has ended for good, so that whoever asks in its name is a task that has outlived it.
 
     An attempt that is known runs, or holds its inputs for its retry. One that is not known is over if a live job has
@@ -19,49 +19,49 @@ def is_over(state: State, stage: StageAttempt) -> bool:
     job that is told soon may list it: stage ids only grow, and a stage far beyond all that were listed might never
     come, so that its attempt would count as a reader for ever.
     """
-    if stage in state.attempts:
+    if attempt in state.attempts:
         return False
-    listing = [job for job in state.jobs.values() if job.lists(stage.stage)]
+    listing = [job for job in state.jobs.values() if job.lists(attempt.stage)]
     if not listing:
-        return not state.meta.is_to_come(stage.stage)
-    return any(stage <= done for job in listing for done in job.done if done.stage == stage.stage)
+        return not state.meta.is_to_come(attempt.stage)
+    return any(attempt <= done for job in listing for done in job.done if done.stage == attempt.stage)
 
 
-def has_ended(state: State, stage: StageAttempt) -> bool:
+def has_ended(state: State, attempt: StageAttempt) -> bool:
     """Whether its submission is told late, or a second time: then it begins nothing.
 
     A stage that no job was told to list may belong to a job whose start was missed in a gap: its submission counts.
     """
-    is_listed = any(job.lists(stage.stage) for job in state.jobs.values())
-    return (is_listed or within(state.meta.stages_ended, stage.stage)) and is_over(state, stage)
+    is_listed = any(job.lists(attempt.stage) for job in state.jobs.values())
+    return (is_listed or within(state.meta.stages_ended, attempt.stage)) and is_over(state, attempt)
 
 
-def is_past(state: State, stage: StageAttempt) -> bool:
+def is_past(state: State, attempt: StageAttempt) -> bool:
     """Whether it is over, or a later attempt has taken its place: what its tasks still ask begins and ends nothing.
 
     A later attempt takes the place of one that runs when it is submitted, and not because its tasks merely ask.
     """
-    known = state.attempts.get(stage)
+    known = state.attempts.get(attempt)
     runs = known is not None and known.running
-    later = (at for a, at in state.attempts.items() if a.stage == stage.stage and a > stage)
-    return is_over(state, stage) or any(at.submitted or not runs for at in later)
+    later = (at for a, at in state.attempts.items() if a.stage == attempt.stage and a > attempt)
+    return is_over(state, attempt) or any(at.submitted or not runs for at in later)
 
 
-def has_failed(state: State, stage: StageAttempt) -> bool:
+def has_failed(state: State, attempt: StageAttempt) -> bool:
     """Whether it was submitted and has ended badly. It writes no more; what it read is held for its retry."""
-    known = state.attempts.get(stage)
+    known = state.attempts.get(attempt)
     return known is not None and known.submitted and not known.running
 
 
-def comes_late(state: State, generation: Generation | None, stage: StageAttempt) -> bool:
+def comes_late(state: State, generation: Generation | None, attempt: StageAttempt) -> bool:
     """Whether a task that asks to write belongs to an attempt that writes no more: it is past, or it has failed.
 
     Or a later attempt of its stage has written the generation, which is complete: after a gap nothing else may tell
     of that later attempt.
     """
     later = generation.written_by if generation is not None and generation.complete else frozenset()
-    is_followed = any(one.stage == stage.stage and one > stage for one in later)
-    return is_followed or is_past(state, stage) or has_failed(state, stage)
+    is_followed = any(one.stage == attempt.stage and one > attempt for one in later)
+    return is_followed or is_past(state, attempt) or has_failed(state, attempt)
 
 
 def asks_no_more(state: State, writer: StageAttempt) -> bool:

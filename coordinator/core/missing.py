@@ -116,11 +116,11 @@ def _report_current(desk: Desk, command: ReportMissing) -> Answer:
     return not_ready(desk, generation.shuffle_id, _RUNS_AGAIN)
 
 
-def _is_being_made_good(generation: Generation, stage: StageAttempt | None) -> bool:
+def _is_being_made_good(generation: Generation, attempt: StageAttempt | None) -> bool:
     """Whether the loss is known: a writer is repairing it, or has done so since the reporter met it."""
     if not generation.complete:
         return bool(generation.writers)
-    return stage in generation.missed_by
+    return attempt in generation.missed_by
 
 
 def _answer_reported(desk: Desk, generation: Generation, command: ReportMissing) -> Answer:

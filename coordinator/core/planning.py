@@ -34,39 +34,39 @@ class Plan:
         self.recoveries = max(self.recoveries, shuffle.recoveries)
 
 
-def plan_for(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Plan:
+def plan_for(state: State, app_shuffle: AppShuffle, attempt: StageAttempt | None) -> Plan:
     """What a recovery of the app shuffle's gone generation has to name, for a stage that has missed it."""
-    plan = needed_by(state, app_shuffle, stage)
-    half = plan.half_written = half_written(state, app_shuffle, stage)
+    plan = needed_by(state, app_shuffle, attempt)
+    half = plan.half_written = half_written(state, app_shuffle, attempt)
     if half is not None and state.recovered.get(half.shuffle_id, DENIED) == DENIED:
         plan.write_anew(half.shuffle_id, state.shuffles[half.app_shuffle])
     return plan
 
 
-def needed_by(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Plan:
+def needed_by(state: State, app_shuffle: AppShuffle, attempt: StageAttempt | None) -> Plan:
     """The same without the asking stage's own output: what lies behind it, and behind the live jobs that reach it."""
     plan = Plan(lineage_known=state.shuffles[app_shuffle].told)
-    _walk(state, (app_shuffle, *_starts(state, app_shuffle, stage)), plan)
+    _walk(state, (app_shuffle, *_starts(state, app_shuffle, attempt)), plan)
     return plan
 
 
-def half_written(state: State, app_shuffle: AppShuffle | None, stage: StageAttempt | None) -> Generation | None:
+def half_written(state: State, app_shuffle: AppShuffle | None, attempt: StageAttempt | None) -> Generation | None:
     """The output that the asking stage has begun, where its service cannot complete a generation; else None.
 
-    What it has written of that is of the missing input's old generation.
+    The part that it has written was computed from the old generation of the missing input.
     """
-    attempt = state.attempts.get(stage) if stage is not None else None
-    if attempt is None or attempt.writing is None or state.meta.capabilities.completes_after_loss:
+    asking = state.attempts.get(attempt) if attempt is not None else None
+    if asking is None or asking.writing is None or state.meta.capabilities.completes_after_loss:
         return None
-    written = state.generations.get(attempt.writing)
+    written = state.generations.get(asking.writing)
     is_half = written is not None and not written.complete and written.life in (Life.WRITING, Life.PARTIAL)
-    return written if is_half and app_shuffle in attempt.reads else None
+    return written if is_half and app_shuffle in asking.reads else None
 
 
-def _starts(state: State, app_shuffle: AppShuffle, stage: StageAttempt | None) -> Iterable[AppShuffle]:
-    attempt = state.attempts.get(stage) if stage is not None else None
-    if attempt is not None and app_shuffle in attempt.reads:
-        yield from attempt.reads
+def _starts(state: State, app_shuffle: AppShuffle, attempt: StageAttempt | None) -> Iterable[AppShuffle]:
+    asking = state.attempts.get(attempt) if attempt is not None else None
+    if asking is not None and app_shuffle in asking.reads:
+        yield from asking.reads
     for _, job in sorted(state.jobs.items()):
         starts = cuts.starts_of(job)
         if app_shuffle in cuts.reached(state, starts):

@@ -17,7 +17,7 @@ from coordinator.core.state import Generation
 from coordinator.core.values import Rescue
 
 
-def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Answer:
+def ask_to_read(desk: Desk, app_shuffle: AppShuffle, attempt: StageAttempt) -> Answer:
     """Answers a reader, and registers it where there is something to read; what had expired is kept for it.
 
     Where the generation is gone, its recovery is joined or opened. An asker whose attempt is over is told what is so,
@@ -30,20 +30,20 @@ def ask_to_read(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Ans
         return not_ready(desk, ShuffleId(0), "announced and not yet written")
     generation = desk.state.generations.get(shuffle.current)
     if generation is None or generation.life is Life.FENCED:
-        if is_past(desk.state, stage):
+        if is_past(desk.state, attempt):
             return truth(desk, app_shuffle, shuffle.current)
-        return recover(desk, app_shuffle, stage)
+        return recover(desk, app_shuffle, attempt)
     if not generation.complete:
         return not_ready(desk, generation.shuffle_id, unfinished(generation))
-    if is_over(desk.state, stage):
+    if is_over(desk.state, attempt):
         return told_late(desk, generation)
-    _register(desk, generation, stage)
+    _register(desk, generation, attempt)
     if generation.life is Life.FENCING:
         return not_ready(desk, generation.shuffle_id, BEING_FENCED)
     return Ready(generation.shuffle_id, generation.locator)
 
 
-def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> None:
+def note_reader(desk: Desk, app_shuffle: AppShuffle, attempt: StageAttempt) -> None:
     """The scheduler has submitted a reader, which counts without asking.
 
     Where the generation is gone, the stage has missed it: its recovery is joined or opened. Where it has expired and
@@ -51,14 +51,14 @@ def note_reader(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt) -> Non
     """
     generation = desk.state.current(app_shuffle)
     if generation is None or generation.life is Life.FENCED:
-        ask_to_read(desk, app_shuffle, stage)
+        ask_to_read(desk, app_shuffle, attempt)
     elif generation.life is not Life.EXPIRED or desk.take_move_of(app_shuffle):
-        _register(desk, generation, stage)
+        _register(desk, generation, attempt)
 
 
-def _register(desk: Desk, generation: Generation, stage: StageAttempt) -> None:
+def _register(desk: Desk, generation: Generation, attempt: StageAttempt) -> None:
     """Registers the reader; what had expired is readable again."""
     if generation.life is Life.EXPIRED:
-        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {stage}"))
-    if stage not in generation.readers:
-        desk.emit(e.ReaderRegistered(generation.shuffle_id, stage))
+        desk.emit(e.ExpiryTakenBack(generation.shuffle_id, Rescue.READER, f"stage {attempt}"))
+    if attempt not in generation.readers:
+        desk.emit(e.ReaderRegistered(generation.shuffle_id, attempt))

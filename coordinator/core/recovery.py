@@ -20,30 +20,30 @@ from coordinator.core.state import DENIED, Attempt, Generation, Recovery, State
 from coordinator.core.values import Deletion, Loss, Rescue, Suspension
 
 
-def answer(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> Recovery | None:
+def answer(desk: Desk, app_shuffle: AppShuffle, attempt: StageAttempt | None, detail: str = "") -> Recovery | None:
     """The recovery of the app shuffle's gone generation, opened or joined. None: the bound is reached."""
     missing = desk.state.shuffles[app_shuffle].current
     assert missing is not None
-    count_premature(desk, app_shuffle, stage, detail)
+    count_premature(desk, app_shuffle, attempt, detail)
     known = desk.state.recovered.get(missing)
     if known is None:
-        return open_for(desk, app_shuffle, missing, stage)
-    return None if known == DENIED else join(desk, known, missing, stage)
+        return open_for(desk, app_shuffle, missing, attempt)
+    return None if known == DENIED else join(desk, known, missing, attempt)
 
 
-def join(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> Recovery:
+def join(desk: Desk, known: RecoveryId, missing: ShuffleId, attempt: StageAttempt | None) -> Recovery:
     """One more stage misses what the recovery answers for. Its own output, where it is half-written, is named too."""
-    desk.emit(e.RecoveryJoined(known, missing, stage))
-    _widen_again(desk, known, missing, stage)
-    half = planning.half_written(desk.state, app_shuffle_of(desk.state, missing), stage)
+    desk.emit(e.RecoveryJoined(known, missing, attempt))
+    _widen_again(desk, known, missing, attempt)
+    half = planning.half_written(desk.state, app_shuffle_of(desk.state, missing), attempt)
     if half is not None:
-        if not _join_for(desk, half, stage):
+        if not _join_for(desk, half, attempt):
             desk.emit(e.RecoveryWidened(known, half.shuffle_id))
         lose(desk, half, Loss.INVALIDATED)
     return desk.state.recoveries[known]
 
 
-def _widen_again(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: StageAttempt | None) -> None:
+def _widen_again(desk: Desk, known: RecoveryId, missing: ShuffleId, attempt: StageAttempt | None) -> None:
     """Has a recovery that was over name what has gone since, and is needed to write what it had named.
 
     Not where some output would then mix two generations, or the bound is reached: a recovery of its own answers for
@@ -52,7 +52,7 @@ def _widen_again(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: Stage
     state, app_shuffle = desk.state, app_shuffle_of(desk.state, missing)
     if app_shuffle is None or state.recoveries[known].open or state.shuffles[app_shuffle].current != missing:
         return
-    plan = planning.needed_by(state, app_shuffle, stage)
+    plan = planning.needed_by(state, app_shuffle, attempt)
     settings = state.meta.settings
     mixes = not settings.declared_deterministic and planning.mixing(state, plan)
     if not mixes and plan.recoveries < settings.recoveries_per_shuffle:
@@ -60,40 +60,40 @@ def _widen_again(desk: Desk, known: RecoveryId, missing: ShuffleId, stage: Stage
             desk.emit(e.RecoveryWidened(known, gone))
 
 
-def _join_for(desk: Desk, half: Generation, stage: StageAttempt | None) -> bool:
+def _join_for(desk: Desk, half: Generation, attempt: StageAttempt | None) -> bool:
     """Joins the recovery that names this half-written output already; answers whether there is one."""
     known = desk.state.recovered.get(half.shuffle_id, DENIED)
     if known != DENIED:
-        desk.emit(e.RecoveryJoined(known, half.shuffle_id, stage))
+        desk.emit(e.RecoveryJoined(known, half.shuffle_id, attempt))
     return known != DENIED
 
 
-def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, stage: StageAttempt | None) -> Recovery | None:
+def open_for(desk: Desk, app_shuffle: AppShuffle, missing: ShuffleId, attempt: StageAttempt | None) -> Recovery | None:
     """Opens the recovery of a generation that nobody has missed before. None: the bound is reached."""
     state = desk.state
-    plan = planning.plan_for(state, app_shuffle, stage)
-    if _deny(desk, plan, missing, stage):
+    plan = planning.plan_for(state, app_shuffle, attempt)
+    if _deny(desk, plan, missing, attempt):
         return None
     recovery = state.meta.next_recovery
-    _open(desk, plan, missing, stage)
+    _open(desk, plan, missing, attempt)
     for rescued in plan.rescued:
         if desk.take_move_of(state.generations[rescued].app_shuffle):
             desk.emit(e.ExpiryTakenBack(rescued, Rescue.RECOVERY, f"recovery {recovery}"))
     if plan.half_written is not None:
         if plan.half_written.shuffle_id not in plan.gone:
-            _join_for(desk, plan.half_written, stage)
+            _join_for(desk, plan.half_written, attempt)
         lose(desk, plan.half_written, Loss.INVALIDATED)
     return desk.state.recoveries[recovery]
 
 
-def _open(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None) -> None:
+def _open(desk: Desk, plan: Plan, missing: ShuffleId, attempt: StageAttempt | None) -> None:
     meta = desk.state.meta
     mixing = () if meta.settings.declared_deterministic else planning.mixing(desk.state, plan)
     desk.emit(
         e.RecoveryOpened(
             meta.next_recovery,
             missing,
-            stage,
+            attempt,
             tuple(plan.gone),
             tuple(plan.rescued),
             tuple(plan.awaited),
@@ -103,7 +103,7 @@ def _open(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None
     )
 
 
-def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | None, detail: str = "") -> None:
+def count_premature(desk: Desk, app_shuffle: AppShuffle, attempt: StageAttempt | None, detail: str = "") -> None:
     """A stage that wants what we deleted was really submitted: counted once a generation.
 
     What was given up half-written and then deleted is missed by nobody: it would have been written in any case. And
@@ -116,7 +116,7 @@ def count_premature(desk: Desk, app_shuffle: AppShuffle, stage: StageAttempt | N
     if shuffle.current is None or not ours or shuffle.missed == shuffle.current:
         return
     after_loss = cuts.is_behind_a_loss(desk.state, app_shuffle)
-    desk.emit(e.PrematureDeletion(shuffle.current, stage, detail, after_loss))
+    desk.emit(e.PrematureDeletion(shuffle.current, attempt, detail, after_loss))
     meta = desk.state.meta
     if meta.premature > meta.settings.premature_budget and meta.suspended is None:
         desk.emit(e.DeletionSuspended(Suspension.BUDGET))
@@ -130,7 +130,7 @@ def was_never_whole(state: State, app_shuffle: AppShuffle) -> bool:
     return shuffle.fate is not None and not shuffle.was_whole
 
 
-def _deny(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None) -> bool:
+def _deny(desk: Desk, plan: Plan, missing: ShuffleId, attempt: StageAttempt | None) -> bool:
     """Whether the bound is reached; then deletion is suspended and the job sees Spark's own failure.
 
     All that is gone counts: an input that is read to its end each time may be recovered again and again for the sake of
@@ -142,7 +142,7 @@ def _deny(desk: Desk, plan: Plan, missing: ShuffleId, stage: StageAttempt | None
         (meta.recoveries, meta.settings.recoveries),
     ):
         if count >= limit:
-            desk.emit(e.RecoveryDenied(missing, count, limit, stage))
+            desk.emit(e.RecoveryDenied(missing, count, limit, attempt))
             if meta.suspended is None:
                 desk.emit(e.DeletionSuspended(Suspension.RECOVERIES))
             return True
