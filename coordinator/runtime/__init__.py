@@ -8,7 +8,7 @@ Begin with `api`, the promises, and `replica`, which keeps them by means of the 
 
     promises         api, errors, options, limits, replica
     one application  engines, engine, waiting, proposing, drafting, due
-    its log          journal, places, moves, snapshot, shelf, loading, tail, verifying
+    its log          journal, places, moves, snapshot, snapshotting, shelf, loading, tail, verifying
     its driver       sessions, pulse, signs
     other replicas   registration, peers, following, census
     done by one      housekeeping, reaping, archiving, retention

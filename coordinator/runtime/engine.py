@@ -2,9 +2,9 @@
 
 Responsible for group commit: what arrives while a commit is under way is decided together and appended as one segment;
 for catching up with other replicas; and for doing, where the session is held, whatever is due in event time. Refuses to
-know rules, transport, what fits into a segment (`proposing`), and who else serves the application. Invariant: nothing
-is told before it is durable, and the state is always the fold of a prefix of the log; a lost compare costs the draft
-and nothing else.
+know rules, transport, what fits into a segment (`proposing`), when a snapshot is due (`snapshotting`), and who else
+serves the application. Invariant: nothing is told before it is durable, and the state is always the fold of a prefix of
+the log; a lost compare costs the draft and nothing else.
 
 No method assumes that this replica is the only one: whatever it decides is appended against the head that it has seen.
 """
@@ -22,7 +22,7 @@ from coordinator.core.desk import Desk
 from coordinator.core.events import Recorded, RequestsAnswered
 from coordinator.core.ids import ApplicationId
 from coordinator.core.rejections import Answer
-from coordinator.core.state import State, copy, rows, settle
+from coordinator.core.state import State, copy, settle
 from coordinator.core.sweep import is_closed
 from coordinator.core.values import Ending
 from coordinator.runtime import loading, moves, snapshot
@@ -47,7 +47,9 @@ from coordinator.runtime.observing import Committed, Observer
 from coordinator.runtime.options import Options
 from coordinator.runtime.proposing import Proposer
 from coordinator.runtime.snapshot import Snapshots
+from coordinator.runtime.snapshotting import Snapshotting
 from coordinator.runtime.waiting import Batch, Waiting
+from coordinator.wire.records import Head
 from state_backend.errors import Closed, Compacted, Conflict, NothingHappened, OutcomeUnknown, StateBackendError
 from state_backend.signal import Signal
 from state_backend.values import Compare, Revision
@@ -73,9 +75,9 @@ class Engine:
         self.state: State = loaded.state
         self.mark = loaded.mark
         self.changed = Signal()  #: Told after each change of the state.
-        self.broken: CoordinatorError | None = None  #: Why it does not go on; it has to be loaded anew.
-        self.sessions = 0  #: Held here: what is due is done here.
-        self._keepers = 0
+        self.broken: CoordinatorError | None = None  #: Why it has stopped for good: the application is loaded anew.
+        self.sessions = 0  #: How many are open here; where there is one, this engine ticks.
+        self._keepers = 0  #: How many callers are inside `kept`.
         self.used_s = clock.monotonic_s()  #: When somebody last asked.
         self.time = EventTime(clock)
         self.time.heard(self.state.meta.time_ms)
@@ -88,14 +90,15 @@ class Engine:
         self._in_flight: frozenset[Batch] = frozenset()
         self._turn = asyncio.Lock()  #: Held while the state, or the mark, is being changed.
         self._wake = asyncio.Event()
-        self._seen = Revision(0)  #: The newest head that a watch has told of.
+        self._seen = Revision(0)  #: Of the newest head that a watch has told of.
         self._due = Due(self.time, self.state)
         self._proposer = Proposer(journal, self._waiting, options, self.time, self._due, readable)
         self._trouble: StateBackendError | None = None
         self._failures = 0
         self._closing = False
-        self._snapshotting: asyncio.Task[None] | None = None
-        self._snapshot_failed = 0  #: The event of the last one that a mistake of ours has kept from being written.
+        self._snapshotting = Snapshotting(
+            self.application, snapshots, options.snapshot_every_events, self._name_snapshot
+        )
         self._work = asyncio.create_task(self._run(), name=f"engine {self.application}")
 
     # ---- asked by others --------------------------------------------------------------------------------------------
@@ -118,7 +121,7 @@ class Engine:
             batch.done.cancel()  # nobody hears what comes of it now
 
     def register_again(self, command: RegisterApplication) -> Answer:
-        """What was fixed at the first registration never changes: the log's present end need not be read for it."""
+        """The answer to a repeated registration, without reading on: what the first one has fixed never changes."""
         self._use()
         self._check_open()
         return decide.decide(self.state, command, self.time.now_ms()).answer
@@ -182,7 +185,7 @@ class Engine:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """It is not forgotten while somebody who has found it waits for something else."""
+        """Until the block is left the engine is not forgotten, even if its caller waits for something else."""
         self._use()
         self._keepers += 1
         try:
@@ -192,7 +195,7 @@ class Engine:
 
     @property
     def closing(self) -> bool:
-        """It takes nothing more."""
+        """Whether it refuses new requests."""
         return self._closing
 
     @property
@@ -209,7 +212,7 @@ class Engine:
             self._refuse_unfinished(draining)
             self._work.cancel()
         self._wake.set()
-        tasks = [task for task in (self._work, self._snapshotting) if task is not None]
+        tasks = [task for task in (self._work, self._snapshotting.task) if task is not None]
         self.changed.tell()
         _, late = await asyncio.wait(tasks, timeout=self._options.answer_within_s)
         if late:
@@ -219,14 +222,14 @@ class Engine:
             await asyncio.wait(late)
 
     def _refuse_unfinished(self, error: CoordinatorError) -> None:
-        """Of what is being written nobody knows; what waits has not happened."""
+        """Refuses every batch: of what is being appended the outcome is unknown, what only waits has not happened."""
         if error.happened is Happened.NOTHING:
             for batch in self._in_flight:
                 self._waiting.refuse(batch, InDoubt(self.application, cause=error.fact))
         self._waiting.refuse_all(error)
 
     def _use(self) -> None:
-        """Somebody asks; what others append is no reason to keep it here."""
+        """Notes that somebody asks here: an engine that nobody asks may be forgotten, whatever others append."""
         self.used_s = self._clock.monotonic_s()
 
     def _check_open(self) -> None:
@@ -350,7 +353,7 @@ class Engine:
             return True
 
     async def _read_on(self, mark: Mark, at: Revision) -> None:
-        """Up to the mark, or beyond it. Where a rule fails on an event it has left the state torn: nobody goes on."""
+        """Up to the mark, or beyond it. A rule that fails on an event leaves the state half changed: then it stops."""
         try:
             await self._fold_on(mark, at)
         except (SetBack, Overtaken) as error:  # whose session is open here has to hear of it, and begin anew
@@ -364,9 +367,9 @@ class Engine:
             raise Defect(self.application, error) from error
 
     async def _fold_on(self, mark: Mark, at: Revision) -> None:
-        """From a snapshot where the store no longer has what comes next, or what came last.
+        """From a snapshot, if the next event, or the last that is known here, has left the store.
 
-        Then nothing shows that it is the same log, of which whose session is open here was told.
+        Then nothing shows that it is still the log of which the driver with a session here was told: it is sent away.
         """
         if loading.has_left(self.mark, mark):
             if self.sessions:
@@ -379,7 +382,7 @@ class Engine:
                 self.mark = reached
 
     def _check_there(self, mark: Mark) -> None:
-        """It may have left the store."""
+        """Stops, with `UnknownApplication`, if the application has left the store."""
         if not mark.revision:
             self._break(UnknownApplication(self.application))
             raise UnknownApplication(self.application)
@@ -390,12 +393,13 @@ class Engine:
         self.time.heard(self.state.meta.time_ms)
         self.changed.tell()
         self._wake.set()  # what is due may have changed
-        self._begin_snapshot()
+        if not self._closing:
+            self._snapshotting.begin_if_due(self.state, self.mark.head)
 
     # ---- what is due ------------------------------------------------------------------------------------------------
 
     def _tick_is_due(self) -> bool:
-        """By the replica that holds the session; what an ended application left is swept by whoever knows of it."""
+        """Only where the session is held; the sweep of an ended application goes on wherever it is loaded."""
         return bool(self.sessions or self.state.meta.sweeping) and self._due.is_now(self.state)
 
     def _until_due_s(self) -> float | None:
@@ -403,46 +407,14 @@ class Engine:
 
     # ---- snapshots --------------------------------------------------------------------------------------------------
 
-    def _begin_snapshot(self) -> None:
-        if self._snapshot_is_due() and not self._closing:
-            self._snapshotting = asyncio.create_task(self._snapshot(copy(self.state)), name="snapshot")
-
-    def _snapshot_is_due(self) -> bool:
-        """Often, since a replica that takes over folds what came since; and never for less than what is written.
-
-        Not of what is over: it goes on no more, and who takes it out of the store has its snapshots go first.
-        """
-        if is_closed(self.state):
-            return False
-        behind = self.state.meta.next_sequence - 1 - max(self.mark.head.last_snapshot, self._snapshot_failed)
-        if behind < self._options.snapshot_every_events:
-            return False
-        under_way = self._snapshotting is not None and not self._snapshotting.done()
-        return not under_way and behind >= rows(self.state)
-
-    async def _snapshot(self, state: State) -> None:
-        """Writes the state down beside the log, then lets the head name it.
-
-        What the store refuses is tried with the next commit; where it is a mistake of ours, after as many more events.
-        """
-        try:
-            parts = await self._snapshots.write(state)
-            if parts is not None:
-                await self._name_snapshot(state.meta.next_sequence - 1, parts)
-                await self._snapshots.prune(self.mark.head)
-        except (StateBackendError, CoordinatorError) as error:
-            log.warning("no snapshot", application=self.application, error=str(error))
-        except Exception:
-            self._snapshot_failed = state.meta.next_sequence - 1
-            log.exception("a defect in a snapshot", application=self.application)
-
-    async def _name_snapshot(self, sequence: int, parts: int) -> None:
+    async def _name_snapshot(self, sequence: int, parts: int) -> Head:
+        """Has the head name a snapshot that is in the store, unless it names one as new. Gives the head then."""
         while True:
             async with self._turn:
                 if self.mark.head.last_snapshot >= sequence:
-                    return
+                    return self.mark.head
                 try:
                     self.mark = await self._journal.set_head(self.mark, snapshot.named(self.mark.head, sequence, parts))
-                    return
+                    return self.mark.head
                 except Conflict:
                     await self._catch_up()

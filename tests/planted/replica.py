@@ -24,6 +24,7 @@ from coordinator.runtime.journal import Journal, Mark, Sealed
 from coordinator.runtime.reaping import Reaper, Silence
 from coordinator.runtime.registration import Registration
 from coordinator.runtime.sessions import OpenSession
+from coordinator.runtime.snapshotting import Snapshotting
 from coordinator.runtime.waiting import Batch
 from coordinator.server.line import Line
 from coordinator.wire import codec, sealing, upcast
@@ -197,15 +198,15 @@ def a_snapshot_without_clients(patch: Patch) -> None:
 
 @bug("the head names a snapshot before it is written", SEEN)
 def name_a_snapshot_too_early(patch: Patch) -> None:
-    async def hasty(self: Engine, state: State) -> None:
+    async def hasty(self: Snapshotting, state: State) -> None:
         try:
-            await self._name_snapshot(state.meta.next_sequence - 1, 1)
+            head = await self._name(state.meta.next_sequence - 1, 1)
             await self._snapshots.write(state)
-            await self._snapshots.prune(self.mark.head)
+            await self._snapshots.prune(head)
         except (StateBackendError, CoordinatorError):
             return
 
-    patch.setattr(Engine, "_snapshot", hasty)
+    patch.setattr(Snapshotting, "_take", hasty)
 
 
 @bug(
