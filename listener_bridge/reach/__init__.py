@@ -7,7 +7,7 @@ root too many.
 Begin with `looker`, which takes looks, and `sight`, which puts the two halves of one together. Which names the program
 will not read again is a room of its own (`liveness`):
 
-    a look         looker, pace, opening, sight, findings, telling
+    a look         looker, pace, opening, sight, findings, reports, telling
     from facts     candidates, announced, written
     handles        handles, registry, counting, containers, attributes, ways, cycles
     their names    naming, whose, stacks, advice

@@ -1,17 +1,10 @@
-"""Looks at the program: when one is taken, and its two marks among the facts.
+"""Looks at the program: the thread that takes them, one at a time, while there is a candidate.
 
-Responsible for: one thread that takes one look at a time while there is a candidate, and reports what it found between
-its marks.
-Refuses to know: how the program and the JVM are read (`sight`), and what the coordinator concludes.
-Invariant: a report stands behind all that was told before the look ended, and speaks only about what was complete where
-the look began; a look that failed reports nothing, which keeps everything.
-
-A beginning and a report are a commit each, and most looks find what the last one found. As long as no fact has come
-since a look was told to begin, the next ones speak from that place too; one that has nothing new to say from there is
-silent.
-
-The first mark has passed, and with it every fact from before it, before anything is read: so what the readings know of
-jobs is at least what was so at the mark.
+Responsible for: when a look is called for, and taking it between its two marks in the stream of facts.
+Refuses to know: how the program and the JVM are read (`sight`), what is told at the marks (`reports`), and what the
+coordinator concludes.
+Invariant: nothing is read before the look's first mark has passed, and with it every fact from before it: so what is
+read knows at least the jobs that there were at the mark. A look that failed reports nothing, which keeps everything.
 """
 
 from __future__ import annotations
@@ -23,35 +16,34 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from listener_bridge.allowance import HARDLY_ANY, MUCH_BYTES
-from listener_bridge.reach import telling
 from listener_bridge.reach.candidates import Candidates
 from listener_bridge.reach.cycles import Cycles, collect
 from listener_bridge.reach.findings import Found, Root
 from listener_bridge.reach.pace import Pace, Worth
+from listener_bridge.reach.reports import Reports, is_mark
 from listener_bridge.tap.facts import Fact, MarkerPassed, Snapshot
 from listener_bridge.words import Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
-MARK = "look-"
-MARK_LIMIT_S = 30.0  # for the listener's queue to come to our mark
-DIED_POLL_S = 0.1
+MARK_LIMIT_S = 30.0  # how long the listener's queue may take to come to our mark
+CHANGES_POLL_S = 0.1  # how often the sight is asked whether the program has dropped something
 
 
 class Sight(Protocol):
-    """The eyes: what is read at a look."""
+    """What reads the program and its JVM at a look."""
 
     def warm(self) -> None:
         """Load what the first look would have to load."""
 
     def read(self) -> Found:
-        """All roots there are; or why that cannot be told."""
+        """All roots, or why it cannot be told which there are."""
 
     def changes(self) -> int:
-        """A number that differs when the program has dropped something since."""
+        """A number that has grown if the program has dropped something since it was asked last."""
 
     def line_of(self, thread: str | None, method: str | None, at_ms: float, called_back: bool = False) -> str:
-        """The program's line that had called into the JVM then, in a thread, or a method; empty: not known."""
+        """The program's line that was calling into the JVM at a time, of a thread or to a method; empty: not known."""
 
     def hear(self, fact: Fact) -> None:
         """A fact, in its order."""
@@ -75,35 +67,26 @@ class Looker:
         prompt_bytes: int = MUCH_BYTES,
         collect: Callable[[], None] = collect,
     ) -> None:
-        """`mark` posts a mark; `settle` has a request stand at one; `missed` counts how often reports were lost.
+        """`mark`, `settle` and `missed` are as for `Reports`.
 
-        `prompt_bytes`: where less can go, looks are in no hurry. `collect` drops what only cycles hold.
+        `prompt_bytes`: where the candidates take less, looks are in no hurry. `collect` drops what only cycles hold.
         """
         self.candidates = Candidates()
-        self.looks = 0  #: Reported so far.
-        self.looking_s = 0.0  #: Of a processor: a look that waits for one takes nothing from the program.
+        self.looks = 0  #: How many could tell what there is, so far.
+        self.looking_s = 0.0  #: Processor time that looks took so far; what they waited does not count.
         self.on_found: Callable[[Sequence[Root]], None] = lambda _: None  #: Hears of what every look has found.
         self._sight = sight
-        self._mark = mark
-        self._settle = settle
-        self._missed = missed
-        self._missed_seen = missed()  # at the beginning of a look that has told what was missed until then
-        self._missed_begun = self._missed_seen  # at the beginning of the last look
+        self._reports = Reports(mark, settle, missed)
         self._prompt_bytes = prompt_bytes
         self._collect = collect
         self._cycles = Cycles(prompt_bytes, time.monotonic())
-        self._told = telling.Told()
-        self._taken = 0
-        self._number = 0  # of the look that was told to begin last: later ones may speak from its place
-        self._ended = 0  # of the last one that has told everything
-        self._begins = ""  # the mark where the look of that number begins
-        self._is_stale = True  # something has come since
+        self._taken = 0  # looks begun so far: the number of the newest one
         self._changed = threading.Condition()
-        self._called_s: float | None = None  # when a look was called for that is not taken yet
+        self._called_s: float | None = None  # when the look was first called for that is not taken yet
         self._called_last_s = time.monotonic()
-        self._changes = 0  # as the sight had counted when it was read last
-        self._let_go = 0  # shuffles that took hardly any room, deleted since the last look
-        self._passed = ""
+        self._changes = 0  # what the sight's `changes` gave last
+        self._let_go = 0  # how many shuffles of hardly any bytes were fenced since `_wait` came by last
+        self._passed = ""  # the newest mark of a look that has passed
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-look", daemon=True)
 
@@ -115,13 +98,13 @@ class Looker:
         self._thread.start()
 
     def resync(self, present: Snapshot) -> None:
-        """What there is now: at the beginning, and after facts were missed. What goes wrong ends the looks alone."""
+        """What there is now: at the beginning, and after facts were missed. An error ends the looks alone."""
         if self._stopped:
             return
         try:
             self._sight.resync(present)
             self.candidates.known(present)
-            self._is_stale = True
+            self._reports.outdate()
             self._call_for_one()
         except Exception as error:  # noqa: BLE001 - as in `hear`: the snapshot is the coordinator's too
             self._give_up(error)
@@ -138,7 +121,7 @@ class Looker:
             self._sight.close()
 
     def hear(self, facts: Sequence[Fact]) -> None:
-        """Facts, in the order of the stream. Whatever goes wrong here ends the looks, not the listening."""
+        """Facts, in the order of the stream. An error ends the looks, not the listening."""
         if self._stopped:
             return
         try:
@@ -152,8 +135,8 @@ class Looker:
             self._sight.hear(fact)
             calls |= self.candidates.hear(fact)
             if not isinstance(fact, MarkerPassed):
-                self._is_stale = True
-            elif fact.name.startswith(MARK):
+                self._reports.outdate()
+            elif is_mark(fact.name):
                 self._pass(fact.name)
         if calls:
             self._call_for_one()
@@ -207,7 +190,7 @@ class Looker:
                 if wait_s <= 0 and self.candidates.bytes:
                     self._called_s = None
                     return True
-                self._changed.wait(min(max(wait_s, 0.001), DIED_POLL_S) if self.candidates.bytes else None)
+                self._changed.wait(min(max(wait_s, 0.001), CHANGES_POLL_S) if self.candidates.bytes else None)
         return False
 
     def _worth(self) -> Worth:
@@ -227,10 +210,10 @@ class Looker:
         self._changes = self._sight.changes()
         began_s = time.thread_time()
         found = self._sight.read()
-        was_new = self._report(found)
+        is_change = self._report(found)
         spent_s = time.thread_time() - began_s + found.jvm_s
         self.looking_s += spent_s
-        pace.took(time.monotonic(), spent_s, was_new)
+        pace.took(time.monotonic(), spent_s, is_change)
         if found.everything is None and self._cycles.are_worth_it(time.monotonic(), found.roots, self.candidates.bytes):
             self._drop_cycles()
 
@@ -241,43 +224,24 @@ class Looker:
         self._cycles.collected(time.monotonic(), cost_s, self._sight.changes() != before)
 
     def _begin(self) -> bool:
-        """Put the first mark, and wait until it has passed."""
-        mark = f"{MARK}{self._taken}-begins"
-        self._missed_begun = self._missed()
-        if self._is_stale or self._missed_begun != self._missed_seen:
-            self._number, self._begins = self._taken, mark
-            self._settle(("look", self._taken, "begins"), telling.begin(self._number), mark)
-        self._mark(mark)
+        """Post the first mark, and wait until it has passed; answers False where it does not."""
+        mark = self._reports.begin(self._taken)
         with self._changed:
             self._changed.wait_for(lambda: self._passed == mark or self._stopped, MARK_LIMIT_S)
             return self._passed == mark and not self._stopped
 
     def _report(self, found: Found) -> bool:
-        """Tell what is new; answers whether anything has changed."""
+        """Tell what is new; answers whether any root has changed."""
         if found.everything is not None:
             log.debug("look %d told nothing: %s", self._taken, found.everything)
             return False
-        if self._missed() != self._missed_seen:
-            self._missed_seen = self._missed_begun  # what was missed since may be where this look began: again, then
-            self._is_stale = True  # a gap may stand behind the place where this look began
-            self._told.missed()
-        report = self._told.report(self._number, found.roots)
-        is_change = bool(report.report_cut.roots or report.report_cut.gone)
-        if is_change or self._ended != self._number:
-            self._tell(report)
+        is_change = self._reports.report(self._taken, found.roots)
         self.looks += 1
         self.on_found(found.roots)
         return is_change
 
-    def _tell(self, report: Request) -> None:
-        mark = f"{MARK}{self._taken}-ends"
-        self._settle(("look", self._taken, "ends"), report, mark)
-        self._mark(mark)
-        self._ended = self._number
-
     def _pass(self, name: str) -> None:
         with self._changed:
-            if name == self._begins:
-                self._is_stale = False
+            self._reports.passed(name)
             self._passed = name
             self._changed.notify_all()
