@@ -1,6 +1,5 @@
 package shufflelifecycle;
 
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -11,65 +10,62 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.spark.SparkContext;
-import org.apache.spark.rdd.LocalRDDCheckpointData;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.rdd.RDDCheckpointData;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
-import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.BlockManagerMaster;
-import org.apache.spark.storage.RDDBlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Cached blocks that were computed from a shuffle that is written again: all of their RDD's go.
+ * Outdated RDDs: persisted ones whose cached blocks were computed from an app shuffle that is now written again.
  *
- * A block that is lost is computed from what is there then, beside blocks of before; whoever reads that RDD would read two
- * generations, however often it were written. The RDD stays persisted, and is cached again as it is read. Where none is
- * lost and a stage has begun that may be reading them, they stay until it has ended. That all of them are there does not say
- * that none was lost: one may have been computed again. So whoever hears that one has changed since says so, for good.
- * As long as they stay, who reads them reads the old generation: they lie on that side (`Sides`).
- * Executors take a moment to drop them, and who begins in it may read them: see `Removals`.
+ * All blocks of an outdated RDD are dropped. A block that is lost would be computed anew, from the new generation, and lie
+ * beside blocks of the old one; whoever read the RDD then would read two generations. The RDD stays persisted, and is cached
+ * again when it is read.
  *
- * A local checkpoint is another matter: its blocks are the only data that there are when it is done, and a DataFrame's looks for
- * missing ones before it computes, not after. From its beginning on they stay, as what a job has delivered does.
+ * They are dropped at once if no stage that has begun reads them, or if one of them has changed since: it has gone, or was
+ * stored. Otherwise they wait until those stages have ended. That a block of every partition is there does not prove that
+ * none has changed, since a lost block may have been computed again; so whoever hears of a change says so (`change`), and
+ * that is remembered. While the blocks wait they count as old, and so does what is written from them (`Sides.ofBlocks`).
+ * Executors take a moment to drop them, in which tasks may still read them: see `Removals`.
  *
- * To be used in the scheduler's thread, but for what says otherwise. Nothing here computes anything: see `Levels`.
+ * A local checkpoint is never outdated once it has begun: its blocks are then the only copy of the data, and the checkpoint
+ * of a DataFrame looks for missing blocks before it computes, not after.
+ *
+ * Responsible for which RDDs are outdated, and for when their blocks go. Refuses to know what becomes of the stages that read
+ * them (`BlockReaders`). Invariant: what is outdated stays here until its blocks are being removed, or are a checkpoint.
+ * To be used in the scheduler's thread, but for what says otherwise.
  */
 class CachedBlocks {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
 
-  private final SparkContext context;
-  private final BlockManagerMaster master;
+  final PersistedRdds persisted;
   private final Sides sides;
-  final Removals removals; // of blocks that may go
+  final Removals removals; // of the blocks that are being dropped
   private final Near near = new Near();
-  private final Field partitions = Levels.field("partitions_");
-  private final Map outdated = new ConcurrentHashMap(); // id of an RDD -> the shuffle that is written again
-  private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks may be new
-  private final Set torn = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which blocks have gone
+  private final Map outdated = new ConcurrentHashMap(); // id of an outdated RDD -> the app shuffle that is written again
+  private final Set changed = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which a block may be new
+  private final Set torn = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of RDDs of which a block was lost
 
-  CachedBlocks(SparkContext context, BlockManagerMaster master, Sides sides, Removals removals) {
-    this.context = context;
-    this.master = master;
+  CachedBlocks(PersistedRdds persisted, Sides sides, Removals removals) {
+    this.persisted = persisted;
     this.sides = sides;
     this.removals = removals;
   }
 
-  /** Whether some wait to be dropped, or for executors to do so. */
+  /** Whether blocks wait to be dropped, or are being dropped by executors. */
   boolean areThere() {
     return isWaiting() || removals.areUnderWay();
   }
 
+  /** Whether blocks wait to be dropped. */
   boolean isWaiting() {
     return !outdated.isEmpty();
   }
 
   /**
-   * The listener's thread: a block of the RDD has gone, or come. Whether that is to be acted on. `mayBeOutdated`: the
-   * scheduler was told that something is written again, and may not have come to it.
+   * The listener's thread: a block of the RDD has gone, or was stored. Answers whether the RDD is outdated, so that the
+   * scheduler has to act. `mayBeOutdated`: the scheduler has errands before it that may outdate it.
    */
   boolean change(int rdd, boolean mayBeOutdated) {
     Integer id = Integer.valueOf(rdd);
@@ -83,38 +79,28 @@ class CachedBlocks {
     return isOutdated;
   }
 
-  /** The same of all that wait, where nobody knows. */
+  /** The listener's thread: events were dropped, so blocks of any outdated RDD may have changed. */
   void changeAll() {
     changed.addAll(outdated.keySet());
   }
 
-  /** The listener's thread: a block of the RDD has gone from where it was, by no hand of ours. */
+  /** The listener's thread: a block of the RDD was lost, and not because we have dropped it. */
   void loses(int rdd) {
     torn.add(Integer.valueOf(rdd));
   }
 
-  /** The listener's thread: the program lets its blocks go. */
+  /** The listener's thread: the program has unpersisted the RDD. */
   void unpersisted(int rdd) {
     torn.remove(Integer.valueOf(rdd));
   }
 
-  /** Any thread: the ids of all persisted RDDs. */
-  Set persisted() {
-    Set found = new HashSet();
-    scala.collection.Iterator it = context.persistentRdds().keysIterator();
-    while (it.hasNext()) {
-      found.add(it.next());
-    }
-    return found;
-  }
-
-  /** Whether blocks are missing that had been there, and a job needs them, which are computed from these for it. */
+  /** Whether a job needs blocks that were lost, of an RDD that is computed from one of these app shuffles. */
   boolean areLost(Set rewritten, Stages stages) throws Exception {
-    scala.collection.Iterator it = torn.isEmpty() ? null : context.persistentRdds().valuesIterator();
+    scala.collection.Iterator it = torn.isEmpty() ? null : persisted.all();
     while (it != null && it.hasNext()) {
       RDD rdd = (RDD) it.next();
       Set read = new TreeSet();
-      if (torn.contains(Integer.valueOf(rdd.id())) && !isWhole(rdd.id())) {
+      if (torn.contains(Integer.valueOf(rdd.id())) && !persisted.isWhole(rdd.id())) {
         near.of(rdd, read);
       }
       if (Stages.meet(read, rewritten) && isNeeded(rdd.id(), stages)) {
@@ -134,18 +120,18 @@ class CachedBlocks {
   }
 
   /**
-   * These shuffles are written again; gives those of them that local checkpoints under way were computed from. What waits
-   * from now on is added to `old`.
+   * These app shuffles are written again: what was computed from them is outdated. Adds its blocks to `old`, as numbers of
+   * `Sides.ofBlocks`. Gives those of the app shuffles that local checkpoints were computed from.
    */
   Set outdate(Set rewritten, Set old) throws Exception {
     Set kept = new TreeSet();
-    scala.collection.Iterator it = context.persistentRdds().valuesIterator();
+    scala.collection.Iterator it = persisted.all();
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
       Set read = new TreeSet();
       near.of(rdd, read);
       read.retainAll(rewritten);
-      if (isCheckpointing(rdd)) {
+      if (PersistedRdds.isCheckpoint(rdd)) {
         kept.addAll(read);
       } else if (!read.isEmpty()) {
         outdated.put(Integer.valueOf(rdd.id()), read.iterator().next());
@@ -155,23 +141,16 @@ class CachedBlocks {
     return kept;
   }
 
-  private static boolean isCheckpointing(RDD rdd) {
-    Object data = rdd.checkpointData().isDefined() ? rdd.checkpointData().get() : null;
-    return data instanceof LocalRDDCheckpointData && !"Initialized".equals(String.valueOf(((RDDCheckpointData) data).cpState()));
-  }
-
-  private boolean isCheckpointing(int id) {
-    scala.Option rdd = context.persistentRdds().get(Integer.valueOf(id));
-    return rdd.isDefined() && isCheckpointing((RDD) rdd.get());
-  }
-
-  /** The shuffles that it reads, but for those that it only reaches through whole blocks: these stay for it as they are. */
+  /**
+   * The app shuffles that the stage reads. If it has begun, without those that lie behind unchanged blocks: it goes on
+   * reading these.
+   */
   Set readBeside(Stage stage, Stages stages) throws Exception {
     Set kept = new HashSet();
     Iterator it = hasBegun(stage, stages) ? near.of(stage.rdd(), new TreeSet()).iterator() : kept.iterator();
     while (it.hasNext()) {
       RDD rdd = (RDD) it.next();
-      if (!isCheckpointing(rdd) && isAsItWas(rdd.id())) {
+      if (!PersistedRdds.isCheckpoint(rdd) && isAsItWas(rdd.id())) {
         kept.add(rdd);
       }
     }
@@ -180,7 +159,10 @@ class CachedBlocks {
     return read;
   }
 
-  /** What the stage reads, blocks that wait in the place of what they were computed from; null where it reads none of those. */
+  /**
+   * What the stage reads: app shuffles, and outdated blocks (`Sides.ofBlocks`) in the place of what these were computed from.
+   * Null where it reads no outdated blocks.
+   */
   Set readOver(Stage stage) throws Exception {
     Set waiting = new HashSet();
     Set read = new TreeSet();
@@ -196,53 +178,40 @@ class CachedBlocks {
     return waiting.isEmpty() ? null : read;
   }
 
-  /** The nearest persisted RDDs that the stage reads: their ids. */
-  Set persistedOf(Stage stage) throws Exception {
-    Map all = new HashMap(); // RDD -> its id
-    scala.collection.Iterator it = context.persistentRdds().valuesIterator();
-    while (it.hasNext()) {
-      RDD rdd = (RDD) it.next();
-      all.put(rdd, Integer.valueOf(rdd.id()));
-    }
-    Set read = all.isEmpty() ? new HashSet() : new HashSet(near.of(stage.rdd(), new TreeSet(), all.keySet()));
-    all.keySet().retainAll(read);
-    return new HashSet(all.values());
-  }
-
-  /** Where all that reads them begins again, they go at once: it is not to read once more what is old. */
+  /** Has blocks go at once, as if they had changed, if every stage that reads them is itself written again. */
   void letGo(Set rewritten, Stages stages) throws Exception {
     for (Iterator it = outdated.keySet().iterator(); it.hasNext();) {
       Integer rdd = (Integer) it.next();
       List readers = readers(rdd.intValue(), stages);
-      boolean isInTheWay = !readers.isEmpty();
+      boolean areAllRewritten = !readers.isEmpty();
       for (int i = 0; i < readers.size(); i++) {
-        isInTheWay &= rewritten.contains(Integer.valueOf(Stages.writes((Stage) readers.get(i))));
+        areAllRewritten &= rewritten.contains(Integer.valueOf(Stages.writes((Stage) readers.get(i))));
       }
-      if (isInTheWay) {
+      if (areAllRewritten) {
         changed.add(rdd);
       }
     }
   }
 
-  /** Drops what may go; gives the stages that have begun and that it went under: Stage -> the shuffle that is written again. */
+  /** Drops the blocks that may go. Gives the stages that have begun to read some of them: Stage -> the app shuffle. */
   Map drop(Stages stages) throws Exception {
-    Map under = new HashMap();
+    Map begun = new HashMap();
     Iterator it = new ArrayList(outdated.keySet()).iterator();
     while (it.hasNext()) {
       Integer rdd = (Integer) it.next();
       List readers = readers(rdd.intValue(), stages);
-      if (isCheckpointing(rdd.intValue())) {
-        forget(rdd); // it has begun since
+      if (persisted.isCheckpoint(rdd.intValue())) {
+        forget(rdd); // the checkpoint has begun since
       } else if (readers.isEmpty() || !isAsItWas(rdd.intValue())) {
         Integer shuffle = forget(rdd);
         LOG.info("RDD {}: its cached blocks are dropped, a shuffle that they were computed from is written again", rdd);
         removals.start(rdd.intValue(), shuffle);
         for (int i = 0; i < readers.size(); i++) {
-          under.put(readers.get(i), shuffle);
+          begun.put(readers.get(i), shuffle);
         }
       }
     }
-    return under;
+    return begun;
   }
 
   private Integer forget(Integer rdd) {
@@ -255,8 +224,8 @@ class CachedBlocks {
   }
 
   /**
-   * Those that began while executors dropped what they may have read, now that it is gone: Submitted -> the shuffle that is
-   * written again. What was cached meanwhile, over these blocks, waits to go too.
+   * Of removals that are over: the stages that began while they were under way, Submitted -> the app shuffle. What was
+   * cached from those blocks meanwhile is outdated too.
    */
   Map takeReaders() throws Exception {
     Map found = new HashMap();
@@ -271,17 +240,17 @@ class CachedBlocks {
   }
 
   private void outdateOver(Removals.Removal removal) throws Exception {
-    scala.collection.Iterator it = context.persistentRdds().valuesIterator();
+    scala.collection.Iterator it = persisted.all();
     while (it.hasNext() && !removal.readers.isEmpty()) {
       RDD rdd = (RDD) it.next();
-      if (rdd.id() != removal.rdd && near.reads(rdd, removal.rdd) && !isCheckpointing(rdd)) {
+      if (rdd.id() != removal.rdd && near.reads(rdd, removal.rdd) && !PersistedRdds.isCheckpoint(rdd)) {
         outdated.put(Integer.valueOf(rdd.id()), removal.shuffle);
         changed.add(Integer.valueOf(rdd.id()));
       }
     }
   }
 
-  /** Stages whose tasks compute the RDD, or read its blocks, and that would be of two generations were those to go. */
+  /** Stages that have begun and compute the RDD or read its blocks: they would read two generations if the blocks went. */
   private List readers(int id, Stages stages) throws Exception {
     ArrayList found = new ArrayList();
     List live = stages.live();
@@ -294,37 +263,18 @@ class CachedBlocks {
     return found;
   }
 
-  /** Also between two of its attempts. */
+  /** Whether an attempt of the stage runs, or one that is over has left outputs or tasks that still run. */
   private static boolean hasBegun(Stage stage, Stages stages) {
-    boolean hasGiven = Stages.delivered(stage) > 0 || isInPart(stage);
-    return hasGiven || stages.isRunning(stage) || !stages.sets(stage).isEmpty();
+    boolean hasOutputs = Stages.delivered(stage) > 0 || isWrittenInPart(stage);
+    return hasOutputs || stages.isRunning(stage) || !stages.sets(stage).isEmpty();
   }
 
-  private static boolean isInPart(Stage stage) {
+  private static boolean isWrittenInPart(Stage stage) {
     ShuffleMapStage map = stage instanceof ShuffleMapStage ? (ShuffleMapStage) stage : null;
     return map != null && map.numAvailableOutputs() > 0 && !map.isAvailable();
   }
 
   private boolean isAsItWas(int id) throws Exception {
-    return !changed.contains(Integer.valueOf(id)) && isWhole(id);
-  }
-
-  private boolean isWhole(int id) throws Exception {
-    scala.Option rdd = context.persistentRdds().get(Integer.valueOf(id));
-    Object[] parts = rdd.isDefined() ? (Object[]) partitions.get(rdd.get()) : null;
-    if (parts == null) {
-      return false;
-    }
-    BlockId[] blocks = new BlockId[parts.length];
-    for (int i = 0; i < blocks.length; i++) {
-      blocks[i] = new RDDBlockId(id, i);
-    }
-    scala.collection.Iterator it = master.getLocations(blocks).iterator();
-    while (it.hasNext()) {
-      if (((scala.collection.Seq) it.next()).isEmpty()) {
-        return false;
-      }
-    }
-    return true;
+    return !changed.contains(Integer.valueOf(id)) && persisted.isWhole(id);
   }
 }

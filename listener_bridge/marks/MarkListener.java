@@ -53,7 +53,7 @@ public class MarkListener extends SparkListener implements CleanerListener {
     this.errands = new Errands(scheduler, generations, history);
     this.sides = new Sides();
     this.ages = new Ages(generations, tracker, history, sides);
-    this.blocks = new CachedBlocks(context, own.master(), sides, new Removals(scheduler, own, errands));
+    this.blocks = new CachedBlocks(new PersistedRdds(context, own.master()), sides, new Removals(scheduler, own, errands));
     this.marks = new Marks(scheduler, tracker, tap, history, sides, ages, blocks, persisted, strict, deterministic);
     errands.areFor(marks);
   }

@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,19 +15,20 @@ import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 
 /**
- * No mixing of generations: what is computed again from a shuffle that we deleted may differ, so whatever reads it is
- * written again as a whole, or not at all.
+ * No mixing of generations: an app shuffle that is written again after we deleted it may differ from what was read before.
+ * So whatever is made of it is written again as a whole, or stays as a whole.
  *
- * Spark does that by itself for RDDs that say INDETERMINATE; so when a deleted shuffle is written again they are made to
- * say it, until they are written (`MarkedStages`). Late tasks of their old attempts are killed (`Kills`), and those that end
- * all the same ignored.
+ * Spark does that by itself above RDDs whose level is INDETERMINATE. So when a deleted app shuffle is written again, that
+ * level is set on the RDDs of its readers until these are written (`MarkedStages`). Tasks of their old attempts are killed
+ * (`Kills`), and Spark ignores those that end all the same.
  *
- * A result stage cannot take back what it has delivered: Spark would abort its job. Then nothing that it reads is marked,
- * its inputs are still written as a whole, and it is told that the result mixes two generations (`Results`, `EndedJobs`,
- * `TornJobs`); under `strict` its job is failed instead.
+ * A result stage cannot take back what it has delivered: Spark would abort its job. Then no stage that it reads from is
+ * marked; its inputs are still written as a whole, and it is recorded that the result mixes two generations (`Results`,
+ * `EndedJobs`, `TornJobs`). Under `strict` its job is failed instead.
  *
  * Responsible for the order of all that. Everything here runs in the scheduler's thread, but for what says otherwise.
- * Invariant: what is old is forgotten before anything is marked or killed, so that what begins then reads nothing of it.
+ * Invariant: Spark has forgotten the old outputs before anything is marked or killed, so that a task that begins then
+ * reads none of them.
  */
 public class Marks {
   private static final int NO_STAGE = -1;
@@ -50,9 +50,10 @@ public class Marks {
   private final EndedJobs ended;
   private final TornJobs torn;
   private final Results results;
-  private final Set anew = Collections.newSetFromMap(new ConcurrentHashMap()); // shuffles that are written again, until they are
+  private final BlockReaders blockReaders;
+  private final Set anew = Collections.newSetFromMap(new ConcurrentHashMap()); // app shuffles that are being written again
   private volatile Tap tap;
-  private volatile boolean busy = false; // whether there is something to put back or to watch
+  private volatile boolean busy = false; // whether there is a mark to put back, or something to wait for: see `noteBusy`
 
   Marks(Scheduler scheduler, MapOutputTrackerMaster tracker, Tap tap, History history, Sides sides, Ages ages,
       CachedBlocks blocks, PersistedInputs persisted, boolean strict, boolean deterministic) throws Exception {
@@ -73,9 +74,12 @@ public class Marks {
     this.ended = new EndedJobs(scheduler, history, mixes);
     this.torn = new TornJobs(stages, choices, mixes, ended);
     this.results = new Results(stages, sides, blocks, choices, mixes, kills, marked, ended, torn);
+    this.blockReaders =
+        new BlockReaders(blocks, stages, sides, generations, tracker, history, choices, kills, owed, results);
     choose(tap, strict, deterministic);
   }
 
+  /** From now on: the newest tap, and what the application's user chooses. */
   void choose(Tap tap, boolean strict, boolean deterministic) {
     this.tap = tap;
     marked.tell(tap);
@@ -93,21 +97,22 @@ public class Marks {
     return marked.mayBeInherited();
   }
 
-  /** Whether jobs may be told when their end is heard of, which lies behind. */
+  /** Any thread: whether jobs are over whose ends are still to be heard of, and which may then be told to have mixed. */
   boolean areMixesBehind() {
     return ended.areToBeTold();
   }
 
+  /** Any thread: whether a result stage may come to mix two generations. */
   boolean isWatched(int stageId) {
     return results.isWatched(stageId);
   }
 
-  /** Marks put on since the beginning: all of one submission at once. */
+  /** How often stages were marked so far; all that are marked for one submission count once. */
   public int count() {
     return marked.count();
   }
 
-  /** It was written as a whole: cached blocks may have gone since it was found that it is written anew. Any thread. */
+  /** Any thread: it was written as a whole. Where it was written again, cached blocks may have been lost meanwhile. */
   void writtenBeside(int shuffle) {
     if (anew.remove(Integer.valueOf(shuffle))) {
       tornBeside.part(shuffle, sides);
@@ -127,8 +132,8 @@ public class Marks {
   // ---- a map stage of a deleted shuffle was submitted ----
 
   /**
-   * `said`: what the job of it says of its computation, where it is over by now. `unfinished`: the results of jobs of
-   * which neither the end nor later tasks had been heard of; the scheduler may know better.
+   * `said`: what its job says of its determinism, for a job that is over by now. `unfinished`: the results of jobs whose
+   * ends had not been heard of at the submission, though the scheduler may have ended them.
    */
   void submittedAgain(int shuffle, int stageId, String said, List unfinished) throws Exception {
     generations.of(shuffle).hasBegun = true;
@@ -141,8 +146,8 @@ public class Marks {
   }
 
   /**
-   * The same of what was made of a mix, by a job that was not heard of when that was found. Unless it is forgotten by now,
-   * with another one that it was made of: then there is nothing of it that tells since when it was a mix itself.
+   * The same for an app shuffle that was made of a mix, by a job that was not heard of when the mix was found. Not if Spark
+   * has forgotten its outputs by now, with another mix that it was made of: then nothing tells which tasks mixed.
    */
   void madeOfMix(int shuffle, int stageId, String said, List unfinished) throws Exception {
     boolean isThere = !ages.madeOfMixes(Collections.singleton(Integer.valueOf(shuffle))).isEmpty();
@@ -170,7 +175,7 @@ public class Marks {
       watch.begin();
     }
     ages.noteMixes(again, stages.nextTaskId());
-    rewriteMadeOfMixes(again.readersOfLate(), unfinished); // heard of since that was followed
+    rewriteMadeOfMixes(again.readersOfLate(), unfinished); // those heard of since the recomputation was followed
   }
 
   private void rewriteMadeOfMixes(Set readers, List unfinished) throws Exception {
@@ -200,15 +205,18 @@ public class Marks {
     kills.late(again, begun);
     ended.keepBlocks(kept);
     blocks.letGo(again.rewritten, stages);
-    dropBlocks();
-    staysOverBlocks();
+    blockReaders.drop();
+    blockReaders.staysOver();
   }
 
   private void noteBusy() {
     busy = marked.areThere() || owed.areOvertaken() || blocks.areThere();
   }
 
-  /** Events were dropped: submissions of owed shuffles, and jobs, may be among them. What is done already is seen now. */
+  /**
+   * Events were dropped, perhaps submissions of stages that write what is owed. What has happened since is read from the
+   * outputs themselves, by the numbers of the tasks that wrote them.
+   */
   void missed(List unfinished) throws Exception {
     Set learnt = learnLive();
     results.forgetEnded();
@@ -229,7 +237,7 @@ public class Marks {
     settle();
   }
 
-  /** What a job reads beside what is written again is to be of the same generation, or told. */
+  /** What a job reads beside what is written again is written again too; where that cannot be, it is recorded. */
   private void unite(Recomputation again, int shuffle) throws Exception {
     ArrayList jobs = new ArrayList();
     for (Iterator it = stages.jobs().iterator(); it.hasNext();) {
@@ -246,81 +254,26 @@ public class Marks {
     torn.tell(left, shuffle);
   }
 
-  /** What begins from now on is to read nothing of the old generation, also within its attempt. */
+  /** Tasks that begin from now on look up the new outputs, also tasks of attempts that run already. */
   private void letReadAnew(Recomputation again) {
     Set anew = again.madeOfNew();
     anew.addAll(again.overtaken);
     epochs.renew(anew);
   }
 
-  // ---- what is read beside it, and over cached blocks ----
+  // ---- cached blocks of the old generation ----
 
-  /**
-   * A stage was submitted. `root`: the shuffle of which its inputs are of two generations, if there is one. Blocks that wait
-   * to be dropped are of the old generation, whatever their own inputs are.
-   */
+  /** A stage was submitted. `root`: the app shuffle of which its inputs are of two generations; `Sides.NONE`: of none. */
   void reads(int root, Submitted submitted) throws Exception {
-    Stage stage = stages.byId(submitted.stage);
-    blocks.removals.begins(submitted, stage);
-    Set over = stage == null ? null : blocks.readOver(stage);
-    if (over != null && stage instanceof ShuffleMapStage) {
-      staysOld(stage, over);
-    }
-    int between = over == null ? root : sides.between(over);
+    int between = blockReaders.begins(root, submitted);
     if (between != Sides.NONE) {
       torn.readsBoth(between, submitted.stage, submitted.result);
     }
   }
 
-  /** Map stages that have begun over blocks that somebody else holds: what they write is of the old generation. */
-  private void staysOverBlocks() throws Exception {
-    List live = blocks.isWaiting() ? stages.live() : new ArrayList();
-    for (int i = 0; i < live.size(); i++) {
-      Stage stage = (Stage) live.get(i);
-      Set over = stage instanceof ShuffleMapStage && stages.isRunning(stage) ? blocks.readOver(stage) : null;
-      if (over != null) {
-        staysOld(stage, over);
-      }
-    }
-  }
-
-  private void staysOld(Stage stage, Set over) {
-    int shuffle = Stages.writes(stage);
-    sides.writesOver(shuffle, over, stage.id(), stage.latestInfo().attemptNumber());
-    generations.owe(shuffle, stages.nextTaskId());
-    if (((ShuffleMapStage) stage).isAvailable()) {
-      sides.written(shuffle, over, firstTask(shuffle));
-    }
-  }
-
-  /** Of blocks that went under a stage it may have read some; what it computes from now on is of the new generation. */
-  private void dropBlocks() throws Exception {
-    Map gone = blocks.drop(stages);
-    for (Iterator it = gone.keySet().iterator(); it.hasNext();) {
-      Stage stage = (Stage) it.next();
-      if (choices.areDeterministic(stages.jobsOf(stage))) {
-        it.remove();
-      } else {
-        kills.all(stage);
-      }
-    }
-    blocks.removals.await(); // tasks that have begun by then count as old
-    for (Iterator it = gone.keySet().iterator(); it.hasNext();) {
-      Stage stage = (Stage) it.next();
-      beginsAgain(stage, ((Integer) gone.get(stage)).intValue());
-      blocks.removals.begins(submission(stage), stage);
-    }
-  }
-
-  private Submitted submission(Stage stage) {
-    List jobs = stages.jobsOf(stage);
-    Properties properties = jobs.isEmpty() ? null : ((ActiveJob) jobs.get(0)).properties();
-    return new Submitted(stage.id(), Stages.writes(stage), Stages.reads(stage), history.resultOf(stage.id()), properties);
-  }
-
-  /** Executors took their time to drop blocks, and have done so now: what has begun meanwhile may have read some. */
+  /** Executors have dropped blocks, and took longer than we wait for: stages that began meanwhile may have read some. */
   void blocksGone(List unfinished) throws Exception {
-    noteRunning();
+    blockReaders.noteRunning();
     Map readers = blocks.takeReaders();
     for (Iterator it = readers.keySet().iterator(); it.hasNext();) {
       Submitted reader = (Submitted) it.next();
@@ -331,39 +284,17 @@ public class Marks {
     settle();
   }
 
-  /** Their submissions may not have been heard of yet. */
-  private void noteRunning() throws Exception {
-    List live = stages.live();
-    for (int i = 0; i < live.size(); i++) {
-      Stage stage = (Stage) live.get(i);
-      if (stages.isRunning(stage)) {
-        blocks.removals.begins(submission(stage), stage);
-      }
-    }
-  }
-
   private void readAnew(Submitted reader, int shuffle, List unfinished) throws Exception {
     Stage stage = stages.byId(reader.stage);
     if (reader.writes >= 0 && tasksOf(reader.writes).areAll()) {
       rewriteMix(reader.writes, unfinished);
     } else if (stage != null) {
-      beginsAgain(stage, shuffle);
+      blockReaders.beginAgain(stage, shuffle);
     } else if (reader.writes >= 0) {
       generations.owe(reader.writes, stages.nextTaskId());
     } else if (reader.result != null) {
       ended.tell(reader.result, shuffle, Mixes.BRANCHES, "");
     }
-  }
-
-  private void beginsAgain(Stage stage, int shuffle) {
-    if (stage instanceof ShuffleMapStage) {
-      sides.writesItself(Stages.writes(stage));
-      generations.owe(Stages.writes(stage), stages.nextTaskId());
-      owed.overtake(Collections.singleton(Integer.valueOf(Stages.writes(stage))));
-    } else {
-      results.readsAnew((ResultStage) stage, shuffle);
-    }
-    kills.all(stage);
   }
 
   // ---- what becomes of results ----
@@ -379,13 +310,13 @@ public class Marks {
     results.begins(stageId, task, isSpeculative);
   }
 
-  /** A task of a result stage has delivered. */
+  /** A task of a result stage has delivered the result of its partition. */
   void resultDelivered(int stageId, long task, int partition) throws Exception {
     results.delivered(stageId, task, partition);
     noteBusy();
   }
 
-  /** All that its tasks did was heard of. `time`: when it had ended, in ms. */
+  /** The job of the result has ended, and every event of its tasks was heard before. `time`: when it ended, in ms. */
   void resultEnded(History.Result result, boolean succeeded, long time) {
     if (!succeeded) {
       blocks.removals.failed(result.stage);
@@ -396,10 +327,10 @@ public class Marks {
 
   // ---- something has ended ----
 
-  /** Whatever needs its mark no longer is put back, and blocks go that nobody reads any more. */
+  /** Takes back the marks that are needed no longer, and drops the cached blocks that may go now. */
   void settle() throws Exception {
     marked.unmarkWritten();
-    dropBlocks();
+    blockReaders.drop();
     owed.forgetOvertaken();
     marked.putBack();
     noteBusy();
@@ -407,15 +338,15 @@ public class Marks {
     torn.forget();
   }
 
-  /** What inherited INDETERMINATE from a mark says again what it declared. */
+  /** RDDs that inherited INDETERMINATE from a mark get the level back that they declare. */
   void askAgain() throws Exception {
     marked.askAgain();
   }
 
-  /** A map stage has ended: was its shuffle written as a whole, by tasks that began when it was owed, and heard of? */
+  /** A map stage has ended well. If tasks that began since its app shuffle was owed have written all of it, that is paid. */
   void written(int shuffle, int stageId, List unfinished) throws Exception {
     if (tasksOf(shuffle).areAll() && sides.isOverBlocks(shuffle)) {
-      generations.owe(shuffle, stages.nextTaskId()); // whatever their numbers are, they are of before
+      generations.owe(shuffle, stages.nextTaskId()); // written from outdated blocks: old, whenever its tasks began
       return;
     }
     long since = generations.owedSince(shuffle);
@@ -429,7 +360,7 @@ public class Marks {
 
   // ---- before anybody listened ----
 
-  /** What is complete now, whoever heard of its end. */
+  /** Notes what is complete now, though its end was not heard of. */
   private void learnWhole() {
     scala.collection.Iterator it = tracker.shuffleStatuses().keysIterator();
     while (it.hasNext()) {
@@ -440,7 +371,7 @@ public class Marks {
     }
   }
 
-  /** Jobs that had begun before anybody listened. Gives the shuffles of which an input was not known. */
+  /** Notes jobs that had begun before anybody listened. Gives the app shuffles of which an input had not been known. */
   Set learnLive() {
     learnWhole();
     Set learnt = new TreeSet();

@@ -94,7 +94,7 @@ class Results {
   /** It has read what was written again, or will; what it reads beside that may be of before. */
   private void lookBeside(ResultStage result) throws Exception {
     Set over = blocks.readOver(result);
-    Set read = over == null ? Sides.withPersisted(Stages.reads(result), blocks.persistedOf(result)) : over;
+    Set read = over == null ? Sides.withPersisted(Stages.reads(result), blocks.persisted.nearestOf(result)) : over;
     int root = sides.between(read);
     if (root != Sides.NONE) {
       torn.readsBoth(root, result.id(), null);

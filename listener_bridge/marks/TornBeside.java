@@ -35,7 +35,7 @@ class TornBeside {
    */
   Map of(Set rewritten, long task) {
     Map found = new TreeMap();
-    Set rdds = blocks.persisted();
+    Set rdds = blocks.persisted.ids();
     for (Iterator it = rewritten.iterator(); it.hasNext();) {
       Integer written = (Integer) it.next();
       Map others = persisted.tornBeside(written.intValue(), rdds);
