@@ -11,7 +11,7 @@ will not read again is a room of its own (`liveness`):
     from facts     candidates, announced, written
     handles        handles, registry, counting, containers, attributes, ways, cycles
     their names    naming, whose, stacks, advice
-    calls          calls, actions, regions
+    calls          calls, slots, actions, regions
     in the JVM     walk, Walk, Look, Bindings, Deadline, Effort
     its lineages   Lineage, Parents, Checkpoints, CachedRdds, LibraryRdds, Intact, Ids
     its plans      Executions, Queries, PlanCut, Stages, Forms, Caches, Sources

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 from pathlib import Path
@@ -53,6 +54,27 @@ def line_of(innermost: FrameType | None) -> str:
 def line_of_this_thread(innermost: FrameType) -> str:
     """The same, from a frame of the thread that asks: those are not going to end meanwhile."""
     return _line_along(stacks.outwards_here(innermost))
+
+
+def own_line() -> str:
+    """The program's line in which this thread stands, or for which it works; empty where nothing tells."""
+    try:
+        return line_of_this_thread(sys._getframe(1)) or line_in(stacks.other_frames(), None)  # noqa: SLF001 - documented
+    except Exception:  # noqa: BLE001 - the program's call shall return as it would
+        return ""
+
+
+def line_in(frames: Mapping[int, FrameType], ident: int | None) -> str:
+    """The program's line in which a thread stands. `ident` None: of a thread that stands in no line of the program.
+
+    Such a thread works for the only thread of the program that waits in PySpark, if there is only one: `CrossValidator`
+    has a pool of threads call `fit`.
+    """
+    own = line_of(frames.get(ident)) if ident is not None else ""
+    if own:
+        return own
+    waiting = {line_of(frame) for frame in frames.values() if waits_in_pyspark(frame)} - {""}
+    return waiting.pop() if len(waiting) == 1 else ""
 
 
 def _line_along(frames: Iterator[FrameType]) -> str:

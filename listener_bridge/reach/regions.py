@@ -28,8 +28,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from listener_bridge.reach import actions, naming
-from listener_bridge.reach.calls import PROPERTY, Call, Calls
+from listener_bridge.reach.calls import PROPERTY, Calls
 from listener_bridge.reach.findings import Region
+from listener_bridge.reach.slots import Call
 from listener_bridge.reach.stacks import other_frames
 from listener_bridge.tap.facts import (
     ExecutionEnded,

@@ -18,8 +18,9 @@ from py4j.protocol import escape_new_line
 
 from listener_bridge.reach import calls as calls_module
 from listener_bridge.reach import naming, whose
-from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls, Past
+from listener_bridge.reach.calls import OUR_THREADS, PROPERTY, Calls
 from listener_bridge.reach.regions import Regions
+from listener_bridge.reach.slots import Past
 from listener_bridge.reach.stacks import current_frames
 from listener_bridge.tap.facts import JobStarted
 from tests.unit.listener_bridge.reach.making import Client

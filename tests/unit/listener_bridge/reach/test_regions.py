@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from listener_bridge.reach.actions import reads_again
-from listener_bridge.reach.calls import PROPERTY, Call
+from listener_bridge.reach.calls import PROPERTY
 from listener_bridge.reach.regions import CROWD, Regions
+from listener_bridge.reach.slots import Call
 from listener_bridge.tap.facts import (
     ExecutionEnded,
     ExecutionStarted,
